@@ -39,7 +39,7 @@ types: $(STAMP)
 layers: $(STAMP)
 	PYTHONPATH=.:provider $(BIN)/lint-imports
 tidy: $(STAMP)
-	$(BIN)/pytest -q tests/test_tidy.py tests/test_circles.py tests/test_core_alone.py
+	$(BIN)/pytest -q tests/test_tidy.py tests/test_circles.py tests/test_words.py tests/test_core_alone.py
 docs: $(STAMP)
 	$(BIN)/pytest -q tests/docs
 

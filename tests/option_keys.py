@@ -17,7 +17,7 @@ _VALUES = {
 }
 
 
-def asking(line: str) -> tuple[str, str]:
+def with_request(line: str) -> tuple[str, str]:
     """The option of ``line`` and a value that is not its default."""
     key, type_, *values = line.split("\t")
     if type_ == "Boolean":
@@ -25,4 +25,4 @@ def asking(line: str) -> tuple[str, str]:
     return key, _VALUES.get(type_) or (values[-1] if values else "x")
 
 
-ASKING = dict(map(asking, LINES))
+ASKING = dict(map(with_request, LINES))

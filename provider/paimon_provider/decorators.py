@@ -126,13 +126,15 @@ def _injected(function: Callable[..., Any], tables: Mapping[str, str]) -> list[s
 
 
 def _session(hook: PaimonHook) -> Any:
+    from paimon_provider.launchers.connect import with_own_token
     from paimon_provider.launchers.environment import cloud_of, job_environment
     from table_core.spark import register  # the one place: the session lives in this process
     from table_core.spark.session.create import open_session
 
     settings, home = hook.warehouse.spark, hook.warehouse
     if settings.backend == "connect":
-        session = open_session(settings.conf, settings.master)
+        with with_own_token(settings.conf) as conf:
+            session = open_session(conf, settings.master)
     else:
         # SQL and Python functions run in processes that Spark starts: they get what a job gets.
         session = open_session(

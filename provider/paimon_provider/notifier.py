@@ -70,9 +70,9 @@ class PaimonNotifier(BaseNotifier):
 
     async def async_notify(self, context: Context) -> None:
         """Append the row from the triggerer, whose event loop does not wait for a store."""
-        from paimon_provider.triggers.asking import Asking
+        from paimon_provider.triggers.blocking_calls import BlockingCalls
 
-        await Asking(self.table).ask(lambda: self.notify(context))
+        await BlockingCalls(self.table).ask(lambda: self.notify(context))
 
     def _row(self, context: Any) -> dict[str, Any]:
         ti, error, missed = (context.get(name) for name in ("ti", "exception", "deadline"))

@@ -89,7 +89,12 @@ def fixed_of(column: Column) -> np.ndarray[Any, Any]:
 
 
 def bytes_of(array: pa.Array) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], Any]:
-    """Starts and lengths (0 where null) of the items of a text or binary array, and their bytes."""
+    """Starts and lengths (0 where null) of the items of a text or binary array, and their bytes.
+
+    >>> starts, lengths, data = bytes_of(pa.array(["ab", None, "c"]))
+    >>> starts.tolist(), lengths.tolist(), bytes(data)[:3]
+    ([0, 2, 2], [2, 0, 1], b'abc')
+    """
     _, offsets_buffer, data = array.buffers()
     if offsets_buffer is None or len(array) == 0:
         return np.zeros(len(array), np.int64), np.zeros(len(array), np.int64), b""

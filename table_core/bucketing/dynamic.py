@@ -1,6 +1,12 @@
 """Dynamic buckets: which bucket each key of a partition is in, remembered by its hash.
 
-A bucket takes keys until it has its target number of them; then a new one begins.
+A bucket takes keys until it has its target number of them; then a new one begins.  A known key goes where
+it was put: in another bucket it would have two rows, since no merge sees both.
+
+Target 2, hashes 7 9 7 4 in that order: 7 and 9 fill bucket 0, 4 begins bucket 1.
+
+>>> HashIndex(2).assign(np.array([7, 9, 7, 4], np.int32)).tolist()
+[0, 0, 0, 1]
 
 Source: ``org.apache.paimon.index.PartitionIndex``; format 6.2.
 """
@@ -42,7 +48,7 @@ class Filling:
 
     def take(self, count: int) -> npt.NDArray[np.int16]:
         """The buckets of the next ``count`` rows."""
-        start, found = 0, np.zeros(count, np.int16)
+        start, buckets = 0, np.zeros(count, np.int16)
         limit = BUCKETS_MAX if self.buckets_max < 0 else min(self.buckets_max, BUCKETS_MAX)
         own = range(self.assigner, max(limit, self.assigner + 1), self.assigners)
         there = [b for b in sorted(self.counts) if b % self.assigners == self.assigner]
@@ -51,15 +57,15 @@ class Filling:
             bucket = there.pop(0) if there else next(fresh, None)
             if bucket is None:  # all are full: spread over what there is
                 known = np.array([b for b in sorted(self.counts) if b in own], np.int16)
-                found[start:] = known[np.arange(count - start) % len(known)]
+                buckets[start:] = known[np.arange(count - start) % len(known)]
                 break
-            room = self.target_rows - self.counts.get(bucket, 0)
-            if room > 0:
-                taken = min(room, count - start)
-                found[start : start + taken] = bucket
+            free_rows = self.target_rows - self.counts.get(bucket, 0)
+            if free_rows > 0:
+                taken = min(free_rows, count - start)
+                buckets[start : start + taken] = bucket
                 self.counts[bucket] = self.counts.get(bucket, 0) + taken
                 start += taken
-        return found
+        return buckets
 
 
 @dataclass(slots=True)
@@ -110,33 +116,33 @@ class HashIndex:
         known = np.zeros(len(unique), np.bool_)
         if len(self._hashes):
             known = self._hashes[inside] == unique
-        found = np.zeros(len(unique), np.int16)
-        found[known] = self._buckets[inside[known]]
+        buckets = np.zeros(len(unique), np.int16)
+        buckets[known] = self._buckets[inside[known]]
         new = np.flatnonzero(~known)
         if len(new):
             turn = np.argsort(first[new], kind="stable")
-            found[new[turn]] = self._deal(unique[new[turn]])
+            buckets[new[turn]] = self._deal(unique[new[turn]])
             self._hashes = np.insert(self._hashes, place[new], unique[new])
-            self._buckets = np.insert(self._buckets, place[new], found[new])
-        return found[inverse].astype(np.int64)
+            self._buckets = np.insert(self._buckets, place[new], buckets[new])
+        return buckets[inverse].astype(np.int64)
 
     def hashes_of(self, bucket: int) -> Hashes:
         """Every hash in ``bucket``."""
-        found: Hashes = self._hashes[self._buckets == bucket]
-        return found
+        hashes: Hashes = self._hashes[self._buckets == bucket]
+        return hashes
 
     def _deal(self, hashes: Hashes) -> npt.NDArray[np.int16]:
         """A bucket for each of ``hashes``, which are new: of those that belong to its assigner."""
-        found = np.zeros(len(hashes), np.int16)
+        buckets = np.zeros(len(hashes), np.int16)
         assigner = np.abs(hashes.astype(np.int64)) % self.assigners
         for number in np.unique(assigner).tolist():
             mine = assigner == number
             filling = Filling(
                 self._counts, self.target_rows, self.buckets_max, number, self.assigners
             )
-            found[mine] = filling.take(int(mine.sum()))
-        self.touched |= set(np.unique(found).tolist())
-        return found
+            buckets[mine] = filling.take(int(mine.sum()))
+        self.touched |= set(np.unique(buckets).tolist())
+        return buckets
 
 
 def encode_hashes(hashes: Hashes) -> bytes:

@@ -5,6 +5,16 @@ parts (format 4.4).  All rows take one word at a time, as numpy vectors; words t
 every row are one number.  Variable parts differ in length: rows are ordered by it, longest first,
 so that the rows that still have words are a prefix.
 
+Rows ('ab'), ('abcdefgh'), (NULL) of one STRING column, word by word::
+
+    header     0           0       1 << 8   the null bit of field 0 is bit 8
+    header     0           0       0
+    slot low   'ab'        8       0        a short text itself; of a long one, its length,
+    slot high  0x82 << 24  16      0        0x80 + the length; of a long one, where it begins
+    variable               'abcd'           only the second row has more words
+    variable               'efgh'
+    length     16          24      16       bytes of the body, mixed in at the end
+
 Source: ``org.apache.paimon.utils.MurmurHashUtils``; format 4.4, 6.1 and T20 to T26.
 """
 
@@ -176,6 +186,7 @@ class _Text:
         steps = int(counts.max(initial=0))
         if steps == 0:
             return
+        # Words a row 1 3 0 2: order 1 3 0 2, and 3, 2 and 1 rows are active in steps 0, 1 and 2.
         order = np.argsort(-counts, kind="stable")
         active = len(counts) - np.searchsorted(counts[order][::-1], np.arange(steps), "right")
         h, starts, lengths = murmur.hash[order], self.starts[order], self.lengths[order]
@@ -235,7 +246,11 @@ def _double_behind(murmur: _Murmur, low: Vector, size: int) -> None:
 
 
 def _decimal_bytes(array: pa.Array) -> tuple[Vector, Vector, Vector]:
-    """Length and two little-endian words of the fewest big-endian bytes of each decimal."""
+    """Length and two little-endian words of the fewest big-endian bytes of each decimal.
+
+    150 is ``00 … 00 96``: fourteen of the bytes are spare, but not the last zero, without which 96 would be
+    negative.  So it has length 2 and the bytes ``00 96``, then zeros.
+    """
     low, high = decimal_limbs(array)
     big = np.empty((len(low), 2), ">u8")
     big[:, 0], big[:, 1] = high.view(np.uint64), low

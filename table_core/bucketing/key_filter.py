@@ -45,19 +45,20 @@ class KeyFilter:
 
     def add(self, hashes: Hashes) -> None:
         """Add keys.  Shape: ``hashes[n]``."""
-        for byte, bit in self._places(hashes):
+        for byte, bit in self._indices(hashes):  # ``at``: two keys may set bits of one byte
             np.bitwise_or.at(self._bits, byte, bit)
 
     def may_hold(self, hashes: Hashes) -> npt.NDArray[np.bool_]:
         """Which keys it holds.  Shape: ``hashes[n]`` to ``bool[n]``."""
         result = np.ones(len(hashes), np.bool_)
-        for byte, bit in self._places(hashes):
+        for byte, bit in self._indices(hashes):
             result &= (self._bits[byte] & bit) != 0
         return result
 
-    def _places(
+    def _indices(
         self, hashes: Hashes
     ) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]]:
+        # It is never stored, so its places need not be Java's.
         first = hashes.astype(np.uint32).astype(np.uint64)
         step = ((first * _MIX) >> np.uint64(32)) | np.uint64(1)
         for i in range(self.rounds):

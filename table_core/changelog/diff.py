@@ -39,6 +39,13 @@ def net_changes(
     row and number, ``+U`` and ``+I`` the new.  With ``deduplicate`` a key whose value columns
     are equal, but for those in ``ignore``, gives nothing.
 
+    Keys 1 2 3 before and 2 3 4 after, of which 2 has another value and 3 has not::
+
+        before  place in after  turn     after  turn     in order of turn
+        1       0 (would be)    0        2      2        -D 1, -U 2, +U 2, +I 4
+        2       0               1        3      5        (3 is left out, as nothing changed)
+        3       1               4        4      8
+
     Shape: ``before[b]``, ``after[a]`` to ``result[r]``, columns of ``after``.
     """
     new = after.filter(pa.array(~is_retract(after)))
@@ -46,7 +53,7 @@ def net_changes(
         return _with_kinds(new, np.full(new.num_rows, RowKind.INSERT, np.int8))
     old = before.select(after.column_names).filter(pa.array(~is_retract(before)))
     both = pa.concat_tables([old, new])
-    place, stays = _places(both, old.num_rows, key)
+    place, stays = _indices(both, old.num_rows, key)
     kept = np.zeros(new.num_rows, np.bool_)
     kept[place[stays]] = True
     old_wanted, new_wanted = np.ones(len(place), np.bool_), np.ones(len(kept), np.bool_)
@@ -61,6 +68,7 @@ def net_changes(
             np.where(kept, np.int8(RowKind.UPDATE_AFTER), np.int8(RowKind.INSERT)),
         ]
     )
+    # Three turns a key of ``after``: what is gone before it, its -U, its +U or +I.
     turn = np.concatenate([place * 3 + stays, np.arange(len(kept)) * 3 + 2])
     wanted = np.flatnonzero(np.concatenate([old_wanted, new_wanted]))
     order = wanted[np.argsort(turn[wanted], kind="stable")]
@@ -80,7 +88,7 @@ def state_changes(before: pa.Table, after: pa.Table, key: Sequence[str]) -> pa.T
         return after
     old = before.select(after.column_names)
     both = pa.concat_tables([old, after])
-    place, stays = _places(both, old.num_rows, key)
+    place, stays = _indices(both, old.num_rows, key)
     wanted = np.ones(after.num_rows, np.bool_)
     skipped = (*key, SEQUENCE_COLUMN, KIND_COLUMN)
     same = _same_values(old, after, np.flatnonzero(stays), place[stays], skipped, stored=True)
@@ -97,7 +105,7 @@ def state_changes(before: pa.Table, after: pa.Table, key: Sequence[str]) -> pa.T
     )
 
 
-def _places(
+def _indices(
     both: pa.Table, olds: int, key: Sequence[str]
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
     """Of each of the first ``olds`` rows where its key is or would be among the others, and whether."""

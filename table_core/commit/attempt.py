@@ -1,4 +1,14 @@
-"""One attempt of one half on one head: expectations, conflicts, the document to create."""
+"""One attempt of one half on one head: expectations, conflicts, the document to create.
+
+An append of new files on the head that its writer saw reads nothing of the table: it fits on any state.  Each
+read below is for a half that could be wrong on this head::
+
+    takes files out (compaction, overwrite)    are they live, and is nothing left beside them?
+    another number of buckets                  are the files that are there hashed as these are?
+    discards duplicate files                   which of them came with an earlier commit?
+    changes an index                           what is in it now: the new state is written as a whole
+    its head is not the one it read            its numbers, its keys, its rows: what came since
+"""
 
 from __future__ import annotations
 
@@ -178,7 +188,11 @@ class Attempt:
         return numbering.as_of(part, self.state.head)
 
     def since(self, then: AsOf) -> Steps[tuple[fx.Touched, ...] | None]:
-        """What came after ``then``; None if nobody can tell any more."""
+        """What came after ``then``; None if nobody can tell any more.
+
+        Not told by its number alone: after a rollback from 9 to 6, a new 7 stands in the place of the 7 that
+        was read, and what came "after 7" would leave it out.
+        """
         head = self.state.head
         if then == self.as_of:
             return ()
@@ -300,49 +314,49 @@ def _strict(
 
 def _keys_moved(attempt: Attempt, part: CommitPart, live: LiveFiles) -> Steps[list[Conflict]]:
     """Whether keys are still where the writer found them."""
-    found: list[Conflict] = []
+    conflicts: list[Conflict] = []
     gone = "what came since its keys were looked up cannot be told any more"
     for read in part.basis.hashed:
         if read.as_of == attempt.as_of:
             continue
         since = yield from attempt.since(read.as_of)
         if since is None:
-            found.append(Conflict(ConflictKind.KEYS_MOVED, gone, read.partition))
+            conflicts.append(Conflict(ConflictKind.KEYS_MOVED, gone, read.partition))
         else:
-            found += stale_index(part, read, live.index, since)
+            conflicts += stale_index(part, read, live.index, since)
     if part.basis.dealers > 1:
         what = (
             "several writers of this commit looked up where keys are, and none saw the others' rows"
         )
-        found.append(Conflict(ConflictKind.KEYS_MOVED, what))
+        conflicts.append(Conflict(ConflictKind.KEYS_MOVED, what))
     for then in sorted(part.basis.homes, key=lambda as_of: as_of.id):
         since = yield from attempt.since(then)
-        found += (
+        conflicts += (
             stale_homes(since) if since is not None else [Conflict(ConflictKind.KEYS_MOVED, gone)]
         )
-    return found
+    return conflicts
 
 
 def _rows_changed(
     attempt: Attempt, part: CommitPart, bounds: Bounds | None
 ) -> Steps[list[Conflict]]:
     """Whether the rows that a statement read are still the newest of their keys."""
-    found: list[Conflict] = []
+    conflicts: list[Conflict] = []
     for then in sorted(part.basis.rows, key=lambda as_of: as_of.id):
         since = yield from attempt.since(then)
         if since is None:
             what = "what came since the statement read its rows cannot be told any more"
-            found.append(Conflict(ConflictKind.ROWS_CHANGED, what))
+            conflicts.append(Conflict(ConflictKind.ROWS_CHANGED, what))
         elif bounds is not None:
-            found += stale_rows(part, since, bounds)
+            conflicts += stale_rows(part, since, bounds)
     for then in sorted(part.basis.idle, key=lambda as_of: as_of.id):
         since = yield from attempt.since(then)
         if since is None:
             what = "what came since partitions were found idle cannot be told any more"
-            found.append(Conflict(ConflictKind.ROWS_CHANGED, what))
+            conflicts.append(Conflict(ConflictKind.ROWS_CHANGED, what))
         else:
-            found += stale_idle(part, since)
-    return found
+            conflicts += stale_idle(part, since)
+    return conflicts
 
 
 def _partitions(part: CommitPart) -> Partitions:

@@ -3,6 +3,10 @@
 What a commit takes out is in its delta.  This is the rest: files that a compaction looked into and left
 alone, files that it needs to be absent, the numbers that its rows go on from, the index that says where
 keys are.
+
+A compaction of a lookup table merged a and b of level 0 into c of level 4, with old values from d of level 5.
+Its delta says -a -b +c, its basis ``Merged(level=4, files=(a, b), above={d})``.  If another commit meanwhile
+replaced d by e, the delta still fits, but c was made with values that are no longer the old ones.
 """
 
 from __future__ import annotations
@@ -22,7 +26,10 @@ __all__ = ["AsOf", "Basis", "Hashed", "Merged", "Numbered", "Opened"]
 
 @dataclass(frozen=True, slots=True)
 class AsOf:
-    """A snapshot, told from another one of its number by the name of its delta list."""
+    """A snapshot, told from another one of its number by the name of its delta list.
+
+    After a rollback to 6 the next commit is 7 again, and not the 7 that was read before.
+    """
 
     id: int
     delta_manifest_list: str
@@ -69,7 +76,7 @@ class Merged:
     above: frozenset[str] | None
     """Files of higher levels that could hold keys it merges.  None: it does not matter what is there,
     because nothing was looked up and no delete was dropped."""
-    marks: bool
+    writes_vectors: bool
     """Whether it read the deletion vectors of the bucket."""
     vectors: str | None
     """The index file that they were in; None: there was none."""

@@ -4,6 +4,9 @@ Source: ``org.apache.paimon.operation.ManifestFileMerger``; format 4.7.  Merging
 correctness; what is not: an ADD stays before its DELETE (format T19), so groups are neighbours in
 order. Beyond Paimon, a compaction on its own that replaces most files merges what small manifests
 there are: they are no more than it has to write anyway, and every reader opens fewer.
+
+Target 8, at least 3 to merge: sizes 5 4 9 2 3 1 become groups 5+4 (rewritten: it reached 8), 9 (as it is:
+alone it is large enough) and 2+3+1 (rewritten: 3 are due).  With 2 and 3 only, both would stay.
 """
 
 from __future__ import annotations
@@ -82,7 +85,8 @@ class FullMerge:
     def keep(self, may_hold: MayHold) -> tuple[tuple[ManifestMeta, ...], tuple[ManifestMeta, ...]]:
         """(kept unread, to be read).  ``may_hold``: by its partition bounds, a deleted file could be in it.
 
-        At most one to be read means: not worth it, keep all.
+        At most one to be read means: not worth it, keep all.  A large manifest of January is kept unread
+        while all deletes are of February: it holds nothing that they cancel.
         """
         kept = tuple(
             m for m in self.metas if not must_change(m, self.target_bytes) and not may_hold(m)

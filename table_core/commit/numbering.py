@@ -4,6 +4,11 @@ A writer numbers its rows on from the newest number of their bucket.  While it w
 may give out the same numbers.  Then the one that comes second numbers its rows anew.  Postponed rows
 have no numbers; for them the creation time of their file says the order.  A commit on the
 head that its writer saw asks for nothing.
+
+The newest number of a bucket is 9.  Writers A and B both number their rows 10 to 12.  A commits.  B meets
+12 as the newest, and its first is 10: its rows grow by 12 + ``GAP`` - 10, to 12 + ``GAP`` and on, which is
+after all of A's.  Left as they were, a key of both would have two versions of one number, and readers
+could disagree about the newer one.
 """
 
 from __future__ import annotations
@@ -39,7 +44,7 @@ def stale(part: CommitPart, head: Head | None) -> tuple[Numbered, ...]:
     if part.overwrite is not None:
         return ()
     now = AsOf.of(head.snapshot if head else None)
-    return tuple(each for each in part.basis.numbered if each.as_of != now)
+    return tuple(numbered for numbered in part.basis.numbered if numbered.as_of != now)
 
 
 def shifts(
@@ -66,7 +71,7 @@ def shifts(
         bucket = (entry.partition, entry.bucket)
         high = entry.file.max_sequence_number
         newest[bucket] = max(high, newest.get(bucket, high))
-    wanted = {(each.partition, each.bucket) for each in buckets if each.bucket >= 0}
+    wanted = {(numbered.partition, numbered.bucket) for numbered in buckets if numbered.bucket >= 0}
     gap = GAP << min(times, _DOUBLINGS_MAX)
     return {
         bucket: newest[bucket] + gap - first[bucket]
@@ -105,7 +110,7 @@ def created_last(
 
     Such rows have no numbers: a compaction takes them in the order in which their files were created.
     """
-    wanted = {(each.partition, each.bucket) for each in buckets if each.bucket < 0}
+    wanted = {(numbered.partition, numbered.bucket) for numbered in buckets if numbered.bucket < 0}
     newest = _created(live, max)
     first = _created((e for e in part.entries if e.kind is EntryKind.ADD), min)
     by = {
@@ -127,15 +132,15 @@ def created_last(
 def _created(
     entries: Iterable[ManifestEntry], choose: Callable[[int, int], int]
 ) -> dict[tuple[bytes, int], int]:
-    found: dict[tuple[bytes, int], int] = {}
+    times: dict[tuple[bytes, int], int] = {}
     for entry in entries:
         bucket, created = (entry.partition, entry.bucket), entry.file.creation_time_ms or 0
-        found[bucket] = choose(created, found.get(bucket, created))
-    return found
+        times[bucket] = choose(created, times.get(bucket, created))
+    return times
 
 
 def as_of(part: CommitPart, head: Head | None) -> CommitPart:
     """``part``, whose numbers are known to go on from ``head``."""
     now = AsOf.of(head.snapshot if head else None)
-    numbered = tuple(replace(each, as_of=now) for each in part.basis.numbered)
+    numbered = tuple(replace(read, as_of=now) for read in part.basis.numbered)
     return replace(part, basis=replace(part.basis, numbered=numbered))

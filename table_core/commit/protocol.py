@@ -175,12 +175,12 @@ def _land(run: Run, part: CommitPart, *, first: bool) -> Steps[None]:
             previous = None
             snapshot = step.snapshot(ready, carried, written, first=first)
             try:
-                fate = yield from _create(run, state.head, snapshot)
+                outcome = yield from _create(run, state.head, snapshot)
             except TableError as error:
                 if error.kind not in {ErrorKind.UNKNOWN_OUTCOME, ErrorKind.CORRUPT}:
                     previous = written  # the store says that it did nothing
                 raise
-            if fate is CreateOutcome.OURS:
+            if outcome is CreateOutcome.OURS:
                 run.land(Landed(snapshot, replayed=False, delta=ready.delta))
                 run.searched_to = snapshot.id
                 return
@@ -223,13 +223,13 @@ def _create(run: Run, head: fx.Head | None, snapshot: Snapshot) -> Steps[CreateO
             unsure = True
             if created is fx.Created.CREATED:
                 yield from check_floor(run, snapshot.id)
-                fate = CreateOutcome.OURS
+                outcome = CreateOutcome.OURS
             else:
                 stored = yield fx.ReadBack(snapshot.id)
                 assert stored is None or isinstance(stored, fx.Head)
-                fate = judge(stored, wanted)
+                outcome = judge(stored, wanted)
                 yield from check_floor(run, snapshot.id)
-                if fate is CreateOutcome.ABSENT:
+                if outcome is CreateOutcome.ABSENT:
                     yield _backoff(run, attempt)
         except OutcomeUnknownError:
             raise
@@ -239,10 +239,10 @@ def _create(run: Run, head: fx.Head | None, snapshot: Snapshot) -> Steps[CreateO
             raise run.unknown(
                 f"snapshot {snapshot.id} may have been created: {error}", id=snapshot.id
             ) from error
-        if fate is CreateOutcome.OURS:
+        if outcome is CreateOutcome.OURS:
             yield from _settle(run, head, fx.Head(snapshot, wanted))
-        if fate is not CreateOutcome.ABSENT:
-            return fate
+        if outcome is not CreateOutcome.ABSENT:
+            return outcome
     raise run.unknown(
         f"no reply to creating snapshot {snapshot.id}, time after time", id=snapshot.id
     )

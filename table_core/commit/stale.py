@@ -8,6 +8,11 @@ head if and only if (docs/adr/0009):
    has a row as old as the newest that was merged;
 3. if it looked values up or dropped deletes: above ``level``, where its keys could be, lie exactly the
    files that it saw, with the rows deleted from them that it saw.
+
+Without 2: a key of a partial update has a=1 in file x (number 1), a=2 in y (2) and b=3 in z (3).  Who merges
+x and z and leaves y behind gets (1, 3) with the number of z, so the 1 wins over the newer 2.
+Without 3: a lookup table sums.  A 5 of level 0 met the 10 of level 5, so 15 goes to level 4, where it stands
+for all below it.  If the 10 became 12 meanwhile, the 2 is lost.
 """
 
 from __future__ import annotations
@@ -39,14 +44,16 @@ def stale_merges(live: LiveFiles, merged: Sequence[Merged], bounds: Bounds) -> I
     files: dict[tuple[bytes, int], list[DataFile]] = defaultdict(list)
     for entry in live.entries if merged else ():
         files[entry.partition, entry.bucket].append(entry.file)
-    for each in merged:
-        names = {file.file_name for file in each.files}
-        others = [f for f in files[each.partition, each.bucket] if f.file_name not in names]
-        ranges = [bounds(file) for file in each.files]
-        yield from _left_behind(each, others, ranges, bounds)
-        yield from _above(each, others, ranges, bounds)
-        if each.marks:
-            yield from _masks(each, live.index)
+    for compaction in merged:
+        names = {file.file_name for file in compaction.files}
+        others = [
+            f for f in files[compaction.partition, compaction.bucket] if f.file_name not in names
+        ]
+        ranges = [bounds(file) for file in compaction.files]
+        yield from _left_behind(compaction, others, ranges, bounds)
+        yield from _above(compaction, others, ranges, bounds)
+        if compaction.writes_vectors:
+            yield from _masks(compaction, live.index)
 
 
 def _left_behind(

@@ -22,7 +22,7 @@ _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):")
 _FOREIGN: Final = re.compile(r"\$\((\w+)\)|(?:^|/)\$([A-Za-z_]\w*)|(?:^|/)%([A-Za-z_]\w*)%(?:/|$)")
 """Variables as other tools write them."""
 _SETTINGS: Final = ("options", "spark_conf", "java_options", "registry_options")
-_BESIDE: Final = "secrets belong into the connection, not here"
+_ELSEWHERE: Final = "secrets belong into the connection, not here"
 Told = tuple["Place", str]
 
 
@@ -83,4 +83,4 @@ def _secrets(entry: Located) -> Iterator[Told]:
     for member in _SETTINGS:
         for name, item in _members(entry, member).items():
             if name not in OPTIONS and looks_secret(name) and item.text:
-                yield item.place, f"{name} looks like a secret: {_BESIDE}"
+                yield item.place, f"{name} looks like a secret: {_ELSEWHERE}"

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Action", "Found", "TablePlan", "plan_of"]
 
-_NO_ROOM: Final = "clone the table into a new one that is as declared, and give it the old name"
+_NOT_ALTERED: Final = "clone the table into a new one that is as declared, and give it the old name"
 
 
 class Action(StrEnum):
@@ -204,7 +204,7 @@ def _unalterable(goal: TableSchema, found: TableSchema) -> list[Difference]:
     return [
         Difference(
             safety=Safety.REFUSED,
-            told=f"{what} {list(has)} cannot become {list(wants)}: {_NO_ROOM}",
+            told=f"{what} {list(has)} cannot become {list(wants)}: {_NOT_ALTERED}",
         )
         for what, has, wants in pairs
         if tuple(has) != tuple(wants)

@@ -47,7 +47,8 @@ def digest_of(
 def included(first_line: str) -> list[str]:
     """The files that the declaration of a manifest includes: they belong to what the digest is of."""
     head = _head(first_line, None)
-    return [] if head is None else [str(path) for path in head["include"]]
+    paths = None if head is None else head.get("include")
+    return [str(path) for path in paths] if isinstance(paths, list) else []
 
 
 def compiled(declaration: Declaration, digest: str) -> str:
@@ -96,7 +97,7 @@ def _head(first_line: str, digest: str | None) -> dict[str, Any] | None:
         return None
     if not isinstance(head, dict) or head.get("version") != _VERSION:
         return None
-    return head if digest in {None, head.get("digest")} else None
+    return head if digest is None or head.get("digest") == digest else None
 
 
 def whole(text: str, digest: str | None) -> Declaration | None:

@@ -49,7 +49,7 @@ def option_differences(
         if key not in given:
             continue
         has = there.raw.get(key)
-        if has is None or _meaning(key, has, there) != _meaning(key, value, wanted):
+        if has is None or _effective(key, has, there) != _effective(key, value, wanted):
             yield _set(key, value, has, found, has_snapshots=has_snapshots)
     for key in there.raw:
         derived = key == keys_identity.BUCKET_KEY.key and key in wanted.raw
@@ -64,7 +64,7 @@ def option_differences(
     yield from _comment(goal, found)
 
 
-def _meaning(key: str, text: str, options: TableOptions) -> object:
+def _effective(key: str, text: str, options: TableOptions) -> object:
     option = OPTIONS.get(key)
     if option is not None:
         return options.get(option)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from table_core.declaration.manifest import compiled, whole
 from table_core.errors import ArgumentError, CommitConflictError
-from table_core.problems import UNFORESEEN
+from table_core.validation_errors import UNFORESEEN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

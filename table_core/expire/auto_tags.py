@@ -3,6 +3,10 @@
 A tag is named after the period that is over: the first snapshot of the 2nd makes the tag of the 1st.
 Times are wall-clock milliseconds of the local zone, encoded as UTC.
 
+Daily, delay 10 minutes, newest tag 2026-02-28: a snapshot of 03-02 00:05 makes none, the next one, of 00:12,
+makes 2026-03-01.  If then none comes until 03-04, that one makes 2026-03-03, and nothing is called 03-02;
+with ``tag.automatic-completion`` it makes 03-02, and the one after it 03-03.
+
 Source: ``org.apache.paimon.tag.TagAutoCreation``, ``TagPeriodHandler``.
 """
 

@@ -13,6 +13,10 @@ state from s on.
 The promise is ``changelog/EARLIEST``.  A run cut short is finished by the next: what lies below the
 hint still has its document.
 
+With a producer: snapshots 1 to 9 have expired, ``changelog-1`` to ``changelog-9`` are there, and 7 to 9 shall
+stay.  EARLIEST becomes 7.  Then the changelog files of 1, its lists, ``changelog-1``; and so with 2 to 6.  If the
+run dies in 3, the next one finds 3 below the hint and goes on with it.
+
 Source: ``org.apache.paimon.table.ExpireChangelogImpl``, ``ChangelogDeletion``; format 11.3.
 """
 

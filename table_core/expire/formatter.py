@@ -6,6 +6,11 @@ Letters: ``y u`` (1 to 4 of them), ``M L d H m s`` (1 or 2), ``D`` (1 to 3), ``S
 Of digits that stand together a field without a fixed width takes all but those that fields of fixed
 width after it need, and never fewer: ``yyyyM`` reads no ``20241``.
 
+>>> str(parser_of("yyyyMMdd[HH]")("2026010207"))
+'2026-01-02 07:00:00+00:00'
+>>> str(lenient_time("2026-13-1"))
+'2027-01-01 00:00:00+00:00'
+
 Source: ``java.time.format.DateTimeFormatterBuilder.appendPattern``, resolver style SMART.
 """
 

@@ -3,6 +3,9 @@
 Additions and deletions are counted by hash: what was added more often than it was taken out is there.
 Two files of one hash that are both whole or gone leave the count right; where one is there and the
 other is gone, both count as there.  So a file more is kept, never one less.
+
+Entries come in any order: -a, +a, +b, +a.  Of a there are two ADDs (it was upgraded, which is a DELETE and an
+ADD of one file) and one DELETE: it is there.  A set would have to know which came last.
 """
 
 from __future__ import annotations
@@ -69,9 +72,9 @@ class LiveKeys:
         hashes = np.fromiter(map(hash, asked), np.int64, len(asked))
         at = np.searchsorted(live, hashes)
         within = at < len(live)
-        found = np.zeros(len(asked), np.bool_)
-        found[within] = live[at[within]] == hashes[within]
-        return frozenset(key for key, there in zip(asked, found.tolist(), strict=True) if there)
+        is_live = np.zeros(len(asked), np.bool_)
+        is_live[within] = live[at[within]] == hashes[within]
+        return frozenset(key for key, there in zip(asked, is_live.tolist(), strict=True) if there)
 
     def _settled(self) -> _Hashes:
         if self._added or self._deleted:

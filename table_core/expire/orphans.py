@@ -5,6 +5,11 @@ its age.  A document (snapshot, schema, tag, hint, consumer) is a root of the se
 What is left, data, changelog, manifest, index and statistics files, must be named by a root; drafts
 (``.name.uuid.tmp``) are named by nobody and only have to be old.
 
+    snapshot/snapshot-7                       document
+    dt=1/bucket-0/data-<uuid>-0.parquet       named: an orphan if no snapshot, tag or branch names it
+    dt=1/bucket-0/notes.txt                   foreign: stays
+    manifest/.manifest-<uuid>-0.<uuid>.tmp    draft: an orphan once it is old
+
 Source: ``org.apache.paimon.operation.OrphanFilesClean``; format 1 and 11.8.
 """
 

@@ -106,6 +106,9 @@ def partition_time(
 ) -> datetime | None:
     """The wall-clock time that partition values say; None if they say none.
 
+    >>> str(partition_time({"dt": "2026-01-02", "h": "7"}, pattern="$dt $h:00:00", formatter=None))
+    '2026-01-02 07:00:00+00:00'
+
     Source: ``PartitionTimeExtractor#extract``, which dates no NULL and no value with a ``$``.
 
     Raises:

@@ -37,7 +37,12 @@ def may_expire(bounds: fx.Bounds, retention: fx.Retention, successor: Snapshot) 
 def choose_end(
     bounds: fx.Bounds, retention: fx.Retention, consumer: int | None
 ) -> Steps[tuple[int, fx.HeldBy | None]]:
-    """(the first id that stays, what holds it); ids from ``bounds.earliest`` up to it may go."""
+    """(the first id that stays, what holds it); ids from ``bounds.earliest`` up to it may go.
+
+    Snapshots 1 to 20, at least 10 retained for an hour, a consumer at 6: by count 1 to 10 may go, the consumer
+    holds 6, and 1 to 5 go up to the first whose successor is younger than an hour.  The successor, because a
+    snapshot is the table until the next one is made.
+    """
     earliest, latest = bounds.earliest, bounds.latest
     # At least one stays, whatever the options say: the table is its newest snapshot.
     end, held = latest - max(retention.retained_min, 1) + 1, fx.HeldBy.RETAINED_MIN
@@ -48,7 +53,7 @@ def choose_end(
     position = yield from newest_positions(bounds)
     if position is not None and position < end:
         end, held = position, fx.HeldBy.POSITION
-    # Above ``retained_max`` age does not matter.
+    # Snapshots beyond ``retained_max`` go whatever their age.
     first = max(latest - retention.retained_max + 1, earliest)
     cutoff_ms = (
         bounds.now_ms - retention.time_retained_ms

@@ -67,9 +67,9 @@ def shape_of(live: FileColumns, *, keyed: bool, small_bytes: int) -> FileShape:
     if not len(live):
         return FileShape()
     pairs = np.stack((live.partition, live.bucket), axis=1)
-    places, group = np.unique(pairs, axis=0, return_inverse=True)
+    distinct, group = np.unique(pairs, axis=0, return_inverse=True)
     group = group.reshape(-1)
-    count = len(places)
+    count = len(distinct)
     files = np.bincount(group, minlength=count)
     size = _sums(group, live.size, count)
     small = np.bincount(group, live.size < small_bytes, minlength=count).astype(np.int64)
@@ -81,8 +81,8 @@ def shape_of(live: FileColumns, *, keyed: bool, small_bytes: int) -> FileShape:
         runs = np.ones(count, np.int64)
     buckets = [
         BucketShape(
-            partition=live.partitions[int(places[i, 0])],
-            bucket=int(places[i, 1]),
+            partition=live.partitions[int(distinct[i, 0])],
+            bucket=int(distinct[i, 1]),
             files=int(files[i]),
             bytes=int(size[i]),
             sorted_runs=int(runs[i]),

@@ -134,7 +134,7 @@ def run_flow(
     computed = computed_rows(table, args)
     if computed is not None:
         asked["computed_columns"] = args["computed_columns"]
-    commit = commit.asking("write", table.access.branch, **asked)
+    commit = commit.with_request("write", table.access.branch, **asked)
     landed = find_commit(table.access, commit)
     details: dict[str, Any] = {}
     done = landed

@@ -22,7 +22,7 @@ CLOSED: Final = {
 }
 """What a query could otherwise reach besides files: code of others, variables of a process."""
 _LAST: Final = ("SET TimeZone = 'UTC'", "SET enable_external_access = false")
-_BESIDE: Final = 256 << 20
+_ELSEWHERE: Final = 256 << 20
 """Memory for stacks, buffers and the rows on their way, beside what the query may take."""
 
 
@@ -33,7 +33,7 @@ def _bound_memory(most: int) -> None:
 
         lines = Path("/proc/self/status").read_text().splitlines()
         now = next(int(line.split()[1]) << 10 for line in lines if line.startswith("VmData:"))
-        resource.setrlimit(resource.RLIMIT_DATA, (now + most + _BESIDE,) * 2)
+        resource.setrlimit(resource.RLIMIT_DATA, (now + most + _ELSEWHERE,) * 2)
     except (ImportError, OSError, StopIteration, ValueError):
         return  # another system: DuckDB counts what it can
 

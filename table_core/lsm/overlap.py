@@ -28,17 +28,20 @@ def sections(files: Iterable[DataFile], bounds: Bounds) -> list[list[SortedRun]]
     Guarantees: every file is in one run of one section; the largest key of a section is below
     the smallest of the next; files of a run are disjoint and ascending; a section has as many
     runs as files cover one of its keys at most.
+
+    Files a 1-5, b 3-8, c 6-7, d 9-10: b reaches from a to c, so a, b and c are one section and d another.
+    In the first, c goes behind a, which ended first: runs (a, c) and (b).
     """
-    found: list[list[DataFile]] = []
+    grouped: list[list[DataFile]] = []
     reach: Key | None = None
     for file in in_key_order(files, bounds):
         low, high = bounds(file)
         if reach is None or reach < low:
-            found.append([])
+            grouped.append([])
             reach = high
-        found[-1].append(file)
+        grouped[-1].append(file)
         reach = max(reach, high)
-    return [_runs(section, bounds) for section in found]
+    return [_runs(section, bounds) for section in grouped]
 
 
 def _runs(section: list[DataFile], bounds: Bounds) -> list[SortedRun]:

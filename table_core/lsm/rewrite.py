@@ -1,5 +1,12 @@
 """How to carry out a pick: which files only change level, which are merged and written anew.
 
+Picked for level 4, keys and sizes, with files below 10 small: a 1-5 (50), b 3-8 (60), c 9-10 (40), d 11-12
+(5), e 13-14 (3)::
+
+    a, b   overlap                        rewritten, merged with each other
+    c      large, overlaps nothing        upgraded: its entry gets level 4, no byte is written
+    d, e   small neighbours               rewritten into one file
+
 Source: ``org.apache.paimon.mergetree.compact.{MergeTreeCompactTask,MergeTreeCompactManager,
 LookupMergeTreeCompactRewriter}``; format 7.3, T46, T52.
 """
@@ -75,6 +82,7 @@ def drops_deletes(levels: Levels, output_level: int, *, deletion_vectors: bool) 
     A pick takes the first runs, so what is not picked lies above the output level; only if there
     is nothing there, or deletion vectors already hide it, a delete has done its work.
     """
+    # Dropped too early, a delete lets the old row above show again.
     if output_level == 0:
         return False
     return deletion_vectors or output_level >= levels.highest_non_empty

@@ -88,9 +88,9 @@ def forces_level_zero(options: TableOptions, attempts: int = 0) -> bool:
     if needs_lookup(options):
         if options.get(keys_write.LOOKUP_COMPACT) == "radical":
             return True
-        given = options.get(keys_write.LOOKUP_COMPACT_MAX_INTERVAL)
+        interval = options.get(keys_write.LOOKUP_COMPACT_MAX_INTERVAL)
         trigger = options.get(keys_write.NUM_SORTED_RUN_COMPACTION_TRIGGER)
-        return attempts + 1 >= (2 * trigger if given is None else given)
+        return attempts + 1 >= (2 * trigger if interval is None else interval)
     return options.get(keys_write.COMPACTION_FORCE_UP_LEVEL_0)
 
 
@@ -100,17 +100,17 @@ def number_of_levels(options: TableOptions) -> int:
     Raises:
         OptionError: fewer than two, which leaves compaction nowhere to write.
     """
-    given = options.get(keys_write.NUM_LEVELS)
+    asked = options.get(keys_write.NUM_LEVELS)
     trigger = options.get(keys_write.NUM_SORTED_RUN_COMPACTION_TRIGGER)
-    count = trigger + 1 if given is None else given
+    count = trigger + 1 if asked is None else asked
     if count < 2:
         option = (
-            keys_write.NUM_SORTED_RUN_COMPACTION_TRIGGER if given is None else keys_write.NUM_LEVELS
+            keys_write.NUM_SORTED_RUN_COMPACTION_TRIGGER if asked is None else keys_write.NUM_LEVELS
         )
         raise OptionError(
             f"option {option.key!r} leaves {count} levels; a table needs at least 2",
             option=option.key,
-            value=str(trigger if given is None else given),
+            value=str(trigger if asked is None else asked),
         )
     return count
 
@@ -118,8 +118,8 @@ def number_of_levels(options: TableOptions) -> int:
 def stop_trigger(options: TableOptions) -> int:
     """More runs than this make a writer wait for compaction; never below the trigger."""
     trigger = options.get(keys_write.NUM_SORTED_RUN_COMPACTION_TRIGGER)
-    given = options.get(keys_write.NUM_SORTED_RUN_STOP_TRIGGER)
-    return max(trigger, trigger + 3 if given is None else given)
+    stop = options.get(keys_write.NUM_SORTED_RUN_STOP_TRIGGER)
+    return max(trigger, trigger + 3 if stop is None else stop)
 
 
 def full_by_commits(

@@ -3,6 +3,14 @@
 A pick is always the first k runs in compaction order, so nothing newer than a picked file is
 left out.
 
+Sizes, newest first, with the usual settings (5 runs, ratio 1 %, amplification 200 %)::
+
+    1 1 1 1 100       the four above come to 4, far below twice 100; 1 is not below 1, nor 2, nor 3:
+                      four are taken, 100 is too large: to the level below that of 100
+    1 50 100 100 100  above the last: 251 of 100, over 200 %: all, to the top
+    1 9 9 9 9 100     the second is too large for 1, but there are 6 runs: the first two, to have 5 again,
+                      then 9 is not above 10, so it goes along, and the next two as well
+
 Source: ``org.apache.paimon.mergetree.compact.{UniversalCompaction,CompactStrategy}``; format 7.2.
 """
 
@@ -78,10 +86,10 @@ def pick(levels: Levels, settings: Settings, *, since_full_ms: int | None = None
     """
     if not levels.runs:
         return None
-    found = _universal(levels, settings, since_full_ms)
-    if found is None and settings.force_level_zero:
-        found = _all_of_level_zero(levels, settings)
-    return found
+    picked = _universal(levels, settings, since_full_ms)
+    if picked is None and settings.force_level_zero:
+        picked = _all_of_level_zero(levels, settings)
+    return picked
 
 
 def full(levels: Levels, must_rewrite: Callable[[DataFile], bool] = lambda _: False) -> Pick | None:
@@ -107,6 +115,7 @@ def _universal(levels: Levels, settings: Settings, since_full_ms: int | None) ->
         return Pick(levels.max_level, levels.files, early)
     if len(runs) < trigger:
         return None
+    # What the upper runs hold is room that a full compaction could free at most.
     above = sum(run.size for run in runs[:-1])
     if above * 100 > settings.max_size_amplification * runs[-1].size:
         return Pick(levels.max_level, levels.files, "size amplification")
@@ -148,6 +157,9 @@ def _with_level(levels: Levels, taken: int, reason: str) -> Pick:
 
     Where that would be level 0, the runs up to the first above level 0 are taken along, to its
     level.
+
+    Levels 0 0 0 3, two taken: the third is of level 0, so nothing fits between; all of level 0 and the run
+    of level 3 go to level 3, which was the last, so to the top.  Levels 0 0 3, two taken: to level 2.
     """
     runs = levels.runs
     level = levels.max_level if taken == len(runs) else max(0, runs[taken].level - 1)

@@ -25,10 +25,10 @@ def empty(count: int, dtype: Any = np.int64) -> npt.NDArray[Any]:
 
 
 def at(
-    values: npt.NDArray[Any], places: npt.NDArray[np.int64], mode: Literal["clip", "wrap"] = "clip"
+    values: npt.NDArray[Any], indices: npt.NDArray[np.int64], mode: Literal["clip", "wrap"] = "clip"
 ) -> npt.NDArray[Any]:
-    """``values`` at ``places``.  A negative place is the first one, or counts from the end."""
-    return values.take(places, mode=mode, out=empty(len(places), values.dtype))
+    """``values`` at ``indices``.  A negative place is the first one, or counts from the end."""
+    return values.take(indices, mode=mode, out=empty(len(indices), values.dtype))
 
 
 def numbers(count: int) -> npt.NDArray[np.int64]:

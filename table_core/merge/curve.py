@@ -37,6 +37,12 @@ def z_order(columns: Sequence[pa.Array]) -> pa.Array:
     The bytes are Paimon's, but for decimals and moments finer than milliseconds, whose order
     Paimon's bytes do not keep.
 
+    Points 0,0 0,1 1,0 1,1 come one after the other; the first two bits are the signs, turned.
+
+    >>> curve = z_order([pa.array([0, 0, 1, 1]), pa.array([0, 1, 0, 1])])
+    >>> [place.hex()[-2:] for place in curve.to_pylist()], curve[0].as_py().hex()[:2]
+    (['00', '01', '02', '03'], 'c0')
+
     Shape: ``columns[c][n]`` to ``binary[n]`` of 8 bytes a column.
     """
     words = [_z_words(column) for column in columns]
@@ -46,6 +52,13 @@ def z_order(columns: Sequence[pa.Array]) -> pa.Array:
 def hilbert(columns: Sequence[pa.Array]) -> pa.Array:
     """Positions on a Hilbert curve through all columns; nulls last.
 
+    The curve goes 0,0 1,0 1,1 0,1: each point lies beside the one before it.  A Z-order jumps, here from
+    0,1 to 1,0.
+
+    >>> curve = hilbert([pa.array([0, 0, 1, 1]), pa.array([0, 1, 0, 1])])
+    >>> [place.hex()[-2:] for place in curve.to_pylist()]
+    ['00', '03', '01', '02']
+
     Shape: ``columns[c][n]`` to ``binary[n]`` of 8 bytes a column.
     """
     axes = [_h_words(column) for column in columns]
@@ -53,6 +66,7 @@ def hilbert(columns: Sequence[pa.Array]) -> pa.Array:
 
 
 def _parts(words: list[Words]) -> list[list[Words]]:
+    """Some rows at a time: a row's bits take a byte each on the way, 64 for each of its words."""
     starts = range(0, max(len(words[0]), 1), _AT_ONCE)
     return [[column[start : start + _AT_ONCE] for column in words] for start in starts]
 
@@ -67,7 +81,10 @@ def _bytes(matrices: list[npt.NDArray[np.uint8]]) -> pa.Array:
 
 
 def _interleaved(words: Sequence[Words]) -> npt.NDArray[np.uint8]:
-    """One bit of each word in turn, the highest first.  Shape: ``words[c][n]`` to ``[n, 8c]``."""
+    """One bit of each word in turn, the highest first: 1010… and 0011… are 10 00 11 01 ….
+
+    Shape: ``words[c][n]`` to ``[n, 8c]``.
+    """
     big = [word.astype(">u8").view(np.uint8).reshape(-1, 8) for word in words]
     bits = np.stack([np.unpackbits(each, axis=1) for each in big], axis=2)
     return np.packbits(bits.reshape(len(bits), -1), axis=1)
@@ -78,9 +95,10 @@ def _z_words(column: pa.Array) -> Words:
     if pa.types.is_floating(type_):
         doubles = column.cast(pa.float64()).fill_null(0).to_numpy()
         bits = np.where(np.isnan(doubles), np.nan, doubles).view(np.int64)
+        # Java shifts by 31 although the number has 64 bits (``ZOrderByteUtils``); its bytes are kept.
         words = bits.view(np.uint64) ^ ((bits >> 31).view(np.uint64) | _SIGN)
     elif pa.types.is_boolean(type_):
-        words = ordinals(column).astype(np.uint64) * np.uint64(0x81 << 56)
+        words = ordinals(column).astype(np.uint64) * np.uint64(0x81 << 56)  # Java's byte of true
     elif _is_text(type_):
         words = _text_words(column)
     else:

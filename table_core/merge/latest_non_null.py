@@ -1,6 +1,15 @@
 """The newest value of each key, put in its place chunk by chunk: rows are not brought together first.
 
 Half of a partial update is nulls; a chunk of nothing else costs nothing here.
+
+Keys 1 1 1 2 and two chunks, [5, NULL] and [7, 9]::
+
+    groups                 0 0 0 1
+    after the first chunk  5 _       row 0 puts 5 in place 0; row 1 has nothing to put
+    after the second       7 9       row 2 puts 7 over it
+
+So rows must come oldest first: the last one that has a value stays.  Numpy keeps the last of several
+values for one place.
 """
 
 from __future__ import annotations
@@ -13,7 +22,7 @@ import pyarrow as pa
 
 from table_core.merge.arrays import at, empty, numbers
 from table_core.merge.ordinal import slots, validity
-from table_core.merge.take_indices import Places, set_bits, slot_type
+from table_core.merge.take_indices import TakeIndices, set_bits, slot_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,11 +31,11 @@ if TYPE_CHECKING:
 
     from table_core.merge.runs import Groups, Runs
 
-__all__ = ["Newest"]
+__all__ = ["LatestNonNull"]
 
 
 @dataclass(frozen=True, eq=False)
-class Newest:
+class LatestNonNull:
     """Finds newest values in rows whose versions come oldest first."""
 
     groups: npt.NDArray[np.int64]
@@ -35,7 +44,7 @@ class Newest:
     """Of keys: each has a row."""
 
     @classmethod
-    def of(cls, runs: Runs, groups: Groups) -> Newest:
+    def of(cls, runs: Runs, groups: Groups) -> LatestNonNull:
         """Where ``runs`` are ``steady``; ``groups``: the same, as spans."""
         if runs.order is None:
             return cls(groups.ids, len(runs.starts))
@@ -53,8 +62,8 @@ class Newest:
             values.fill(0)
             there = np.zeros(self.count, np.bool_)
         for chunk, rows, groups in self._parts(column):
-            found = slots(chunk, dtype)
-            values[groups] = found if rows is None else at(found, rows)
+            in_chunk = slots(chunk, dtype)
+            values[groups] = in_chunk if rows is None else at(in_chunk, rows)
             if there is not None:
                 there[groups] = True
         bits = None if there is None else set_bits(there)
@@ -71,7 +80,7 @@ class Newest:
             first += len(chunk)
         if not chunks:
             return pa.nulls(self.count, column.type)
-        return Places(chosen).of(chunks[0] if len(chunks) == 1 else pa.concat_arrays(chunks))
+        return TakeIndices(chosen).of(chunks[0] if len(chunks) == 1 else pa.concat_arrays(chunks))
 
     def _parts(
         self, column: pa.ChunkedArray

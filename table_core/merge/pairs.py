@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from table_core.merge.ordinal import ordinals, single_chunk
-from table_core.merge.take_indices import Places
+from table_core.merge.take_indices import TakeIndices
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -25,6 +25,10 @@ def pairs_of(
     NULL is equal to nothing, NaN to NaN, and -0.0 to 0.0, as in Spark; not the last if values are compared
     as ``stored``, which tells keys of rows apart.  Pairs come by row of ``right``, then of ``left``; with ``left outer``
     the other way round.
+
+    >>> left, right = pa.table({"k": [1, 2, 2, None]}), pa.table({"k": [2, 9, None]})
+    >>> [at.tolist() for at in pairs_of(left, right, "right outer")]
+    [[1, 2, -1, -1], [0, 0, 1, 2]]
 
     Shape: ``left[n]`` and ``right[m]`` with columns of the same types to ``int64[p]`` twice.
     """
@@ -49,7 +53,7 @@ def pairs_of(
 
 def side_of(rows: pa.Table, at: npt.NDArray[np.int64]) -> pa.Table:
     """The rows ``at`` of one side, NULLs where there is no partner."""
-    return Places(at).of_all(rows)
+    return TakeIndices(at).of_all(rows)
 
 
 def _comparable(rows: pa.Table, *, stored: bool) -> pa.Table:
@@ -59,6 +63,7 @@ def _comparable(rows: pa.Table, *, stored: bool) -> pa.Table:
             column = single_chunk(rows.column(at))
             if not stored:
                 column = pc.add(column, pa.scalar(0.0, field.type))  # there is one zero then
+            # Arrow's join knows each NaN by its bits and tells -0.0 from 0.0: ordinals do not.
             numbers = pa.array(ordinals(column), mask=pc.is_null(column).to_numpy(False))
             rows = rows.set_column(at, field.name, numbers)
     return rows

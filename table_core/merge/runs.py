@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-__all__ = ["Groups", "Runs", "joined", "spans"]
+__all__ = ["Groups", "Runs", "joined", "ranges"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,6 +31,12 @@ class Runs:
 
     ``order`` lists row positions so that versions of a key stand together, oldest first; None
     when the rows already do.  ``starts`` and ``ends`` (inclusive) are positions in ``order``.
+
+    Keys 7, 3, 7, 3, in order of arrival: key 3 has rows 1 and 3, key 7 has rows 0 and 2::
+
+        order   [1, 3, 0, 2]
+        starts  [0,    2   ]
+        ends    [   1,    3]    rows_at(ends) = [3, 2], the newest row of each key
     """
 
     order: npt.NDArray[np.int64] | None
@@ -81,15 +87,19 @@ class Runs:
 
     def versions_of(self, which: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Row numbers of every version of the runs ``which``, run by run."""
-        return self.rows_at(spans(self.starts[which], self.lengths[which]))
+        return self.rows_at(ranges(self.starts[which], self.lengths[which]))
 
 
-def spans(starts: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """``starts[i] … starts[i] + lengths[i] - 1`` one span after the other."""
+def ranges(starts: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """``starts[i] … starts[i] + lengths[i] - 1`` one span after the other.
+
+    >>> ranges(np.array([10, 20]), np.array([3, 2])).tolist()
+    [10, 11, 12, 20, 21]
+    """
     total = int(lengths.sum())
     begins = np.cumsum(lengths) - lengths
-    found: npt.NDArray[np.int64] = np.arange(total) + np.repeat(starts - begins, lengths)
-    return found
+    positions: npt.NDArray[np.int64] = np.arange(total) + np.repeat(starts - begins, lengths)
+    return positions
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +109,12 @@ class Groups:
     A span may be empty.  ``retract`` marks values that are taken away instead of added (None:
     none is).  ``removed`` marks groups whose first value is that of a removed row, ``initialized``
     those of them that had a first value before.
+
+    >>> groups = Groups.of_lengths(np.array([3, 0, 2]))
+    >>> groups.starts.tolist(), groups.stops.tolist(), groups.ids.tolist()
+    ([0, 3, 3], [3, 3, 5], [0, 0, 0, 2, 2])
+    >>> groups.last(np.array([True, True, False, False, False])).tolist()
+    [1, -1, -1]
     """
 
     starts: npt.NDArray[np.int64]
@@ -134,7 +150,11 @@ class Groups:
 
     @cached_property
     def ids(self) -> npt.NDArray[np.int64]:
-        """The group of each value.  Shape: ``[n]``."""
+        """The group of each value.  Shape: ``[n]``.
+
+        A running sum of ones at the starts; an empty group would put two ones in one place, so there
+        ``repeat`` does it.
+        """
         if not self._filled:
             return np.repeat(np.arange(len(self.starts)), self.stops - self.starts)
         steps = empty(self.count)
@@ -162,7 +182,11 @@ class Groups:
     def _at_edges(
         self, mask: npt.NDArray[np.bool_], inner: slice, outermost: int
     ) -> npt.NDArray[np.int64]:
-        """Positions in ``mask`` where the group differs from that of a neighbour, by group."""
+        """Positions in ``mask`` where the group differs from that of a neighbour, by group.
+
+        ``hits`` 0 1 4 of groups 0 0 2: the last ones are 1 and 4, because a hit of another group, or
+        none, follows them.  The first ones are 0 and 4.
+        """
         hits = np.flatnonzero(mask)
         if not len(hits):
             return np.full(len(self.starts), -1)
@@ -171,12 +195,12 @@ class Groups:
         np.not_equal(owner[1:], owner[:-1], out=edges[inner])
         edges[outermost] = True
         chosen = np.flatnonzero(edges)
-        found = at(hits, chosen)
-        if len(found) == len(self.starts):
-            return found
+        positions = at(hits, chosen)
+        if len(positions) == len(self.starts):
+            return positions
         result = empty(len(self.starts))
         result.fill(-1)
-        result[at(owner, chosen)] = found
+        result[at(owner, chosen)] = positions
         return result
 
     def reduce(self, operation: np.ufunc, values: npt.NDArray[Any], empty: Any) -> npt.NDArray[Any]:
@@ -190,7 +214,11 @@ class Groups:
         return result
 
     def _reduced(self, operation: np.ufunc, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """``reduce`` where no group is empty; ``reduceat`` takes twice as long as what adds up."""
+        """``reduce`` where no group is empty; ``reduceat`` takes twice as long as what adds up.
+
+        The sums of 5 9 7 | 2 1: running 5 14 21 23 24, at the ends 21 24, each less the one before
+        it: 21 3.
+        """
         if values.dtype == np.int64:
             if operation is np.add:  # what wraps on the way wraps back
                 sums = np.cumsum(values, out=empty(len(values)))[self.stops - 1]
@@ -204,7 +232,11 @@ class Groups:
         return whole
 
     def _greatest(self, values: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """The greatest value of each group: behind the group's number, it is the greatest so far."""
+        """The greatest value of each group: behind the group's number, it is the greatest so far.
+
+        5 9 7 | 2 1 as pairs 0·4 0·8 0·6 1·1 1·0 (the least, 1, is taken off): the greatest so far is
+        0·4 0·8 0·8 1·1 1·1, because a pair of a later group is above all pairs of an earlier one.
+        """
         low = int(values.min())
         width = (int(values.max()) - low).bit_length()
         if width + len(self.starts).bit_length() > 63:
@@ -229,20 +261,25 @@ def joined(
     A key with one version passes through unchanged (format 7.5).  ``folded`` has for each column
     the results, or the numbers of the rows that hold them (negative: null).  ``instead[i] >= 0``
     is the row that stands for run ``several[i]`` in place of ``folded``'s.
+
+    Keys 1 1 2, so ``several`` is [0] and the row of key 2 goes through::
+
+        folded["sum"] = pa.array([12])    values [5, 7, 9] + [12], taken at [3, 2]: [12, 9]
+        folded["last"] = np.array([1])    values [5, 7, 9], taken at [1, 2]: [7, 9]
     """
     alone = runs.rows_at(runs.ends)
 
-    def places(chosen: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    def indices_of(chosen: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         at = alone.copy()
         at[several] = chosen if instead is None else np.where(instead >= 0, instead, chosen)
         return at
 
-    of_results = places(np.arange(len(several)) + rows.num_rows)
+    of_results = indices_of(np.arange(len(several)) + rows.num_rows)
     columns = []
     for name in rows.column_names:
         column, result = single_chunk(rows[name]), folded[name]
         if isinstance(result, np.ndarray):
-            columns.append(taken(column, places(result)))
+            columns.append(taken(column, indices_of(result)))
         else:
             columns.append(taken(pa.concat_arrays([column, result]), of_results))
     return pa.table(columns, schema=rows.schema)

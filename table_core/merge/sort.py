@@ -13,7 +13,7 @@ import numpy as np
 from table_core.datatypes.row_kind import KIND_COLUMN, SEQUENCE_COLUMN
 from table_core.merge.arrays import at
 from table_core.merge.ordinal import comparable, in_order, ordinals, packed, single_chunk, validity
-from table_core.merge.runs import Runs, spans
+from table_core.merge.runs import Runs, ranges
 from table_core.merge.take_indices import taken
 
 if TYPE_CHECKING:
@@ -83,11 +83,18 @@ def _rises(values: npt.NDArray[np.int64]) -> bool:
 
 
 def _ordered_inside(rows: pa.Table, runs: Runs, by: KeyOrder) -> Runs:
-    """Put the versions inside each run in order; only keys with several are touched."""
+    """Put the versions inside each run in order; only keys with several are touched.
+
+    Keys with one version are most of a table, so they are neither gathered nor sorted.  Numbers can be
+    equal where a key was written twice under one: then a retract is older than an add (format 5.2).
+
+    Keys 1 2 2 3 with sequence field 0 9 4 0: positions [1, 2] hold versions [1, 2], whose sort keys
+    are ``run`` [0, 0] and the field [9, 4].  Their turn is [1, 0], so the order becomes 0 2 1 3.
+    """
     several = np.flatnonzero(runs.ends > runs.starts)
     lengths = runs.lengths[several]
-    places = spans(runs.starts[several], lengths)
-    versions = runs.rows_at(places)
+    indices = ranges(runs.starts[several], lengths)
+    versions = runs.rows_at(indices)
     run = np.repeat(np.arange(len(several)), lengths)
     arrival = [single_chunk(rows[SEQUENCE_COLUMN]).to_numpy()[versions]]
     if not _in_order([run, *arrival], strict=True):
@@ -99,7 +106,7 @@ def _ordered_inside(rows: pa.Table, runs: Runs, by: KeyOrder) -> Runs:
     one = packed(sort_keys)
     turn = np.lexsort(sort_keys[::-1]) if one is None else in_order(one)[0]
     order = np.arange(rows.num_rows) if runs.order is None else runs.order.copy()
-    order[places] = versions[turn]
+    order[indices] = versions[turn]
     return Runs(order, runs.starts, runs.ends)
 
 
@@ -118,7 +125,11 @@ def _arrives_in_order(
 def _user_sequence(
     rows: pa.Table, versions: npt.NDArray[np.int64], by: KeyOrder
 ) -> list[npt.NDArray[np.int64]]:
-    """Sort keys of the sequence fields of ``versions``: null is the oldest."""
+    """Sort keys of the sequence fields of ``versions``: null is the oldest.
+
+    A field with gaps gives two keys: 5 NULL 3 is valid 1 0 1 and value 5 3 3.  Descending, the values
+    are turned over by ``~`` and the valid ones still come last (format T44).
+    """
     sort_keys = []
     for name in by.sequence_fields:
         column = taken(single_chunk(rows[name]), versions)

@@ -12,22 +12,28 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import pyarrow as pa
 
-from table_core.datatypes.arrow import is_varied
 from table_core.merge.arrays import at, empty
 from table_core.merge.ordinal import single_chunk, slots, validity
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-__all__ = ["Places", "set_bits", "slot_type", "taken"]
+__all__ = ["TakeIndices", "set_bits", "slot_type", "taken"]
 
 _BY_WIDTH: Final = {8: "u1", 16: "u2", 32: "u4", 64: "u8", 128: "c16"}
 """What numpy takes for values of so many bits, whatever they mean."""
 
 
 @dataclass(frozen=True, eq=False)
-class Places:
-    """Rows to take from columns of a table; a negative one takes null."""
+class TakeIndices:
+    """Rows to take from columns of a table; a negative one takes null.
+
+    The masks are made once for all columns.  Where values have a fixed width, ``Array.take`` takes three
+    times as long, and five times where nulls are taken (65,536 rows of ``int64``, pyarrow 26).
+
+    >>> TakeIndices(np.array([2, -1, 0])).of(pa.array(["a", "b", "c"])).to_pylist()
+    ['c', None, 'a']
+    """
 
     rows: npt.NDArray[np.int64]
 
@@ -39,7 +45,7 @@ class Places:
 
     @cached_property
     def _some_rows(self) -> npt.NDArray[np.int64]:
-        """``rows``, any where null is taken: what has to look out for negative ones takes longer."""
+        """``rows``, row 0 where null is taken: what has to look out for negative ones takes longer."""
         if self._there is None:
             return self.rows
         some: npt.NDArray[np.int64] = np.maximum(self.rows, 0, out=empty(len(self.rows)))
@@ -63,30 +69,16 @@ class Places:
             values = at(slots(column, dtype), self._some_rows)
             buffers = [self._bits(valid), pa.py_buffer(values)]
             return pa.Array.from_buffers(column.type, len(values), buffers)
-        if valid is not None and is_varied(column.type):
-            return self._of_bytes(column, valid)
         bits = None if self._there is None else set_bits(self._there)
         rows = pa.py_buffer(np.ascontiguousarray(self.rows))
         return column.take(pa.Array.from_buffers(pa.int64(), len(self.rows), [bits, rows]))
-
-    def _of_bytes(self, column: pa.Array, valid: npt.NDArray[np.bool_]) -> pa.Array:
-        """Texts or bytes: what has no nulls Arrow takes sooner."""
-        rows = self.rows
-        if self._there is not None:  # null is taken from a slot that holds nothing
-            nowhere = rows >> 63
-            rows = (rows & ~nowhere) | (nowhere & np.int64(valid.argmin()))
-        values = [None, *column.buffers()[1:]]
-        whole = pa.Array.from_buffers(column.type, len(column), values, 0, column.offset)
-        found = whole.take(pa.array(rows))
-        buffers = [self._bits(valid), *found.buffers()[1:]]
-        return pa.Array.from_buffers(column.type, len(found), buffers)
 
     def _bits(self, valid: npt.NDArray[np.bool_] | None) -> pa.Buffer | None:
         """Where there is a value of a column that is ``valid`` there; None: everywhere."""
         there = self._there
         if valid is not None:
-            found = at(valid, self._some_rows)
-            there = found if there is None else found & there
+            has_value = at(valid, self._some_rows)
+            there = has_value if there is None else has_value & there
         return None if there is None else set_bits(there)
 
     def of_all(self, rows: pa.Table) -> pa.Table:
@@ -109,4 +101,4 @@ def set_bits(mask: npt.NDArray[np.bool_]) -> pa.Buffer | None:
 
 def taken(column: pa.Array, positions: npt.NDArray[np.int64]) -> pa.Array:
     """``column`` at ``positions``; null where a position is negative."""
-    return Places(positions).of(column)
+    return TakeIndices(positions).of(column)

@@ -22,7 +22,7 @@ _BLOCK_MAX: Final = 1 << 28
 """More than this from one block is no file of ours: Paimon's blocks are 64 kB."""
 _PART_BYTES: Final = 1 << 20
 """Room is made for so much at once, whatever a block says of itself."""
-_ROOM_BYTES: Final = 1 << 18
+_BUFFER_BYTES: Final = 1 << 18
 """Enough for what most blocks hold."""
 _ZSTD_LEVEL: Final = 1
 
@@ -76,9 +76,9 @@ def unpack(block: bytes, codec: str, path: str) -> bytes:
 
 
 def _unpack_zstd(block: bytes) -> bytes:
-    room = bytearray(_ROOM_BYTES)
+    buffer = bytearray(_BUFFER_BYTES)
     try:
-        return bytes(memoryview(room)[: cramjam.zstd.decompress_into(block, room)])
+        return bytes(memoryview(buffer)[: cramjam.zstd.decompress_into(block, buffer)])
     except cramjam.DecompressionError:
         # Damaged, or more than usual.  Arrow's stream knows, but takes five times as long to start.
         with pa.CompressedInputStream(pa.BufferReader(block), "zstd") as stream:

@@ -3,6 +3,12 @@
 Decoding a record costs far more than knowing where it ends.  Who wants few of many records finds
 their places here and decodes those alone.
 
+Two records of a long and a string, ``02 06 abc`` and ``80 01 02 x``, at bytes 0 and 5::
+
+    positions           0 5
+    behind the long     1 7     02 is one byte, 80 01 are two
+    behind the string   5 9     06 is 3 bytes, 02 is one
+
 Source: Avro 1.11 specification, "Binary Encoding".
 """
 

@@ -1,6 +1,13 @@
 """Many metadata rows at once, column by column: the partitions of a manifest.
 
-Where all rows have one shape, numpy cuts the columns out of them; else each row is decoded.
+Where all rows have one shape, numpy cuts the columns out of them; else each row is decoded.  For
+partitions (dt STRING, hour INT), one below the other::
+
+    bytes 0-3   4-11 header  12-19 slot of dt          20-27 slot of hour  28-
+    00000002    00000000 …   0a000000 18000000         07000000 …          2026-01-01
+    00000002    00000000 …   0a000000 18000000         08000000 …          2026-01-02
+
+The slots of ``dt`` are equal in all rows, so its bytes are one rectangle: columns 28 to 37.
 Source: ``org.apache.paimon.data.BinaryRow``; format 4.4.
 """
 

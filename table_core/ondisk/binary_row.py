@@ -6,6 +6,9 @@ Serialized form = arity (4 bytes, big endian) + body (little endian)::
     [B, B + 8 * arity)  one slot a field
     [B + 8 * arity, …)  what does not fit a slot, each item padded to 8 bytes
 
+(INT 7, STRING NULL) is ``00000002``, then ``0002000000000000`` (bit 9: field 1 is null),
+``0700000000000000`` and ``0000000000000000``; more in format 4.4.
+
 Python values stand for stored ones: bool, int (DATE is the epoch day, TIME milliseconds of the
 day, timestamps epoch nanoseconds without bounds), float, str, bytes, Decimal and None.
 
@@ -109,7 +112,11 @@ def encode_row(types: Sequence[DataType], values: Sequence[Value]) -> bytes:
 
 
 def _encode_slot(type_: DataType, value: Any, start: int, tail: bytearray) -> bytes:
-    """The 8 bytes of one field; what does not fit them goes to ``tail``, which is at ``start``."""
+    """The 8 bytes of one field; what does not fit them goes to ``tail``, which is at ``start``.
+
+    Long decimals and fine timestamps have their place in the tail also where they are null: Java reserves
+    it, and without it the bytes, so the hash and the bucket, would be others (format T22).
+    """
     root = type_.root if isinstance(type_, Atomic) else None
     if isinstance(type_, Atomic) and root in _TIMESTAMPS and type_.precision > COMPACT_TIMESTAMP:
         millis, nanos = divmod(value or 0, 1_000_000)
@@ -142,7 +149,11 @@ def _encode_slot(type_: DataType, value: Any, start: int, tail: bytearray) -> by
 
 
 def _big_endian(number: int) -> bytes:
-    """Two's complement in the fewest bytes, like Java's ``BigInteger.toByteArray``."""
+    """Two's complement in the fewest bytes, like Java's ``BigInteger.toByteArray``.
+
+    >>> _big_endian(127).hex(), _big_endian(128).hex(), _big_endian(-1).hex()
+    ('7f', '0080', 'ff')
+    """
     bits = number.bit_length() if number >= 0 else (number + 1).bit_length()
     return number.to_bytes(bits // 8 + 1, "big", signed=True)
 

@@ -11,7 +11,7 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from table_core.problems import Problems, json_object
+from table_core.validation_errors import ValidationErrors, json_object
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -42,7 +42,7 @@ class Consumer:
             CorruptFileError: not JSON, or without a next snapshot.
         """
         document = json_object(body, path=path)
-        problems = Problems(path)
+        problems = ValidationErrors(path)
         following = problems.need(document, _NEXT, int, 0)
         problems.raise_if_any()
         return cls(following, {k: v for k, v in document.items() if k != _NEXT})

@@ -9,6 +9,12 @@ An index file is a version byte and then one block for each data file::
 block begins and, as its length, ``size`` in v1 but the whole block in v2 (format T48).  The magic
 tells the two apart, whatever the options say.
 
+The file of one data file with rows 1 and 5 deleted, v1; its range is offset 1, length 24::
+
+    01                                                        version
+    00000018  5e43f2d0  3a300000 01000000 0000 0100 10000000 0100 0500  8c77fe55
+    24 bytes  magic     one container, of key 0 with 2 values, at byte 16: 1 and 5    checksum
+
 Source: ``org.apache.paimon.deletionvectors.DeletionVectorsIndexFile``; format 7.7.
 """
 
@@ -105,6 +111,7 @@ def _decode_block(block: memoryview, path: str) -> Positions:
     else:
         kind = f"deletion vector of kind {bytes(body[:4]).hex()}"
         raise UnsupportedFeatureError(f"{path}: a {kind} is not supported", feature=kind)
+    # A bitmap that ends early would bring deleted rows back without an error.
     if end != size - 4:
         raise ValueError(f"{size - 4 - end} bytes behind the bitmap")
     return positions
@@ -151,7 +158,7 @@ def decode_index_file(
             f"{path}: deletion vector file version {body[0]} is not supported",
             feature=f"deletion vector file version {body[0]}",
         )
-    found = {}
+    vectors = {}
     for range_ in ranges:
         start, count = range_bytes(range_)
         block = body[start : start + count] if start > 0 and count > 0 else b""
@@ -159,5 +166,5 @@ def decode_index_file(
         if range_.cardinality not in {None, len(positions)}:
             what = f"{len(positions)} positions of {range_.file_name}, not {range_.cardinality}"
             raise CorruptFileError(f"{path}: {what}", path=path, problems=[what])
-        found[range_.file_name] = positions
-    return found
+        vectors[range_.file_name] = positions
+    return vectors

@@ -61,7 +61,7 @@ class IndexBuilder:
             OptionError: no such column, or a bad value.
             UnsupportedFeatureError: an index that this release does not write, or not of the type.
         """
-        types = {each.name: each.type for each in fields}
+        types = {field.name: field.type for field in fields}
         bodies: dict[str, dict[str, _Body]] = {}
         for kind in (*_INDEXES, *_LATER):
             key = f"file-index.{kind}.columns"
@@ -73,8 +73,8 @@ class IndexBuilder:
                         option=key,
                         value=options[key],
                     )
-                made = _body(kind, name, types[name], options)
-                bodies.setdefault(name, {})[kind] = made
+                index = _body(kind, name, types[name], options)
+                bodies.setdefault(name, {})[kind] = index
         return cls(bodies) if bodies else None
 
     def add(self, rows: pa.Table) -> None:
@@ -140,12 +140,13 @@ class _Bloom:
         return cls(type_, hashes, np.zeros(count, np.bool_))
 
     def add(self, column: pa.Array) -> None:
-        found = hashes_of(column, self.type)
-        assert found is not None
-        low = (found & np.uint64(0xFFFF_FFFF)).astype(np.uint32)
-        high = (found >> np.uint64(32)).astype(np.uint32)
+        hashes = hashes_of(column, self.type)
+        assert hashes is not None
+        low = (hashes & np.uint64(0xFFFF_FFFF)).astype(np.uint32)
+        high = (hashes >> np.uint64(32)).astype(np.uint32)
         for turn in range(1, self.hashes + 1):
             mixed = (low + np.uint32(turn) * high).view(np.int32)
+            # A negative number is turned over, as in Java: ~x, not -x, which has no place for the least one.
             self.bits[np.where(mixed < 0, ~mixed, mixed) % len(self.bits)] = True
 
     def body(self) -> bytes:
@@ -176,7 +177,12 @@ def _is_sliced(type_: Atomic) -> bool:
 
 @dataclass(slots=True)
 class _Bitmap:
-    """Version 1: every value with the rows that have it; one row stands in place of a bitmap."""
+    """Version 1: every value with the rows that have it; one row stands in place of a bitmap.
+
+    INT 7, NULL, 7, 9: ``01``, 4 rows, 2 values, ``01`` (there are nulls), null's place -2, which is -1 less
+    row 1; then 7 with place 0, which is the first bitmap, and 9 with place -4, which is row 3; then the bitmap of
+    rows 0 and 2.
+    """
 
     type: Atomic
     chunks: list[pa.Array] = field(default_factory=list)
@@ -189,6 +195,7 @@ class _Bitmap:
         encoded = column.dictionary_encode()
         codes = pc.fill_null(encoded.indices, len(encoded.dictionary)).to_numpy()
         order = np.argsort(codes, kind="stable")
+        # The rows of each code one after the other, and those of null, which has the greatest code, last.
         rows = np.split(
             order, np.searchsorted(codes[order], np.arange(len(encoded.dictionary)) + 1)
         )
@@ -222,7 +229,10 @@ class _Bitmap:
 
 @dataclass(slots=True)
 class _BitSlices:
-    """Version 1: the rows of values from 0 on, and of those below by their absolute value."""
+    """Version 1: the rows of values from 0 on, and of those below by their absolute value.
+
+    3, 5, -2, NULL: the first part has rows 0 and 1 with values 3 and 5, the second row 2 with 2.
+    """
 
     type: Atomic
     chunks: list[pa.Array] = field(default_factory=list)
@@ -243,6 +253,10 @@ class _BitSlices:
 
 
 def _slices(rows: np.ndarray[Any, Any], values: np.ndarray[Any, Any]) -> bytes:
+    """Which rows have a value, and for each bit of what is above the least one, which have it set.
+
+    Rows 0, 1, 2 with 3, 5, 6: the least is 3, above it are 0, 2, 3: bit 0 has row 2, bit 1 has rows 1 and 2.
+    """
     least, greatest = int(values.min()), int(values.max())
     count = (greatest - least).bit_length()
     above = (values - least).astype(np.uint64)

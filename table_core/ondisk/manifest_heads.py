@@ -5,6 +5,18 @@ that beginning are guessed to be names, all are walked to the end of their entry
 over what stands before the next name.  If that arrives at the next guess, from the first entry to the
 last and to the last byte, each entry is where it was taken to be; else there are no heads.
 
+Two entries of 60 and 120 bytes; ``data-`` is also in a key of the second::
+
+    byte         0      16        60     76        130       180
+    payload      head   data-a …  head   data-b …  data-x …  end
+    names               16               76        130
+    ends                60               180       anything
+    following           76               the end   anything
+
+The first name is at 16.  Its entry ends at 60, and the head there leads to the name at 76, which is a guess
+as well; that one ends with the payload.  No end leads to 130, so it is left out.  For a wrong chain every
+end would have to meet a guess, as many times as there are entries, and the last one the end.
+
 Source: format 4.3.
 """
 
@@ -69,7 +81,7 @@ def find_heads(container: Container) -> Heads | None:
         return None
     name = payload[int(first.name[0]) : int(first.name[0] + first.name_size[0])]
     begins = name[: name.find(b"-") + 1] or name[:1]
-    names = np.array([found.start() for found in re.finditer(re.escape(begins), payload)])
+    names = np.array([match.start() for match in re.finditer(re.escape(begins), payload)])
     if len(names) > _GUESSES * container.count:
         return None
     size = _sizes_before(payload, names)
@@ -139,7 +151,11 @@ class _Prefix:
 def _sizes_before(payload: bytes, names: Positions) -> Positions:
     """The lengths that stand before texts, in one byte or two; 0 where there is none.
 
-    A number before the length ends with a byte below 128, so what is not below belongs to it.
+    A number before the length ends with a byte below 128, so what is not below belongs to it.  Avro
+    writes the length doubled: 0x10 is 8, and 0x8A 0x01 is 0x0A + (1 << 7) = 138, so 69.
+
+    >>> _sizes_before(bytes.fromhex("02108a01"), np.array([2, 4])).tolist()
+    [8, 69]
     """
     bytes_ = np.frombuffer(payload, np.uint8)
     last = bytes_[names - 1].astype(np.int64)
@@ -150,13 +166,19 @@ def _sizes_before(payload: bytes, names: Positions) -> Positions:
 
 
 def _chained(names: Positions, following: Positions, first: int, count: int) -> Positions | None:
-    """Which of ``names`` are those of entries, one after the other; None where one is not there."""
+    """Which of ``names`` are those of entries, one after the other; None where one is not there.
+
+    The guess at 25 is no name: what ends where a head and the name at 40 follow is the entry of 10.
+
+    >>> _chained(np.array([10, 25, 40, 70]), np.array([40, -1, 70, -1]), 10, 3).tolist()
+    [0, 2, 3]
+    """
     place = np.searchsorted(names, following)
     met = (place < len(names)) & (names[np.minimum(place, len(names) - 1)] == following)
     at = int(np.searchsorted(names, first))
     if at >= len(names) or int(names[at]) != first:
         return None
-    if at == 0 and len(names) == count and met[:-1].all():
+    if at == 0 and len(names) == count and met[:-1].all():  # no false guess: no step in Python
         if bool((place[:-1] == np.arange(1, count)).all()):
             return np.arange(count)
         return None

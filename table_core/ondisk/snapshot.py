@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
 from table_core.errors import UnsupportedFeatureError
-from table_core.problems import Problems, json_object
+from table_core.validation_errors import ValidationErrors, json_object
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -89,7 +89,7 @@ class Snapshot:
             UnsupportedFeatureError: a version newer than 3.
         """
         document = json_object(body, path=path)
-        problems = Problems(path)
+        problems = ValidationErrors(path)
         version = problems.take(document, "version", int, _VERSION)
         if version is not None and version > _VERSION:
             raise UnsupportedFeatureError(

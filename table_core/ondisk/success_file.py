@@ -10,7 +10,7 @@ import json
 from dataclasses import dataclass
 from typing import Final
 
-from table_core.problems import Problems, json_object
+from table_core.validation_errors import ValidationErrors, json_object
 
 __all__ = ["SUCCESS_NAME", "SuccessFile"]
 
@@ -38,7 +38,7 @@ class SuccessFile:
             CorruptFileError: not JSON, or a time is missing.
         """
         document = json_object(body, path=path)
-        problems = Problems(path)
+        problems = ValidationErrors(path)
         created = problems.need(document, "creationTime", int, 0)
         modified = problems.need(document, "modificationTime", int, 0)
         problems.raise_if_any()

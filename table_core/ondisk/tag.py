@@ -15,7 +15,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
 from table_core.ondisk.snapshot import Snapshot
-from table_core.problems import Problems
+from table_core.validation_errors import ValidationErrors
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -55,7 +55,7 @@ class Tag:
             CorruptFileError: no snapshot, or times that are none; all problems at once.
         """
         snapshot = Snapshot.from_json(body, path=path)
-        problems = Problems(path)
+        problems = ValidationErrors(path)
         created = snapshot.extra.get(_CREATED)
         retained = snapshot.extra.get(_RETAINED)
         tag = cls(
@@ -76,7 +76,7 @@ def _date_time(nanos: int) -> list[int]:
     return [at.year, at.month, at.day, at.hour, at.minute, at.second, nanos % _NANOS]
 
 
-def _epoch(problems: Problems, value: Any) -> int | None:
+def _epoch(problems: ValidationErrors, value: Any) -> int | None:
     whole = isinstance(value, list) and all(type(part) is int for part in value)
     if not whole or not 3 <= len(value) <= 7:
         problems.add(_CREATED, f"expected [y, M, d, h, m, s, nanos], got {json.dumps(value)}")
@@ -93,7 +93,7 @@ def _epoch(problems: Problems, value: Any) -> int | None:
     return (at - _EPOCH) // timedelta(seconds=1) * _NANOS + int(parts[6])
 
 
-def _duration(problems: Problems, value: Any) -> int | None:
+def _duration(problems: ValidationErrors, value: Any) -> int | None:
     if type(value) not in {int, float} or not abs(value) < 2**63:
         problems.add(_RETAINED, f"expected seconds, got {json.dumps(value)}")
         return None

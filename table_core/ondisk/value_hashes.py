@@ -40,6 +40,9 @@ _P1, _P2, _P3, _P4, _P5 = (
 def hashes_of(column: pa.Array, type_: DataType) -> Words | None:
     """The hashes of the distinct values of ``column`` but NULL; None for types that have none.
 
+    >>> hashes_of(pa.array([1, 1, None], pa.int32()), Atomic(Root.INT)).tolist()
+    [6614235796240398542]
+
     Shape: ``column[n]`` to ``uint64[d]``.
     """
     if not isinstance(type_, Atomic):
@@ -88,22 +91,29 @@ def _number_hashes(values: npt.NDArray[np.int64]) -> Words:
 
 
 def _text_hashes(values: pa.Array) -> Words:
-    """XXH64 of each value: all values of one length at once."""
+    """XXH64 of each value: all values of one length at once.
+
+    The steps of the hash depend on the length alone, so "ab" and "cd" are two rows of one matrix, and
+    "xyz" is a matrix of its own.
+    """
     data = values.cast(pa.large_binary())
     offsets = np.frombuffer(data.buffers()[1], np.int64)[data.offset :][: len(data) + 1]
     body = data.buffers()[2]
     raw = np.frombuffer(body, np.uint8) if body is not None else np.zeros(0, np.uint8)
     lengths = np.diff(offsets)
-    found = np.empty(len(lengths), np.uint64)
+    hashes = np.empty(len(lengths), np.uint64)
     with np.errstate(over="ignore"):
         for length in np.unique(lengths).tolist():
             which = np.flatnonzero(lengths == length)
-            found[which] = _xx_hash(raw[offsets[which][:, None] + np.arange(length)])
-    return found
+            hashes[which] = _xx_hash(raw[offsets[which][:, None] + np.arange(length)])
+    return hashes
 
 
 def _xx_hash(rows: npt.NDArray[np.uint8]) -> Words:
-    """Shape: ``bytes[n, length]`` to ``uint64[n]``."""
+    """XXH64, seed 0: blocks of 32 bytes in four lanes, then 8, then 4 bytes, then one at a time.
+
+    Shape: ``bytes[n, length]`` to ``uint64[n]``.
+    """
     count, length = rows.shape
     at = length - length % 32
     if at:
@@ -114,25 +124,25 @@ def _xx_hash(rows: npt.NDArray[np.uint8]) -> Words:
             words = _words(rows[:, start : start + 32], "<u8")
             lanes = [_round(lane, words[:, n]) for n, lane in enumerate(lanes)]
         turned = [_rotated(lane, by) for lane, by in zip(lanes, (1, 7, 12, 18), strict=True)]
-        found = turned[0] + turned[1] + turned[2] + turned[3]
+        hashes = turned[0] + turned[1] + turned[2] + turned[3]
         for lane in lanes:
-            found = (found ^ _round(np.zeros(count, np.uint64), lane)) * _P1 + _P4
+            hashes = (hashes ^ _round(np.zeros(count, np.uint64), lane)) * _P1 + _P4
     else:
-        found = np.full(count, _P5, np.uint64)
-    found = found + np.uint64(length)
+        hashes = np.full(count, _P5, np.uint64)
+    hashes = hashes + np.uint64(length)
     while at + 8 <= length:
         word = _words(rows[:, at : at + 8], "<u8")[:, 0]
-        found = _rotated(found ^ _round(np.zeros(count, np.uint64), word), 27) * _P1 + _P4
+        hashes = _rotated(hashes ^ _round(np.zeros(count, np.uint64), word), 27) * _P1 + _P4
         at += 8
     if at + 4 <= length:
         half = _words(rows[:, at : at + 4], "<u4")[:, 0].astype(np.uint64)
-        found = _rotated(found ^ half * _P1, 23) * _P2 + _P3
+        hashes = _rotated(hashes ^ half * _P1, 23) * _P2 + _P3
         at += 4
     for n in range(at, length):
-        found = _rotated(found ^ rows[:, n].astype(np.uint64) * _P5, 11) * _P1
-    found = (found ^ found >> np.uint64(33)) * _P2
-    found = (found ^ found >> np.uint64(29)) * _P3
-    mixed: Words = found ^ found >> np.uint64(32)
+        hashes = _rotated(hashes ^ rows[:, n].astype(np.uint64) * _P5, 11) * _P1
+    hashes = (hashes ^ hashes >> np.uint64(33)) * _P2
+    hashes = (hashes ^ hashes >> np.uint64(29)) * _P3
+    mixed: Words = hashes ^ hashes >> np.uint64(32)
     return mixed
 
 

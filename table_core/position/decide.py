@@ -3,6 +3,15 @@
 Pure.  The caller shows the position that is stored and what the source is *now*; who raises is
 ``Diverged.error``.  Nothing is guessed: where a source is not what was read, or nobody can tell, the
 answer is ``Diverged``, with the facts and the ways out.
+
+A reader of a table stands at snapshot 7, whose delta list is L7::
+
+    what is there now           answer
+    7 with L7, head 9           go on: 8 and 9 are new
+    8 to 9                      go on: 7 expired, and was this table's
+    7 with M7, head 9           rolled-back: another 7; the number alone would have said "go on"
+    head 5                      rolled-back: what it has read is no longer in the table
+    another table's birth       made-anew: its 7 is nobody's 7
 """
 
 from __future__ import annotations
@@ -156,34 +165,34 @@ def what_next(stored: Position | None, now: Now) -> Next:
     place = stored.place
     match now, place:
         case TableNow(), SnapshotPlace():
-            found = _in_table(stored.source, place, now)
+            answer = _in_table(stored.source, place, now)
         case FilesNow(), FilesTaken():
-            found = _in_files(place, now)
+            answer = _in_files(place, now)
         case FilesNow(), FilesRead():
-            found = _in_growing(place, now)
+            answer = _in_growing(place, now)
         case TopicsNow(), OffsetsPlace():
-            found = _in_topics(stored.source, place, now)
+            answer = _in_topics(stored.source, place, now)
         case LogNow(), LogPlace():
-            found = _in_log(stored.source, place, now)
+            answer = _in_log(stored.source, place, now)
         case _:
-            found = Diverged(
+            answer = Diverged(
                 reason="another-source",
                 why=f"its position is of {stored.source}, and it is to read {now.source}",
             )
-    if isinstance(found, Diverged):
+    if isinstance(answer, Diverged):
         ways = {
             ReaderKind.CONSUMER: _CONSUMERS,
             ReaderKind.STREAM: _STREAMS,
             ReaderKind.SYNC: SYNC_WAYS,
         }
         return replace(
-            found,
-            ways_out=ways.get(stored.reader.kind, found.ways_out),
+            answer,
+            ways_out=ways.get(stored.reader.kind, answer.ways_out),
             reader=str(stored.reader),
             source=str(now.source),
             stored=f"{place} of {stored.source}",
         )
-    return found
+    return answer
 
 
 def another_reader(reader: Reader, other: Position) -> Diverged:

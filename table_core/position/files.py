@@ -3,6 +3,11 @@
 ``FilesTaken`` is for files that are taken whole.  It is exact for a bounded number of files; beyond
 that the oldest are remembered by their number and the sum of their digests, and a file of which it
 cannot tell is *unclear*, never taken for one or the other.  ``FilesRead`` is for files that grow.
+
+With room for two files, a (time 1), b (2) and c (3) are taken: b and c are known, a is *sealed*: its count,
+1, and its number.  A listing of a, b, c finds only a at time 1 or before, whose sum is the sealed one:
+nothing is new.  A listing with z of time 1 as well has another sum: a or z is new, and nobody can tell
+which, so both are unclear.
 """
 
 from __future__ import annotations

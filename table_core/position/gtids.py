@@ -8,7 +8,13 @@ __all__ = ["gtids_after", "gtids_contain"]
 def gtids_contain(outer: str, inner: str) -> bool:
     """Whether every transaction of ``inner`` is in ``outer``.
 
-    MySQL: ``uuid:1-5:7,uuid:2``; MariaDB: ``domain-server-sequence``, of each domain the newest.
+    MySQL: ``uuid:1-5:7,uuid:2``; MariaDB: ``domain-server-sequence``, of each domain the newest.  The server
+    in the middle does not matter: after a failover the domain goes on with another one.
+
+    >>> gtids_contain("a:1-5:7", "a:2-3"), gtids_contain("a:1-5:7", "a:6")
+    (True, False)
+    >>> gtids_contain("0-1-100", "0-2-90")
+    True
     """
     there, asked = _ranges(outer), _ranges(inner)
     return all(
@@ -40,20 +46,20 @@ def _entries(text: str) -> list[str]:
 
 
 def _ranges(text: str) -> dict[str, list[tuple[int, int]]]:
-    found: dict[str, list[tuple[int, int]]] = {}
+    ranges: dict[str, list[tuple[int, int]]] = {}
     for entry in _entries(text):
         name, colon, rest = entry.partition(":")
         if not colon:  # MariaDB: all up to the number
             domain, _, number = entry.split("-")
-            found.setdefault(domain, []).append((1, int(number)))
+            ranges.setdefault(domain, []).append((1, int(number)))
             continue
         if ":" in rest and not rest.replace(":", "").replace("-", "").isdigit():  # a tagged GTID
             tag, _, rest = rest.partition(":")
             name = f"{name}:{tag}"
         for span in rest.split(":"):
             first, _, last = span.partition("-")
-            found.setdefault(name.lower(), []).append((int(first), int(last or first)))
-    return {name: _joined(spans) for name, spans in found.items()}
+            ranges.setdefault(name.lower(), []).append((int(first), int(last or first)))
+    return {name: _joined(spans) for name, spans in ranges.items()}
 
 
 def _joined(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:

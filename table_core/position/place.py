@@ -1,4 +1,9 @@
-"""Where in a source a reader stands: everything up to there is taken, nothing after it."""
+"""Where in a source a reader stands: everything up to there is taken, nothing after it.
+
+A MySQL transaction begins at binlog.000003:4711 and has ten rows, of which a commit took six: ``order`` is
+(3, 4711) and ``skip`` 6.  A log can be read from the begin of a transaction only, so the next run reads all
+ten and leaves six out.
+"""
 
 from __future__ import annotations
 

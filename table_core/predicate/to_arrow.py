@@ -202,18 +202,18 @@ def _calculated(term: Calc, batch: Batch) -> Any:
 def _chosen(term: Choice, batch: Batch) -> Any:
     """Each value is computed only for the rows that it is chosen for."""
     kind = arrow_type(term.type)
-    rest, places, parts = np.arange(batch.num_rows), [], []
+    rest, indices, parts = np.arange(batch.num_rows), [], []
     for condition, value in term.branches:
         met = mask(condition, batch.take(pa.array(rest))).to_numpy(zero_copy_only=False)
-        places.append(rest[met])
+        indices.append(rest[met])
         parts.append(evaluate(value, batch.take(pa.array(rest[met]))))
         rest = rest[~met]
-    places.append(rest)
+    indices.append(rest)
     parts.append(evaluate(term.default, batch.take(pa.array(rest))))
     whole = pa.concat_arrays(
         [pa.nulls(len(p), kind) if p.null_count == len(p) else p.cast(kind) for p in parts]
     )
-    return whole.take(pa.array(np.argsort(np.concatenate(places))))
+    return whole.take(pa.array(np.argsort(np.concatenate(indices))))
 
 
 def _has_zero(values: Any) -> bool:

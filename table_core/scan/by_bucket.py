@@ -46,7 +46,7 @@ class ByBucket:
         if where is not None and schema.bucket > 0 and schema.bucket_keys:
             self._keys = equal_values(where, schema.bucket_keys)
         self._allowed: dict[int, frozenset[int]] = {}
-        self._alike: dict[int, bool] = {schema.id: True}
+        self._same_hash: dict[int, bool] = {schema.id: True}
 
     def rules_out(self, bucket: int, total: int) -> bool:
         """Whether no row of ``bucket``, one of ``total``, can match; never of a bucket below 0."""
@@ -61,14 +61,14 @@ class ByBucket:
         """Whether ``rules_out`` is right for files that were written under ``schema_id``."""
         if self._keys is None:
             return False
-        alike = self._alike.get(schema_id)
-        if alike is None:
+        same_hash = self._same_hash.get(schema_id)
+        if same_hash is None:
             try:
-                alike = _hashed(self._schema_of(schema_id)) == _hashed(self._schema)
+                same_hash = _hashed(self._schema_of(schema_id)) == _hashed(self._schema)
             except NotFoundError:  # a file of it says more of that than a shortcut should
-                alike = False
-            self._alike[schema_id] = alike
-        return alike
+                same_hash = False
+            self._same_hash[schema_id] = same_hash
+        return same_hash
 
     def holds_up_to(self, newest: int) -> bool:
         """Whether ``rules_out`` is right for every file of schemas 0 to ``newest``."""

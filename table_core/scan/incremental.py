@@ -6,6 +6,12 @@
 
 Rows come by snapshot, then as written within the bucket; nothing is merged across snapshots.
 
+Snapshots 1 APPEND (key 1, a), 2 COMPACT, 3 APPEND (1, b), 4 COMPACT with changelog -U (1, a), +U (1, b)::
+
+    (1, 4]  changelog  -U (1, a)  +U (1, b)     of 4
+            delta      +I (1, b)                the file of 3, as it was written
+            diff       -U (1, a)  +U (1, b)     state 4 against state 1
+
 Source: ``org.apache.paimon.table.source.snapshot.Incremental*StartingScanner``; format 9.4.
 """
 
@@ -135,17 +141,17 @@ def changed_buckets(
     old, new = by_bucket(before), by_bucket(after)
     _refuse_rescaled(before, after)
     shared = {e.identity: e for e in before}
-    found = []
+    diffs = []
     for key in dict.fromkeys([*new, *old]):
-        are = new.get(key, [])
-        common = {e.identity for e in are if shared.get(e.identity) == e}
+        here = new.get(key, [])
+        common = {e.identity for e in here if shared.get(e.identity) == e}
         diff = BucketDiff(
             tuple(e for e in old.get(key, []) if e.identity not in common),
-            tuple(e for e in are if e.identity not in common),
+            tuple(e for e in here if e.identity not in common),
         )
         if diff.before or diff.after:
-            found.append(diff)
-    return found
+            diffs.append(diff)
+    return diffs
 
 
 def _refuse_rescaled(before: Sequence[ManifestEntry], after: Sequence[ManifestEntry]) -> None:
@@ -183,8 +189,8 @@ def requested_range(options: TableOptions, timeline: Timeline) -> ChangeRange | 
             option=option,
             value=text,
         )
-    given = options.get(keys_scan.INCREMENTAL_BETWEEN_SCAN_MODE)
-    mode, states = change_mode(given, options), None
+    scan_mode = options.get(keys_scan.INCREMENTAL_BETWEEN_SCAN_MODE)
+    mode, states = change_mode(scan_mode, options), None
     if between is not None:
         if all(end.isdecimal() for end in ends):  # numbers are ids, whatever tags are called
             after, to = (int(end) for end in ends)
@@ -192,7 +198,7 @@ def requested_range(options: TableOptions, timeline: Timeline) -> ChangeRange | 
             states = _tag(timeline, ends[0], option), _tag(timeline, ends[1], option)
             after, to = (state.id for state in states)
             as_numbers = options.get(keys_scan.INCREMENTAL_BETWEEN_TAG_TO_SNAPSHOT)
-            if given == "auto" and not as_numbers:
+            if scan_mode == "auto" and not as_numbers:
                 mode = ChangeMode.DIFF
     else:
         after, to = (_at(timeline, end, option) for end in ends)
@@ -221,8 +227,8 @@ def _at(timeline: Timeline, end: str, option: str) -> int:
             option=option,
             value=end,
         )
-    found = at_or_before(timeline, int(end))
-    if found is not None:
-        return found.id
+    snapshot = at_or_before(timeline, int(end))
+    if snapshot is not None:
+        return snapshot.id
     ids = timeline.ids()
     return ids[0] - 1 if ids else 0

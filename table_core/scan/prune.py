@@ -9,6 +9,9 @@ files overlap, the file ruled out might hold the newest version of a row, and an
 reappear.  So a section goes as a whole or not at all; with engines that build a row from several files
 not even that.
 
+Key 4 has v = 5 in file x (v from 1 to 9) and, newer, v = 50 in file y (v from 40 to 60).  Where v = 5, the
+statistics of y say that it has no match.  Read without y, key 4 matches with a value that it no longer has.
+
 Source: ``org.apache.paimon.operation.KeyValueFileStoreScan``; format 4.2, 4.5, 6.1, 7.6.
 """
 
@@ -148,7 +151,11 @@ class Pruner:
         return [reason is None for reason in reasons]
 
     def foresee(self, partitions: Iterable[bytes]) -> None:
-        """Decide about many partitions at once, which costs less than one by one."""
+        """Decide about many partitions at once, which costs less than one by one.
+
+        A partition row is a row of a table of partition columns, so the condition is computed as a filter.
+        Parts of it on other columns are left to the files: then only a "no" is final.
+        """
         if self._where is None or self._keeps is not None or not self._types:
             return
         fresh = list(set(partitions).difference(self._partitions))
@@ -260,19 +267,19 @@ class Pruner:
         test, index_of = self._index_test, self._index_of
         if not self._batch or test is None or index_of is None:
             return rest
-        found = {
+        ruled_out = {
             id(e)
             for e in rest
             if id(e) not in unlikely
             and (body := index_of(e)) is not None
             and not test.may_match(body, self._schema_of(e.file.schema_id), e.file.row_count)
         }
-        if not found:
+        if not ruled_out:
             return rest
         if self._schema.is_key_table:
-            found = self._without_match(rest, unlikely | found, bounds)
-        self._count["pruned_by_index"] += len(found)
-        return [e for e in rest if id(e) not in found]
+            ruled_out = self._without_match(rest, unlikely | ruled_out, bounds)
+        self._count["pruned_by_index"] += len(ruled_out)
+        return [e for e in rest if id(e) not in ruled_out]
 
     def _without_match(
         self, rest: Sequence[ManifestEntry], unlikely: frozenset[int], bounds: Bounds
@@ -294,14 +301,14 @@ class Pruner:
             return []
         if self._is_disjoint():
             return list(by_name.values())
-        found: list[ManifestEntry] = []
+        left_out: list[ManifestEntry] = []
         for section in sections([e.file for e in group], bounds):
             names = [file.file_name for run in section for file in run.files]
             if len(section) == 1:  # every key occurs once
-                found += [by_name[name] for name in names if name in by_name]
+                left_out += [by_name[name] for name in names if name in by_name]
             elif self._rows_stay_whole() and all(name in by_name for name in names):
-                found += [by_name[name] for name in names]
-        return found
+                left_out += [by_name[name] for name in names]
+        return left_out
 
     def _is_disjoint(self) -> bool:
         """Whether deletion vectors have made every visible row final."""

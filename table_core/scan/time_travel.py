@@ -99,12 +99,12 @@ def resolve(
     if wanted is None:
         return _by_mode(options, timeline, mode)
     what, value = wanted
-    found = _FINDERS[what](timeline, value)
+    state = _FINDERS[what](timeline, value)
     if mode == "from-timestamp" and what != "timestamp":
         raise OptionError(
             "scan.mode from-timestamp needs a timestamp", option="scan.mode", value=mode
         )
-    return SnapshotRef(snapshot=found, explicit=True)
+    return SnapshotRef(snapshot=state, explicit=True)
 
 
 def _wanted(options: TableOptions, arguments: dict[str, Any]) -> tuple[str, Any] | None:
@@ -184,7 +184,11 @@ def _created_after(timeline: Timeline, time_ms: int) -> SnapshotRef:
 
 
 def first_from(timeline: Timeline, time_ms: int) -> int | None:
-    """The snapshot after the newest one before ``time_ms``, None if one of the two is not there."""
+    """The snapshot after the newest one before ``time_ms``, None if one of the two is not there.
+
+    Made at 10, 20 and 30: 15 gives the second; 5 gives None, since what was before the first may have
+    expired; 35 gives None, since nothing came after.
+    """
     ids = timeline.ids()
     at = bisect_left(ids, time_ms, key=lambda each: timeline.snapshot(each).time_millis)
     return ids[at] if 0 < at < len(ids) else None
@@ -192,16 +196,16 @@ def first_from(timeline: Timeline, time_ms: int) -> int | None:
 
 def compacted_full(options: TableOptions, timeline: Timeline) -> Snapshot | None:
     """The newest COMPACT snapshot; where full compactions are counted, the newest full one."""
-    counted = options.get(keys_write.FULL_COMPACTION_DELTA_COMMITS)
-    if counted is None and options.get(keys_scan.CHANGELOG_PRODUCER) == "full-compaction":
-        counted = 1
+    full_every = options.get(keys_write.FULL_COMPACTION_DELTA_COMMITS)
+    if full_every is None and options.get(keys_scan.CHANGELOG_PRODUCER) == "full-compaction":
+        full_every = 1
     for id in reversed(timeline.ids()):
-        found = timeline.snapshot(id)
-        identifier = found.commit_identifier
-        if found.commit_kind is CommitKind.COMPACT and (
-            counted is None or identifier == BATCH_IDENTIFIER or identifier % counted == 0
+        snapshot = timeline.snapshot(id)
+        identifier = snapshot.commit_identifier
+        if snapshot.commit_kind is CommitKind.COMPACT and (
+            full_every is None or identifier == BATCH_IDENTIFIER or identifier % full_every == 0
         ):
-            return found
+            return snapshot
     return None
 
 
@@ -213,8 +217,8 @@ def at_or_before(timeline: Timeline, time_ms: int) -> Snapshot | None:
 
 
 def _at_time(timeline: Timeline, time_ms: int) -> Snapshot:
-    found = at_or_before(timeline, time_ms)
-    if found is None:
+    snapshot = at_or_before(timeline, time_ms)
+    if snapshot is None:
         ids = timeline.ids()
         first = (
             f"the oldest is of {timeline.snapshot(ids[0]).time_millis}" if ids else "none is there"
@@ -222,38 +226,45 @@ def _at_time(timeline: Timeline, time_ms: int) -> Snapshot:
         raise NotFoundError(
             f"no snapshot at or before {time_ms}: {first}", name=str(time_ms), available=[]
         )
-    return found
+    return snapshot
 
 
 def _at_watermark(timeline: Timeline, watermark: int) -> Snapshot:
     """A snapshot with ``watermark``, else the first whose watermark is beyond.
 
-    Of several with that very watermark it is the one that Paimon's search meets first.
+    Of several with that very watermark it is the one that Paimon's search meets first.  A snapshot without
+    one counts as having that of the newest before it.  Watermarks NULL 3 NULL 7: 3 gives the second
+    snapshot, 5 the fourth, 9 is refused.
     """
     ids = timeline.ids()
-    marks = [timeline.snapshot(id).watermark for id in ids]
-    low, high = next((at for at, mark in enumerate(marks) if mark is not None), len(ids)), len(ids)
-    if low < high and _known(marks[low]) >= watermark:
+    watermarks = [timeline.snapshot(id).watermark for id in ids]
+    low, high = (
+        next(
+            (at for at, watermark_of in enumerate(watermarks) if watermark_of is not None), len(ids)
+        ),
+        len(ids),
+    )
+    if low < high and _known(watermarks[low]) >= watermark:
         return timeline.snapshot(ids[low])
-    low, last, found = 0, high - 1, None
+    low, last, met_at = 0, high - 1, None
     while low <= last:
         middle = low + (last - low) // 2
-        mark = next((m for m in marks[middle::-1] if m is not None), None)
-        if mark is None or mark < watermark:
+        watermark_of = next((m for m in watermarks[middle::-1] if m is not None), None)
+        if watermark_of is None or watermark_of < watermark:
             low = middle + 1
         else:
-            last, found = middle - 1, middle
-            if mark == watermark:
+            last, met_at = middle - 1, middle
+            if watermark_of == watermark:
                 break
-    if found is None:
+    if met_at is None:
         raise NotFoundError(
             f"no snapshot has reached watermark {watermark}", name=str(watermark), available=[]
         )
-    return timeline.snapshot(ids[found])
+    return timeline.snapshot(ids[met_at])
 
 
-def _known(mark: int | None) -> int:
-    return -(2**63) if mark is None else mark
+def _known(watermark_of: int | None) -> int:
+    return -(2**63) if watermark_of is None else watermark_of
 
 
 def _at_version(timeline: Timeline, version: str) -> Snapshot:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 from table_core.datatypes.kinds import Array, Map, Multiset, Row, Vector
 from table_core.datatypes.text import field_from_json, field_to_json
 from table_core.errors import CorruptFileError, SchemaError, UnsupportedFeatureError
-from table_core.problems import Problems, json_object
 from table_core.schema.table_schema import TableSchema
+from table_core.validation_errors import ValidationErrors, json_object
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -111,7 +111,7 @@ def schema_from_json(body: bytes, *, path: str) -> TableSchema:
         UnsupportedFeatureError: a version newer than 3.
     """
     document = json_object(body, path=path)
-    problems = Problems(path)
+    problems = ValidationErrors(path)
     version = problems.take(document, "version", int, 1) or 1
     if version > _VERSION:
         raise UnsupportedFeatureError(
@@ -149,7 +149,7 @@ def schema_from_json(body: bytes, *, path: str) -> TableSchema:
     return schema
 
 
-def _names(problems: Problems, document: dict[str, Any], key: str) -> tuple[str, ...]:
+def _names(problems: ValidationErrors, document: dict[str, Any], key: str) -> tuple[str, ...]:
     names: list[Any] = problems.need(document, key, list, [])
     if not all(isinstance(name, str) for name in names):
         problems.add(key, f"expected names, got {names!r}")
@@ -157,7 +157,7 @@ def _names(problems: Problems, document: dict[str, Any], key: str) -> tuple[str,
     return tuple(names)
 
 
-def _options(problems: Problems, document: dict[str, Any], version: int) -> dict[str, str]:
+def _options(problems: ValidationErrors, document: dict[str, Any], version: int) -> dict[str, str]:
     """Stored options, with what old versions left out (format 2.1)."""
     options: dict[str, Any] = dict(problems.need(document, "options", dict, {}))
     for key, value in options.items():

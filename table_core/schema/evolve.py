@@ -44,7 +44,7 @@ from table_core.schema.evolve_options import (
 )
 from table_core.schema.nested import numbered
 from table_core.schema.table_schema import TableSchema
-from table_core.schema.validate import problems_of, unsupported_feature
+from table_core.schema.validate import unsupported_feature, violations_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -247,7 +247,7 @@ def _with_bucket_key(schema: TableSchema) -> TableSchema:
 
 
 def _sound(schema: TableSchema, problems: list[str]) -> TableSchema:
-    problems = [*problems, *problems_of(schema)]
+    problems = [*problems, *violations_of(schema)]
     if problems:
         raise SchemaError("; ".join(problems), problems=problems)
     if (found := unsupported_feature(schema)) is not None:

@@ -180,8 +180,8 @@ def _added(schema: TableSchema, path: tuple[str, ...], change: AddColumn) -> Tab
 def _before_partition(schema: TableSchema) -> int | None:
     if not schema.options.get(keys_retention.ADD_COLUMN_BEFORE_PARTITION):
         return None
-    places = [at for at, f in enumerate(schema.fields) if f.name in schema.partition_keys]
-    return min(places, default=None)
+    indices = [at for at, f in enumerate(schema.fields) if f.name in schema.partition_keys]
+    return min(indices, default=None)
 
 
 def _target(fields: Siblings, change: AddColumn | UpdateColumnPosition) -> int | None:
@@ -191,12 +191,12 @@ def _target(fields: Siblings, change: AddColumn | UpdateColumnPosition) -> int |
         raise refused(f"column {change.name!r} is sent to more than one place")
     if change.first:
         return 0
-    beside = change.after if before is None else before
-    if beside is None:
+    sibling = change.after if before is None else before
+    if sibling is None:
         return None
-    if all(f.name != beside for f in fields):
-        raise refused(f"there is no column {beside!r} to put {change.name!r} next to")
-    return _place(fields, beside) + (before is None)
+    if all(f.name != sibling for f in fields):
+        raise refused(f"there is no column {sibling!r} to put {change.name!r} next to")
+    return _place(fields, sibling) + (before is None)
 
 
 def _dropped(fields: Siblings, at: int) -> Siblings:

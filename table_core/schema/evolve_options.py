@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from table_core.errors import OptionError
 from table_core.options import keys_files, keys_identity, keys_merge, keys_write
 from table_core.options.table import OPTIONS, TableOptions
-from table_core.schema.validate import problems_of
+from table_core.schema.validate import violations_of
 from table_core.schema.validate_fields import COLUMN_OPTION
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def options_of_handle(schema: TableSchema, given: Mapping[str, str]) -> TableSch
     for key in given:
         if schema.options.raw.get(key) == after.raw[key]:
             continue
-        why = _refusal(key, schema.options, after) or _meaning(key, schema.options, after)
+        why = _refusal(key, schema.options, after) or _effective(key, schema.options, after)
         if why is not None:
             raise OptionError(
                 f"option {key!r} cannot be {after.raw[key]!r} on a handle: {why}",
@@ -119,8 +119,8 @@ def options_of_handle(schema: TableSchema, given: Mapping[str, str]) -> TableSch
 
 def _refuse_new_problems(before: TableSchema, after: TableSchema, given: Mapping[str, str]) -> None:
     """Refuse what only together is wrong, or wrong for the columns, as a stored option would be."""
-    known = set(problems_of(before)) if given else set()
-    problems = [problem for problem in problems_of(after) if given and problem not in known]
+    known = set(violations_of(before)) if given else set()
+    problems = [problem for problem in violations_of(after) if given and problem not in known]
     if problems:
         blamed = next((key for key in given if key in problems[0]), next(iter(given)))
         raise OptionError(
@@ -131,7 +131,7 @@ def _refuse_new_problems(before: TableSchema, after: TableSchema, given: Mapping
         )
 
 
-def _meaning(key: str, before: TableOptions, after: TableOptions) -> str | None:
+def _effective(key: str, before: TableOptions, after: TableOptions) -> str | None:
     option = OPTIONS.get(key)
     if option is keys_identity.BUCKET and before.get(option) != after.get(option):
         return "it says where rows lie; change it with rescale or alter_table"

@@ -40,9 +40,9 @@ if TYPE_CHECKING:
 __all__ = [
     "WRITTEN_FORMATS",
     "Unsupported",
-    "problems_of",
     "unsupported_feature",
     "unsupported_option",
+    "violations_of",
 ]
 
 WRITTEN_FORMATS: Final = ("parquet", "orc", "avro")
@@ -110,7 +110,7 @@ def _unwritten_format(options: TableOptions) -> str | None:
     return None
 
 
-def problems_of(schema: TableSchema) -> list[str]:
+def violations_of(schema: TableSchema) -> list[str]:
     """Every rule that ``schema`` breaks, in words; empty if it is sound."""
     found = [*_names(schema), *_keys(schema)]
     if found:  # what follows looks columns up

@@ -199,7 +199,7 @@ def test_a_record_that_cannot_be_read_is_named_or_kept(
     producer.flush()
     catalog = tc.open_catalog(f"file://{tmp_path}/wh")
     source = tc.KafkaSource(kafka.servers, ["torn.t"])
-    with pytest.raises(EventError, match=r"torn\.t, partition 0, offset 177: no JSON"):
+    with pytest.raises(EventError, match=r"torn\.t, partition 0, offset 177: its value is no JSON"):
         table_core.spark.sync(spark, catalog, "lake", source)
     done = table_core.spark.sync(spark, catalog, "lake", source, dead_letter="lake.dead")
     assert done.details["dead_letters"] == 1

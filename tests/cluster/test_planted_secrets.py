@@ -283,23 +283,20 @@ paimon = lambda path, **more: session.read.format("paimon").options(**more).opti
 SQL = [
     "SELECT java_method('java.lang.System', 'getenv', 'DB_PASSWORD')",
     "SELECT java_method('java.lang.System', 'getenv', 'DB_PASSWORD') FROM range(0, 4, 1, 4)",
-    "SELECT java_method('java.lang.System', 'getProperty', 'DB_PASSWORD')",
     "SELECT '${env:DB_PASSWORD}'",
 ]
 for sql in SQL:
     shown(lambda: session.sql(sql).collect())
-shown(lambda: session.range(0, 4, 1, 4).mapInArrow(look, "seen string").collect())
 rows = paimon(table)
 shown(lambda: ("rows", rows.count()))
 shown(lambda: rows.mapInArrow(look, "seen string").collect())
-for options in ({"storage.secret": "of-this-source-51b2"}, {"where": "id = 1"}, {"where": "id = 'x"}, {"nope.password": "of-this-source-51b2"},
-                {"snapshot-id": "77", "storage.secret": "of-this-source-51b2"}):
+for options in ({"storage.secret": "of-this-source-51b2", "snapshot-id": "77"}, {"where": "id = 'x"}, {"nope.password": "of-this-source-51b2"},
+                {"tag": file}):
     shown(lambda: paimon(table, **options).collect())
-    shown(lambda: paimon(table, **options).explain(True))
-for path in (file, "file://" + file, metadata, os.path.dirname(file), "file:///proc/self/environ", table + "/../../../.."):
+shown(lambda: paimon(table, **{"storage.secret": "of-this-source-51b2"}).explain(True))
+for path in (file, metadata, "file:///proc/self/environ"):
     shown(lambda: paimon(path).collect())
-    shown(lambda: rows.write.format("paimon").mode("append").option("path", path).save())
-    shown(lambda: paimon(table, tag=path).collect())
+shown(lambda: rows.write.format("paimon").mode("append").option("path", file).save())
 print("ended")
 session.stop()
 """

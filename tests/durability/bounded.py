@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-import table_core as tc
+from tests.tables import new_catalog
 
 BATCH = 50_000
 SCHEMA = pa.schema(
@@ -67,8 +67,7 @@ def main(folder: str, millions: str, kind: str, *options: str) -> None:
     given = dict(option.split("=", 1) for option in options)
     last_word = given.pop("die-at", "")
     rows_left = int(last_word.removeprefix("rows-")) if last_word.startswith("rows-") else None
-    catalog = tc.open_catalog(folder)
-    catalog.create_database("d")
+    catalog = new_catalog(folder)
     table = catalog.create_table(
         "d.t",
         SCHEMA,

@@ -29,6 +29,7 @@ from table_core.table.metadata.refs.consumers import set_consumer
 from tests.durability import bucket_workers as workers
 from tests.durability import processes
 from tests.simulation.one_bucket import SCHEMA, Kind, Row, Values, arrow, fold, replay, rows_of
+from tests.tables import new_catalog, write_rows
 
 FILLED = 400
 """Rows on the top level: a few new ones do not ask for all of them to be merged anew."""
@@ -143,17 +144,14 @@ class Rounds:
     def on(cls, kind: Kind, folder: Path) -> Rounds:
         """A new table with rows on its top level."""
         folder.mkdir(parents=True)
-        catalog = tc.open_catalog(str(folder / "wh"))
-        catalog.create_database("d")
+        catalog = new_catalog(str(folder / "wh"))
         options = {**kind.options, **RETRIES}
         table = catalog.create_table("d.t", SCHEMA, primary_key=("k",), options=options)
         draw = random.Random(str(kind))
         rows: list[Row] = [
             (k, draw.getrandbits(40), draw.getrandbits(40), 1, "+I") for k in range(FILLED)
         ]
-        with table.write() as writer:
-            writer.write(arrow(rows, kind))
-            writer.commit()
+        write_rows(table, arrow(rows, kind))
         table.compact()
         state, head = fold(kind, rows), table.latest_snapshot()
         assert head is not None

@@ -17,6 +17,7 @@ import pyarrow as pa
 
 import table_core as tc
 from tests.simulation.one_bucket import Kind, Row, arrow
+from tests.tables import write_rows
 
 KEYS = 6
 """So few that the writers meet at each of them."""
@@ -58,9 +59,11 @@ def write(uri: str, kind: Kind, user: str, log: Path) -> None:
 def landed(table: tc.Table, kind: Kind, user: str, number: int) -> bool:
     """Commit; False where expiry was faster than the look at what became of it: ask again."""
     try:
-        with table.write(commit=tc.CommitAs(user=user, identifier=number)) as writer:
-            writer.write(arrow(rows_of(kind, user, number), kind))
-            writer.commit()
+        write_rows(
+            table,
+            arrow(rows_of(kind, user, number), kind),
+            commit=tc.CommitAs(user=user, identifier=number),
+        )
     except tc.errors.OutcomeUnknownError:
         return False
     return True

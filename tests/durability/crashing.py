@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -20,6 +19,7 @@ from table_core.storage.stores.faults import Call, Crash, Fault, Faults, FaultyS
 from table_core.table.api.catalog import Catalog
 from table_core.table.maintenance.tags import Tags
 from table_core.table.metadata.documents import Metadata
+from tests.tables import new_catalog, write_rows
 
 KEYED = pa.schema([pa.field("k", pa.int32(), nullable=False), ("v", pa.int64())])
 DATED = pa.schema([("dt", pa.string()), ("v", pa.int64())])
@@ -73,9 +73,7 @@ def masked(catalog: Catalog) -> tc.Table:
 
 
 def put(table: tc.Table, rows: Mapping[str, Sequence[object]], **how: Any) -> tc.Commit:
-    with table.write(**how) as writer:
-        writer.write(pa.table(dict(rows), schema=table.arrow_schema))
-        return writer.commit()
+    return write_rows(table, pa.table(dict(rows), schema=table.arrow_schema), **how)
 
 
 @dataclass(frozen=True)
@@ -101,8 +99,7 @@ def opened(storage: Storage, like: Catalog) -> Catalog:
 
 
 def fresh(case: Case) -> Catalog:
-    catalog = tc.open_catalog(f"memory://{uuid.uuid4().hex}")
-    catalog.create_database("d")
+    catalog = new_catalog()
     case.make(catalog)
     return catalog
 

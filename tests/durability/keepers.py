@@ -13,6 +13,7 @@ import pyarrow as pa
 
 import table_core as tc
 from table_core.storage.system import SystemClock
+from tests.tables import write_rows
 
 
 class Later(SystemClock):
@@ -38,9 +39,7 @@ def is_told(table: tc.Table, commit: tc.CommitAs) -> bool:
     """Commit one row; False where expiry was faster than the look at what became of it: ask again."""
     row = {"writer": [commit.user], "n": pa.array([commit.identifier], pa.int32()), "v": [1]}
     try:
-        with table.write(commit=commit) as writer:
-            writer.write(pa.table(row))
-            writer.commit()
+        write_rows(table, pa.table(row), commit=commit)
     except tc.errors.OutcomeUnknownError:
         return False
     return True

@@ -20,6 +20,7 @@ import pytest
 import table_core as tc
 from table_core.errors import AccessDeniedError, StorageUnavailableError, TableError
 from table_core.ports import Clock
+from tests.tables import new_catalog
 
 SCHEMA = pa.schema([pa.field("k", pa.int32(), nullable=False), ("v", pa.string())])
 AS = tc.CommitAs(user="task", identifier=3)
@@ -28,8 +29,7 @@ HOUR_MS = 3_600_000
 
 
 def make(folder: Path | str, **options: str) -> tc.Table:
-    catalog = tc.open_catalog(str(folder))
-    catalog.create_database("d")
+    catalog = new_catalog(str(folder))
     table = catalog.create_table(
         "d.t", SCHEMA, primary_key=("k",), options={"bucket": "1", **options}
     )

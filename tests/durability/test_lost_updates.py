@@ -20,6 +20,7 @@ import pytest
 import table_core as tc
 from table_core import errors
 from tests.property.test_statements_by_engine import ENGINES, PRODUCERS, SCHEMA
+from tests.tables import new_catalog, write_rows
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -49,8 +50,7 @@ TABLES: dict[str, dict[str, str]] = {
 
 
 def start(uri: str, options: dict[str, str]) -> None:
-    catalog = tc.open_catalog(uri)
-    catalog.create_database("d")
+    catalog = new_catalog(uri)
     table = catalog.create_table(
         "d.t", SCHEMA, primary_key=("p", "id"), partition_by=("p",), options=options
     )
@@ -59,9 +59,7 @@ def start(uri: str, options: dict[str, str]) -> None:
 
 def put(table: tc.Table, rows: list[tuple[int, int]]) -> None:
     whole = [{"p": "a", "id": id, "s": 1, "v": v, "w": None, "t": None} for id, v in rows]
-    with table.write() as writer:
-        writer.write(pa.Table.from_pylist(whole, schema=SCHEMA))
-        writer.commit()
+    write_rows(table, pa.Table.from_pylist(whole, schema=SCHEMA))
 
 
 def values(table: tc.Table) -> dict[int, int]:

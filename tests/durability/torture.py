@@ -41,6 +41,7 @@ from tests.durability import processes
 from tests.durability.bucket_rounds import Rounds
 from tests.servers import S3, s3
 from tests.simulation.one_bucket import kinds
+from tests.tables import write_rows
 
 SEED = 41
 RETRIES = {"commit.max-retries": "1000", "commit.max-retry-wait": "5 s"}
@@ -91,9 +92,7 @@ def append(uri: str, writer: int, count: int, store: Any, ready: Any) -> None:
     table = tc.open_table(uri, storage_options=store)
     ready.wait()
     for n in range(count):
-        with table.write() as rows:
-            rows.write(pa.table({"writer": [writer], "n": [n]}, schema=ROWS))
-            rows.commit()
+        write_rows(table, pa.table({"writer": [writer], "n": [n]}, schema=ROWS))
 
 
 def race_of_ours(place: Place, writers: int, count: int) -> Raced:

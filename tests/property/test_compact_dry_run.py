@@ -5,14 +5,13 @@ What comes instead depends on the rows, so files and bytes after it are those be
 
 from __future__ import annotations
 
-import uuid
 from typing import Any
 
 import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-import table_core as tc
+from tests.tables import new_catalog, write_rows
 
 SCHEMA = pa.schema([pa.field("k", pa.int64(), nullable=False), pa.field("v", pa.int64())])
 KINDS: dict[str, dict[str, str]] = {
@@ -41,8 +40,7 @@ SAME = (
 def test_a_dry_run_says_what_the_run_then_does(
     kind: str, writes: list[set[int]], first: str | None, strategy: str
 ) -> None:
-    catalog = tc.open_catalog(f"memory://{uuid.uuid4().hex}")
-    catalog.create_database("d")
+    catalog = new_catalog()
     key = () if kind.startswith("append") else ("k",)
     options = KINDS[kind] | {"write-only": "true", "num-sorted-run.compaction-trigger": "3"}
     table = catalog.create_table("d.t", SCHEMA, primary_key=key, options=options)
@@ -61,9 +59,7 @@ def test_a_dry_run_says_what_the_run_then_does(
 
 
 def put(table: Any, keys: set[int]) -> None:
-    with table.write() as writer:
-        writer.write(pa.table({"k": sorted(keys), "v": sorted(keys)}, schema=SCHEMA))
-        writer.commit()
+    write_rows(table, pa.table({"k": sorted(keys), "v": sorted(keys)}, schema=SCHEMA))
 
 
 def paths(table: Any) -> set[str]:

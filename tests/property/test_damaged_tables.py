@@ -22,6 +22,7 @@ import table_core as tc
 from table_core.storage.stores.locate import open_storage
 from table_core.table.api.table import Table
 from table_core.table.metadata.refs.branches import branch_access
+from tests.tables import write_rows
 
 SCHEMA = pa.schema(
     [
@@ -84,9 +85,7 @@ def built() -> dict[str, bytes]:
     )
     for step, name in enumerate(("parquet", "orc", "avro")):
         handle = catalog.table("d.t", options={"file.format": name})
-        with handle.write() as writer:
-            writer.write(rows(step * 10, 30))
-            writer.commit()
+        write_rows(handle, rows(step * 10, 30))
     table.tags.create("kept", snapshot=1)
     table.branches.create("b", tag="kept")
     storage = table.access.storage

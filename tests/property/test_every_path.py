@@ -34,6 +34,7 @@ from table_core.jobs.job_spec import JobSpec
 from table_core.jobs.run import run_embedded
 from table_core.storage.stores.faults import Crash, Fault, Faults, FaultyStorage
 from table_core.table.api import opening
+from tests.tables import write_rows
 
 Row = dict[str, Any]
 Verb = Callable[[tc.Catalog, tc.CommitAs], Any]
@@ -217,9 +218,7 @@ class EveryPath(RuleBasedStateMachine):
         def handle(catalog: tc.Catalog, who: tc.CommitAs) -> None:
             overwrite = {"overwrite": "table", "partitions": "partitions"}.get(path)
             who = replace(who, growing=True, user="stream") if path == "stream" else who
-            with catalog.table(self.name).write(commit=who, overwrite=overwrite) as writer:
-                writer.write(given)
-                writer.commit()
+            write_rows(catalog.table(self.name), given, commit=who, overwrite=overwrite)
 
         def merge(catalog: tc.Catalog, who: tc.CommitAs) -> None:
             on = ("p", "k") if self.partitioned else ("k",)

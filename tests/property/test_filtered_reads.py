@@ -8,7 +8,6 @@ the same condition keeps of the complete read.  Also over tables of ours in rand
 from __future__ import annotations
 
 import sys
-import uuid
 from collections import Counter
 from functools import cache
 from pathlib import Path
@@ -25,6 +24,8 @@ from table_core.table.read.scan import bound_where
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "golden"))
 import corpus
+
+from tests.tables import new_catalog, write_rows
 
 CASES = (
     "append-partitioned",
@@ -176,8 +177,7 @@ def test_of_tables_of_ours(
     options: dict[str, str],
     writes: list[list[dict[str, Any]]],
 ) -> None:
-    catalog = tc.open_catalog(f"memory://{uuid.uuid4().hex}")
-    catalog.create_database("d")
+    catalog = new_catalog()
     table = catalog.create_table(
         "d.t",
         SCHEMA,
@@ -186,9 +186,7 @@ def test_of_tables_of_ours(
         options=options if keyed else options | {"bucket-key": "k"},
     )
     for rows in writes:
-        with table.write() as writer:
-            writer.write(pa.Table.from_pylist(rows, schema=SCHEMA))
-            writer.commit()
+        write_rows(table, pa.Table.from_pylist(rows, schema=SCHEMA))
     head = table.latest_snapshot()
     assert head is not None
     full = table.read().to_arrow()

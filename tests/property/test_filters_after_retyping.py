@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 import table_core as tc
 from table_core.predicate.to_arrow import mask
 from table_core.table.read.scan import bound_where
+from tests.tables import new_catalog, write_rows
 
 CHAINS: dict[str, tuple[tuple[str, pa.DataType], ...]] = {
     "wider": (("INT", pa.int32()), ("BIGINT", pa.int64())),
@@ -70,9 +71,7 @@ def _literal(value: Any) -> str:
 
 @pytest.fixture(scope="module")
 def catalog(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    catalog = tc.open_catalog(tmp_path_factory.mktemp("retyped").as_uri())
-    catalog.create_database("d")
-    return catalog
+    return new_catalog(tmp_path_factory.mktemp("retyped").as_uri())
 
 
 @pytest.mark.parametrize(("shape", "chain"), CASES)
@@ -95,9 +94,7 @@ def test_a_condition_finds_what_matches_whatever_type_the_column_had(
         drawn = data.draw(numbers)
         keys = [None if n is None else _value(n, type_) for n in drawn]
         rows = pa.table({"k": pa.array(keys, type_), "v": pa.array(range(len(keys)), pa.int32())})
-        with catalog.table(name).write() as writer:
-            writer.write(rows)
-            writer.commit()
+        write_rows(catalog.table(name), rows)
     table = catalog.table(name)
     everything = table.read().to_arrow()
     present = [v for v in everything["k"].to_pylist() if v is not None]
@@ -122,9 +119,7 @@ def test_a_handle_of_before_finds_rows_written_after_the_bucket_key_changed_its_
     before = catalog.table(name)
     catalog.alter_table(name, [tc.UpdateColumnType("k", "STRING")])
     for number in range(20):
-        with catalog.table(name).write() as writer:
-            writer.write(pa.table({"k": [str(number)]}))
-            writer.commit()
+        write_rows(catalog.table(name), pa.table({"k": [str(number)]}))
     for number in range(20):
         assert before.read(where=f"k = {number}").to_arrow()["k"].to_pylist() == [number]
 

@@ -56,9 +56,11 @@ def test_a_sum_is_that_of_python(drawn: list[list[tuple[int | None, bool]]], dec
         else None
         for group in drawn
     ]
-    fold, spans = Sum("c"), Groups.of_lengths(lengths, retract)
+    aggregator, ranges = Sum("c"), Groups.of_lengths(lengths, retract)
     if not decimal and any(w is not None and not -(2**63) <= w < 2**63 for w in want):
         with pytest.raises(DataError):
-            fold.fold(column, spans)
+            aggregator.aggregate(column, ranges)
         return
-    assert [None if v is None else int(v) for v in fold.fold(column, spans).to_pylist()] == want
+    assert [
+        None if v is None else int(v) for v in aggregator.aggregate(column, ranges).to_pylist()
+    ] == want

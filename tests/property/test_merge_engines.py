@@ -34,7 +34,7 @@ Row = tuple[Any, ...]
 
 def merged(schema: Any, table: pa.Table) -> pa.Table:
     engine = engine_for(schema)
-    return engine.fold(table, runs_of(table, engine.order))
+    return engine.merge_runs(table, runs_of(table, engine.order))
 
 
 def versions(given: list[Row]) -> list[list[Row]]:
@@ -147,7 +147,7 @@ def test_inserts_alone_are_folded_as_rows_one_by_one(given: list[Row]) -> None:
     table = numbered(schema, enumerate_rows(inserts))
     engine = engine_for(schema)
     assert isinstance(engine, Aggregation)
-    assert all_inserts(table, engine.folds)
+    assert all_inserts(table, engine.aggregators)
     assert plain(merged(schema, table)) == [folded(g) for g in versions(inserts)]
 
 

@@ -6,13 +6,13 @@ Method: random target and source rows and random clauses, given to us and, as on
 from __future__ import annotations
 
 import random
-import uuid
 
 import duckdb
 import pyarrow as pa
 import pytest
 
 import table_core as tc
+from tests.tables import new_catalog, write_rows
 
 SCHEMA = pa.schema(
     [pa.field("k", pa.int32(), nullable=False), ("a", pa.int64()), ("b", pa.string())]
@@ -106,15 +106,12 @@ def clauses(chance: random.Random) -> tuple[list[tc.MergeClause], str]:
 @pytest.mark.parametrize("kind", TABLES)
 def test_clauses_do_what_they_do_in_sql(kind: str, seed: int) -> None:
     chance, (key, options) = random.Random(f"{kind} {seed}"), TABLES[kind]
-    catalog = tc.open_catalog(f"memory://{uuid.uuid4().hex}")
-    catalog.create_database("d")
+    catalog = new_catalog()
     table = catalog.create_table("d.t", SCHEMA, primary_key=key, options=options)
     with duckdb.connect() as sql:
         first = rows(chance, chance.sample(range(9), 6))
         sql.execute("CREATE TABLE target AS FROM first")
-        with table.write() as writer:
-            writer.write(first)
-            writer.commit()
+        write_rows(table, first)
         for _ in range(4):
             source = rows(chance, chance.sample(range(9), chance.randint(0, 7)))
             ours, statement = clauses(chance)

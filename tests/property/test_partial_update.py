@@ -39,7 +39,7 @@ Row = tuple[Any, ...]
 
 def merged(schema: Any, table: pa.Table) -> pa.Table:
     engine = engine_for(schema)
-    return engine.fold(table, runs_of(table, engine.order))
+    return engine.merge_runs(table, runs_of(table, engine.order))
 
 
 def versions(given: list[Row]) -> list[list[Row]]:
@@ -193,4 +193,4 @@ def test_a_projection_gives_the_same_values(given: list[Row], wanted: tuple[str,
     part = table.select(["_SEQUENCE_NUMBER", "_VALUE_KIND", *names])
     columns = ["_VALUE_KIND", "k", *wanted]
     want = merged(schema, table).select(columns)
-    assert few.fold(part, runs_of(part, few.order)).select(columns).equals(want)
+    assert few.merge_runs(part, runs_of(part, few.order)).select(columns).equals(want)

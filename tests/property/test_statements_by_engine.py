@@ -7,7 +7,6 @@ rows then, before and after a compaction, or the statement was refused by name a
 from __future__ import annotations
 
 import random
-import uuid
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
@@ -17,6 +16,7 @@ import pytest
 
 import table_core as tc
 from table_core import errors
+from tests.tables import new_catalog, write_rows
 
 SCHEMA = pa.schema(
     [
@@ -218,11 +218,9 @@ def walk(
         "d.t", SCHEMA, primary_key=("p", "id"), partition_by=("p",), options=options
     )
     for _ in range(2):
-        with table.write() as writer:
-            writer.write(
-                table_of([row(chance, p, id) for p in "ab" for id in chance.sample(range(6), 4)])
-            )
-            writer.commit()
+        write_rows(
+            table, table_of([row(chance, p, id) for p in "ab" for id in chance.sample(range(6), 4)])
+        )
     outcomes = Counter[str]()
     for _ in range(steps):
         before = state(table)
@@ -249,7 +247,5 @@ def walk(
 
 @pytest.mark.parametrize(("engine", "producer", "vectors"), cases())
 def test_a_table_is_what_its_statements_say(engine: str, producer: str, vectors: str) -> None:
-    catalog = tc.open_catalog(f"memory://{uuid.uuid4().hex}")
-    catalog.create_database("d")
-    outcomes = walk(catalog, engine, producer, vectors, steps=8)
+    outcomes = walk(new_catalog(), engine, producer, vectors, steps=8)
     assert outcomes["done"] >= (0 if engine == "first-row" else 2), outcomes

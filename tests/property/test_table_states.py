@@ -24,6 +24,7 @@ from hypothesis.stateful import (
 )
 
 import table_core as tc
+from tests.tables import new_catalog, write_rows
 
 Row = tuple[str, int, int | None, int | None]
 SCHEMA = pa.schema(
@@ -112,8 +113,7 @@ class TableStates(RuleBasedStateMachine):
             options["deletion-vectors.enabled"] = "true"
         self.hides = vectors or engine == "first-row"
         self.engine, self.producer = engine, producer
-        catalog = tc.open_catalog(self.warehouse())
-        catalog.create_database("d")
+        catalog = new_catalog(self.warehouse())
         self.table = catalog.create_table("d.t", SCHEMA, primary_key=("k",), options=options)
         self.model: dict[int, list[int | None]] = {}
         self.replayed: dict[int, list[int | None]] = {}
@@ -154,9 +154,7 @@ class TableStates(RuleBasedStateMachine):
         self.compact("full")
 
     def _write(self, table: tc.Table, rows: list[Row]) -> None:
-        with table.write() as writer:
-            writer.write(as_arrow(rows))
-            writer.commit()
+        write_rows(table, as_arrow(rows))
         for row in rows:
             self._apply(row)
 

@@ -24,6 +24,7 @@ from table_core.ondisk import layout
 from table_core.storage.system import SystemClock
 from table_core.table.maintenance.branches import Branches
 from table_core.table.maintenance.tags import Tags
+from tests.tables import new_catalog, write_rows
 
 pytestmark = pytest.mark.usefixtures("forgetful")
 
@@ -107,8 +108,7 @@ class UpkeepStates(RuleBasedStateMachine):
             options["snapshot.num-retained.max"] = "3"
         if kept:
             options |= {"changelog.num-retained.max": "1000", "changelog.num-retained.min": "1000"}
-        catalog = tc.open_catalog(f"memory://{uuid.uuid4().hex}")
-        catalog.create_database("d")
+        catalog = new_catalog()
         self.catalog = catalog
         catalog.create_table(
             "d.t",
@@ -163,9 +163,11 @@ class UpkeepStates(RuleBasedStateMachine):
         if where not in self.snapshots:
             return
         self.value += 1
-        with self.table(where).write(overwrite=overwrite) as writer:
-            writer.write(pa.table({"p": [part], "k": [key], "v": [self.value]}, schema=SCHEMA))
-            writer.commit()
+        write_rows(
+            self.table(where),
+            pa.table({"p": [part], "k": [key], "v": [self.value]}, schema=SCHEMA),
+            overwrite=overwrite,
+        )
         self.note(where)
         if tag and where == "main":
             self.tag(tag)

@@ -230,10 +230,10 @@ def test_what_cannot_be_kept_back_is_refused() -> None:
     (found,) = told(between)
     assert "wait for each other" in found
     assert "seen at once" in found
-    waits = text.replace("shop.late: {{", "shop.late: {").replace(
+    wait_conditions = text.replace("shop.late: {{", "shop.late: {").replace(
         "shop.late: {columns", "shop.late: {audit: true, columns"
     )
-    found = list(told(waits + "  late: {table: shop.late, rows: [0, null]}\n"))
+    found = list(told(wait_conditions + "  late: {table: shop.late, rows: [0, null]}\n"))
     assert len(found) == 1
     assert "written past an audit" in found[0]
     taken = text.replace("  copy: {table", f"  {G}_publish: {{table")

@@ -10,7 +10,7 @@ import pytest
 
 from paimon_provider.hooks.paimon import PaimonHook
 from paimon_provider.runs.identity import RunIdentity
-from paimon_provider.watching.conditions import NewSnapshots, Seen, TableNews
+from paimon_provider.watching.conditions import NewSnapshots, Seen, UnseenSnapshots
 
 
 @pytest.fixture
@@ -102,11 +102,11 @@ def test_each_verb_of_a_task_run_commits_under_a_number_of_its_own(hook: PaimonH
 
 def test_news_go_back_as_far_as_somebody_has_not_seen(hook: PaimonHook) -> None:
     catalog = hook.catalog()
-    nothing = TableNews(catalog="paimon_default")
-    assert hook.news("a.b", None) == nothing
+    nothing = UnseenSnapshots(catalog="paimon_default")
+    assert hook.unseen_snapshots("a.b", None) == nothing
     catalog.create_database("a")
     schema = pa.schema([("x", pa.int64())])
-    assert hook.news("a.b", None) == nothing
+    assert hook.unseen_snapshots("a.b", None) == nothing
 
     def commit(times: int) -> None:
         for _ in range(times):
@@ -115,7 +115,7 @@ def test_news_go_back_as_far_as_somebody_has_not_seen(hook: PaimonHook) -> None:
                 writer.commit()
 
     def ids(since: Seen | None) -> list[int]:
-        return [s.id for s in hook.news("a.b", since).snapshots]
+        return [s.id for s in hook.unseen_snapshots("a.b", since).snapshots]
 
     catalog.create_table("a.b", schema, options={"bucket": "-1"})
     assert ids(None) == []
@@ -124,7 +124,7 @@ def test_news_go_back_as_far_as_somebody_has_not_seen(hook: PaimonHook) -> None:
     third = Seen.up_to(hook.snapshots("a.b")[0][2])
     assert ids(third) == [3, 4, 5]
     assert ids(Seen()) == [1, 2, 3, 4, 5]
-    head = hook.news("a.b", None).head
+    head = hook.unseen_snapshots("a.b", None).head
     assert ids(head) == [5]
     catalog.table("a.b").rollback_to(snapshot=2)
     commit(1)

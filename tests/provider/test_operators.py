@@ -50,7 +50,7 @@ from paimon_provider.sensors.partition import PaimonPartitionSensor
 from paimon_provider.sensors.snapshot import PaimonSnapshotSensor
 from paimon_provider.sensors.tag import PaimonTagSensor
 from paimon_provider.sensors.watermark import PaimonWatermarkSensor
-from paimon_provider.waiting.waits import SnapshotWait
+from paimon_provider.waiting.wait_conditions import SnapshotWait
 from table_core.errors import ArgumentError
 from table_core.jobs.job_spec import ACTIONS
 

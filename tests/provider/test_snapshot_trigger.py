@@ -28,12 +28,12 @@ from airflow.serialization.encoders import encode_trigger
 from airflow.triggers.base import BaseEventTrigger
 
 from paimon_provider.hooks.paimon import PaimonHook
-from paimon_provider.triggers import asking, looking, marks, poll
+from paimon_provider.triggers import blocking_calls, looking, poll, saved_positions
 from paimon_provider.triggers import snapshot as module
 from paimon_provider.triggers.snapshot import PaimonSnapshotTrigger, PaimonSnapshotWaitTrigger
 from paimon_provider.triggers.wait import PaimonPartitionTrigger
-from paimon_provider.waiting import waits
-from paimon_provider.watching.conditions import Seen, SnapshotFacts, TableNews
+from paimon_provider.waiting import wait_conditions
+from paimon_provider.watching.conditions import Seen, SnapshotFacts, UnseenSnapshots
 from table_core.errors import CorruptFileError, StorageUnavailableError
 
 NAME = "paimon://wh/a/b"
@@ -59,8 +59,8 @@ def supervisor(monkeypatch: pytest.MonkeyPatch) -> Supervisor:
     supervisor = Supervisor()
     monkeypatch.setattr(task_runner, "SUPERVISOR_COMMS", supervisor, raising=False)
     monkeypatch.setattr(module, "_FLUSH_SECONDS", 0)
-    monkeypatch.setattr(marks, "_SETTLED_SECONDS", 0)
-    monkeypatch.setattr(asking.Pause, "seconds", lambda _: 0)
+    monkeypatch.setattr(saved_positions, "_SETTLED_SECONDS", 0)
+    monkeypatch.setattr(blocking_calls.Pause, "seconds", lambda _: 0)
     return supervisor
 
 
@@ -90,7 +90,7 @@ def script(monkeypatch: pytest.MonkeyPatch, *polls: Any, producer: str = "none")
     answers: Iterator[Any] = iter(polls)
     END.append(lambda: None)
 
-    def news(_: PaimonHook, __: str, since: Seen | None) -> TableNews:
+    def unseen_snapshots(_: PaimonHook, __: str, since: Seen | None) -> UnseenSnapshots:
         answer = next(answers, OverError)
         if answer is OverError:
             END[-1]()
@@ -98,13 +98,13 @@ def script(monkeypatch: pytest.MonkeyPatch, *polls: Any, producer: str = "none")
         if isinstance(answer, Exception):
             raise answer
         shown = answer[-1:] if since is None else answer
-        return TableNews(snapshots=tuple(shown), since=since, producer=producer)
+        return UnseenSnapshots(snapshots=tuple(shown), since=since, producer=producer)
 
     def new_snapshots(hook: PaimonHook, table: str, condition: Any) -> Any:
-        found = condition.found(news(hook, table, Seen()).snapshots, producer)
+        found = condition.found(unseen_snapshots(hook, table, Seen()).snapshots, producer)
         return (found, producer) if found else None
 
-    monkeypatch.setattr(PaimonHook, "news", news)
+    monkeypatch.setattr(PaimonHook, "unseen_snapshots", unseen_snapshots)
     monkeypatch.setattr(PaimonHook, "new_snapshots", new_snapshots)
 
 
@@ -211,7 +211,7 @@ def test_what_a_watcher_says_when_it_is_being_taken_away_is_said_again(
     monkeypatch: pytest.MonkeyPatch, supervisor: Supervisor, more: dict[str, Any]
 ) -> None:
     """Airflow drops such an event without a word and cancels the watcher a moment later."""
-    monkeypatch.setattr(marks, "_SETTLED_SECONDS", 600)
+    monkeypatch.setattr(saved_positions, "_SETTLED_SECONDS", 600)
     script(monkeypatch, [fact(1)], [fact(1), fact(2)], [fact(1), fact(2), fact(3, "COMPACT")])
     assert ids(events(watcher(**more))) == [2]
     assert supervisor.kept["paimon.seen"]["snapshot_id"] == 1
@@ -225,12 +225,12 @@ def test_a_store_that_hangs_blocks_neither_the_loop_nor_a_second_thread(
     released = threading.Event()
     asked: list[int] = []
 
-    def hang(_: PaimonHook, __: str, since: Seen | None) -> TableNews:
+    def hang(_: PaimonHook, __: str, since: Seen | None) -> UnseenSnapshots:
         asked.append(1)
         released.wait(20)
-        return TableNews(snapshots=(fact(1), fact(2)), since=since)
+        return UnseenSnapshots(snapshots=(fact(1), fact(2)), since=since)
 
-    monkeypatch.setattr(PaimonHook, "news", hang)
+    monkeypatch.setattr(PaimonHook, "unseen_snapshots", hang)
     monkeypatch.setattr(looking, "_CALL_SECONDS", 0.05)
 
     async def watch() -> Any:
@@ -300,11 +300,11 @@ def test_triggers_on_one_connection_share_a_poll(
     asked: list[str] = []
     heads = {"a.b": [fact(1)], "a.c": [fact(1), fact(2)]}
 
-    def news(_: PaimonHook, table: str, since: Seen | None) -> TableNews:
+    def unseen_snapshots(_: PaimonHook, table: str, since: Seen | None) -> UnseenSnapshots:
         asked.append(table)
-        return TableNews(snapshots=tuple(heads[table]), since=since or Seen())
+        return UnseenSnapshots(snapshots=tuple(heads[table]), since=since or Seen())
 
-    monkeypatch.setattr(PaimonHook, "news", news)
+    monkeypatch.setattr(PaimonHook, "unseen_snapshots", unseen_snapshots)
 
     async def share() -> list[int]:
         triggers = [
@@ -341,11 +341,11 @@ def test_many_tables_need_few_threads_and_each_hears_of_its_own(
 ) -> None:
     threads: set[int] = set()
 
-    def news(_: PaimonHook, table: str, since: Seen | None) -> TableNews:
+    def unseen_snapshots(_: PaimonHook, table: str, since: Seen | None) -> UnseenSnapshots:
         threads.add(threading.get_ident())
-        return TableNews(snapshots=(fact(int(table[3:])),), since=since or Seen())
+        return UnseenSnapshots(snapshots=(fact(int(table[3:])),), since=since or Seen())
 
-    monkeypatch.setattr(PaimonHook, "news", news)
+    monkeypatch.setattr(PaimonHook, "unseen_snapshots", unseen_snapshots)
 
     async def watch() -> list[int]:
         watches = poll.watches_of("many")
@@ -363,7 +363,7 @@ def test_many_tables_need_few_threads_and_each_hears_of_its_own(
         polling.cancel()
         for one in all_of_them:
             watches.remove(one)
-        return [news.head.snapshot_id for news in found]
+        return [unseen.head.snapshot_id for unseen in found]
 
     assert asyncio.run(watch()) == list(range(1, 501))
     assert len(threads) <= looking.PARALLEL
@@ -374,12 +374,12 @@ def test_a_table_that_hangs_keeps_no_other_waiting(
 ) -> None:
     released = threading.Event()
 
-    def news(_: PaimonHook, table: str, since: Seen | None) -> TableNews:
+    def unseen_snapshots(_: PaimonHook, table: str, since: Seen | None) -> UnseenSnapshots:
         if table == "a.slow":
             released.wait(20)
-        return TableNews(snapshots=(fact(1),), since=since or Seen())
+        return UnseenSnapshots(snapshots=(fact(1),), since=since or Seen())
 
-    monkeypatch.setattr(PaimonHook, "news", news)
+    monkeypatch.setattr(PaimonHook, "unseen_snapshots", unseen_snapshots)
 
     async def watch() -> tuple[int, float]:
         watches = poll.watches_of("half")
@@ -393,14 +393,14 @@ def test_a_table_that_hangs_keeps_no_other_waiting(
             await polling
             yield None
 
-        news = await anext(quick.heard(going()))
+        unseen = await anext(quick.heard(going()))
         spent = asyncio.get_running_loop().time() - start
         assert slow.told is None
         released.set()
         polling.cancel()
         for one in (slow, quick):
             watches.remove(one)
-        return news.head.snapshot_id, spent
+        return unseen.head.snapshot_id, spent
 
     id, spent = asyncio.run(watch())
     assert id == 1
@@ -450,7 +450,7 @@ def test_the_waiter_reports_what_satisfies_it(
 
 
 def test_a_wait_knows_its_fields_and_no_other() -> None:
-    assert waits.field_names(waits.TagWait) == ("table", "tag")
+    assert wait_conditions.field_names(wait_conditions.TagWait) == ("table", "tag")
     with pytest.raises(TypeError, match="nonsense"):
         waiter(nonsense=1)
 

@@ -140,14 +140,14 @@ def approve(dag_id: str, over: threading.Event) -> None:
     ada: Any = SimpleNamespace(get_id=lambda: "ada", get_name=lambda: "ada")
     while not over.wait(0.2):
         with create_session() as session:
-            asking = session.scalar(
+            with_request = session.scalar(
                 sa.select(TaskInstance).where(
                     TaskInstance.dag_id == dag_id,
                     TaskInstance.state == TaskInstanceState.AWAITING_INPUT,
                 )
             )
-            if asking is not None:
-                task, run = asking.task_id, asking.run_id
+            if with_request is not None:
+                task, run = with_request.task_id, with_request.run_id
                 update_hitl_detail(dag_id, run, task, yes, user=ada, session=session)
                 return
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import table_core as tc
 from paimon_provider.hooks.paimon import PaimonHook
-from paimon_provider.waiting.waits import FreshnessWait, SnapshotWait
+from paimon_provider.waiting.wait_conditions import FreshnessWait, SnapshotWait
 from table_core.commit.delivery import DELIVERY_PROPERTY
 from table_core.errors import ArgumentError
 from table_core.table.api.catalog import Catalog

@@ -8,7 +8,7 @@ from typing import Any
 
 from paimon_provider.hooks.paimon import PaimonHook
 from paimon_provider.triggers.snapshot import PaimonSnapshotTrigger
-from paimon_provider.watching.places import Seen
+from paimon_provider.watching.seen import Seen
 
 __all__ = ["Watcher"]
 
@@ -34,19 +34,19 @@ class Watcher:
         settled: its mark is not kept.
         """
         stored = None if self.kept is None else Seen.from_json(json.loads(self.kept))
-        news = self.hook.news(self.trigger.table, stored)
+        unseen = self.hook.unseen_snapshots(self.trigger.table, stored)
         if stored is None:
-            stored = Seen() if self.trigger.start == "earliest" else news.head
+            stored = Seen() if self.trigger.start == "earliest" else unseen.head
             self._keep(stored)
             if stored.snapshot_id == 0:
-                news = self.hook.news(self.trigger.table, stored)
-        return asyncio.run(self._told(news, stored, dies_after))
+                unseen = self.hook.unseen_snapshots(self.trigger.table, stored)
+        return asyncio.run(self._told(unseen, stored, dies_after))
 
-    async def _told(self, news: Any, seen: Seen, dies_after: int | None) -> list[dict[str, Any]]:
-        asking: Any = _Asking()
+    async def _told(self, unseen: Any, seen: Seen, dies_after: int | None) -> list[dict[str, Any]]:
+        calls: Any = _Asking()
         found: list[dict[str, Any]] = []
-        news = await self.trigger._ready(news, seen, asking)
-        async for payload, mark in self.trigger._found(news, seen, asking):
+        unseen = await self.trigger._ready(unseen, seen, calls)
+        async for payload, mark in self.trigger._found(unseen, seen, calls):
             if payload is not None:
                 found.append(json.loads(json.dumps(payload)))
                 if len(found) == dies_after:

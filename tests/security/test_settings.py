@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paimon_provider.connections.warehouse import SparkSettings, looking_secret
+from paimon_provider.launchers.connect import with_own_token
 from paimon_provider.launchers.environment import cloud_of, job_environment
 from paimon_provider.launchers.job_log import Listener, ProgressLine, Redaction, log_text
 from paimon_provider.launchers.local_process import LocalProcessLauncher
@@ -265,6 +266,18 @@ def test_a_job_gets_what_it_needs_of_the_workers_environment(
     assert s3["AWS_SECRET_ACCESS_KEY"] == "PLANTED"
     assert cloud_of("s3://lake/wh", {"storage.key": "own"}) == ()
     assert cloud_of("file:///wh", {}) == cloud_of("/wh", {}) == ()
+
+
+@pytest.mark.parametrize("own", [None, "own"])
+def test_the_token_of_the_worker_is_sent_to_no_server(
+    monkeypatch: pytest.MonkeyPatch, own: str | None
+) -> None:
+    variable = "SPARK_CONNECT_AUTHENTICATE_TOKEN"
+    monkeypatch.setenv(variable, "PLANTED")
+    conf = {"spark.sql.x": "1"} | ({"spark.connect.authenticate.token": own} if own else {})
+    with with_own_token(conf) as left:
+        assert (left, os.environ.get(variable)) == ({"spark.sql.x": "1"}, own)
+    assert os.environ[variable] == "PLANTED"
 
 
 JOB = """

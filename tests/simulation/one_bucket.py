@@ -25,6 +25,7 @@ from table_core.table.commit_io.prepared import WriteResult
 from table_core.table.compact.compact import _compact_buckets, choose
 from table_core.table.dml.overwrite import overwrite_selection
 from table_core.table.write.writer import TableWriter
+from tests.tables import new_catalog
 
 SCHEMA = pa.schema(
     [
@@ -162,8 +163,7 @@ class Bucket:
     merging: dict[str, CommitPart | None] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
-        catalog = tc.open_catalog(f"memory://one-bucket-{next(_NUMBERS)}")
-        catalog.create_database("d")
+        catalog = new_catalog(f"memory://one-bucket-{next(_NUMBERS)}")
         self.table = catalog.create_table(
             "d.t", SCHEMA, primary_key=("k",), options=self.kind.options
         )

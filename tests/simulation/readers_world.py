@@ -34,6 +34,7 @@ from table_core.table.api.file_rows import append_files
 from table_core.table.api.table import Table
 from tests.clocks import Impatient, WouldWaitError
 from tests.simulation.stream_reader import Query
+from tests.tables import write_rows
 
 SCHEMA = pa.schema([("id", pa.int64())])
 OPTIONS = {"snapshot.num-retained.min": "1"}
@@ -140,7 +141,7 @@ class World:
         self.seen: set[Path] = set()
         self.spoilt: set[Path] = set()
         self.loud = Counter[str]()
-        self.query, self.asking = Query(), random.Random(f"query {seed}")
+        self.query, self.with_request = Query(), random.Random(f"query {seed}")
         self.steps = 0
 
     # ------------------------------------------------------------------------------- sources
@@ -152,9 +153,11 @@ class World:
         return frozenset(next(self.numbers) for _ in range(self.random.randint(1, most)))
 
     def write(self, name: str, ids: frozenset[int], overwrite: str | None = None) -> None:
-        with self.catalog.table(name).write(overwrite=overwrite) as writer:
-            writer.write(pa.table({"id": sorted(ids)}, schema=SCHEMA))
-            writer.commit()
+        write_rows(
+            self.catalog.table(name),
+            pa.table({"id": sorted(ids)}, schema=SCHEMA),
+            overwrite=overwrite,
+        )
 
     def append(self, name: str) -> None:
         for _ in range(self.random.choice((1, 1, 3))):
@@ -512,7 +515,7 @@ class World:
 
     def stream(self, name: str = "d.b") -> None:
         if not self.query.step(
-            self.catalog.table(name).access, self.lines[name].versions, self.asking
+            self.catalog.table(name).access, self.lines[name].versions, self.with_request
         ):
             self.loud["query"] += 1
 
@@ -539,7 +542,7 @@ class World:
             [weight for _, weight in (*on_source, *on_flow, *others)],
         )[0]
         chosen()
-        if self.asking.random() < 0.08:
+        if self.with_request.random() < 0.08:
             self.stream()
         if self.steps % 5 == 0:
             self.check()

@@ -19,14 +19,14 @@ from table_core.ports import Storage
 from table_core.storage.stores.local import LocalStorage
 from table_core.storage.stores.locate import open_storage
 from table_core.storage.stores.lock import FileLock, LockedStorage
-from table_core.storage.stores.prefixed import FolderedStorage
+from table_core.storage.stores.prefixed import PrefixedStorage
 from table_core.testing.storage_contract import StorageContract
 
 
-def foldered(root: Path) -> FolderedStorage:
+def foldered(root: Path) -> PrefixedStorage:
     import fsspec
 
-    return FolderedStorage(fsspec.filesystem("file"), "demo", str(root / "wh"), "host:1")
+    return PrefixedStorage(fsspec.filesystem("file"), "demo", str(root / "wh"), "host:1")
 
 
 def lock(root: Path, timeout_ms: int = 60_000) -> FileLock:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-import uuid
 from decimal import Decimal
 from typing import Any
 
@@ -12,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 import table_core as tc
+from tests.tables import new_catalog, write_rows
 
 SCHEMA = pa.schema(
     [
@@ -25,16 +25,13 @@ SCHEMA = pa.schema(
 
 
 def create() -> Any:
-    catalog = tc.open_catalog(f"memory://{uuid.uuid4().hex}")
-    catalog.create_database("d")
+    catalog = new_catalog()
     return catalog.create_table("d.t", SCHEMA, primary_key=("k",), options={"bucket": "1"})
 
 
 def put(table: Any, *rows: tuple[Any, ...]) -> None:
     columns = dict(zip(SCHEMA.names, map(list, zip(*rows, strict=True)), strict=True))
-    with table.write() as writer:
-        writer.write(pa.table(columns, schema=SCHEMA))
-        writer.commit()
+    write_rows(table, pa.table(columns, schema=SCHEMA))
 
 
 def stored(table: Any) -> Any:
@@ -126,8 +123,7 @@ def test_jobs_do_upkeep(tmp_path: Any) -> None:
     from table_core.jobs.job_spec import JobSpec
     from table_core.jobs.run import run_embedded
 
-    catalog = tc.open_catalog(tmp_path.as_uri())
-    catalog.create_database("d")
+    catalog = new_catalog(tmp_path.as_uri())
     table = catalog.create_table("d.t", SCHEMA, primary_key=("k",), options={"bucket": "1"})
     put(table, (1, "a", None, None, None))
     for action in ("remove-orphan-files", "expire-changelogs", "expire-tags", "analyze"):

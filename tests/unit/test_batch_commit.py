@@ -7,7 +7,6 @@ other; then the batch is repeated as Spark does.
 from __future__ import annotations
 
 import contextlib
-import uuid
 from dataclasses import replace
 
 import pyarrow as pa
@@ -19,22 +18,20 @@ from table_core.spark.streams.batch_commit import BatchCommit, name_of_checkpoin
 from table_core.storage.stores.faults import Crash, Fault, Faults, FaultyStorage
 from table_core.table.api.table import Table
 from table_core.table.metadata.documents import Metadata
+from tests.tables import new_catalog, write_rows
 
 SCHEMA = pa.schema([("id", pa.int64())])
 
 
 def table() -> tc.Table:
-    catalog = tc.open_catalog(f"memory://{uuid.uuid4().hex}")
-    catalog.create_database("d")
+    catalog = new_catalog()
     return catalog.create_table("d.t", SCHEMA)
 
 
 def put(handle: tc.Table, batch: int, query: str | None = "q", name: str = "s") -> None:
     user = query or name
     found = BatchCommit.of(handle.access, name=name, user=user, query_id=query, batch=batch)
-    with handle.write(commit=found.commit) as writer:
-        writer.write(pa.table({"id": [batch]}))
-        writer.commit()
+    write_rows(handle, pa.table({"id": [batch]}), commit=found.commit)
 
 
 def ids(handle: tc.Table) -> list[int]:

@@ -9,6 +9,7 @@ import pytest
 
 import table_core as tc
 from table_core.errors import PredicateError
+from tests.tables import new_catalog, write_rows
 
 COLUMNS = {
     "i": (pa.int32(), [-5, 5, 6, None]),
@@ -23,14 +24,11 @@ COLUMNS = {
 
 @pytest.fixture(scope="module")
 def table(tmp_path_factory: pytest.TempPathFactory) -> tc.Table:
-    catalog = tc.open_catalog(tmp_path_factory.mktemp("casts").as_uri())
-    catalog.create_database("d")
+    catalog = new_catalog(tmp_path_factory.mktemp("casts").as_uri())
     schema = pa.schema([("id", pa.int32()), *((n, t) for n, (t, _) in COLUMNS.items())])
     table = catalog.create_table("d.t", schema)
     columns = {name: values for name, (_, values) in COLUMNS.items()}
-    with table.write() as writer:
-        writer.write(pa.table({"id": [0, 1, 2, 3], **columns}, schema=schema))
-        writer.commit()
+    write_rows(table, pa.table({"id": [0, 1, 2, 3], **columns}, schema=schema))
     return table
 
 

@@ -19,6 +19,7 @@ from typer.testing import CliRunner, Result
 
 import table_core as tc
 from table_core.cli.main import app, main
+from tests.tables import new_catalog, write_rows
 
 ROWS = pa.table(
     {
@@ -36,13 +37,10 @@ ROWS = pa.table(
 
 @pytest.fixture
 def warehouse(tmp_path: Path) -> str:
-    catalog = tc.open_catalog(tmp_path.as_uri())
-    catalog.create_database("d")
+    catalog = new_catalog(tmp_path.as_uri())
     schema = ROWS.schema.set(0, ROWS.schema.field("k").with_nullable(False))
     table = catalog.create_table("d.t", schema, primary_key=("k",), options={"bucket": "1"})
-    with table.write() as writer:
-        writer.write(ROWS)
-        writer.commit()
+    write_rows(table, ROWS)
     return str(tmp_path)
 
 
@@ -130,9 +128,7 @@ def test_a_read_that_fails_leaves_the_file_as_it_was(
     file = tmp_path / "rows"
     file.write_text("of yesterday")
     table = tc.open_catalog(warehouse).table("d.t")
-    with table.write() as writer:
-        writer.write(ROWS.slice(0, 1))
-        writer.commit()
+    write_rows(table, ROWS.slice(0, 1))
     storage = table.access.storage
     newest = max((i for i in storage.walk("bucket-0")), key=lambda info: info.modified_ms)
     storage.write(newest.path, storage.read(newest.path)[:-100])
@@ -152,13 +148,10 @@ def test_a_link_stays_a_link(warehouse: str, tmp_path: Path) -> None:
 
 def test_tables_show_texts_as_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("COLUMNS", raising=False)  # the width that somebody asks for
-    catalog = tc.open_catalog(tmp_path.as_uri())
-    catalog.create_database("d")
+    catalog = new_catalog(tmp_path.as_uri())
     table = catalog.create_table("d.s", pa.schema([("s", pa.string())]), options={"bucket": "-1"})
     text = ":smile: [bold]x[/] [/a] " + "word " * 40
-    with table.write() as writer:
-        writer.write(pa.table({"s": [text]}))
-        writer.commit()
+    write_rows(table, pa.table({"s": [text]}))
     assert f"│ {text.strip()} " in run(str(tmp_path), "read", "d.s").stdout
 
 

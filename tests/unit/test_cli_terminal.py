@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 import table_core as tc
+from tests.tables import new_catalog, write_rows
 
 COLUMNS = [f"column_{number}" for number in range(27)]
 
@@ -18,17 +19,14 @@ COLUMNS = [f"column_{number}" for number in range(27)]
 @pytest.fixture(scope="module")
 def warehouse(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = str(tmp_path_factory.mktemp("warehouse"))
-    catalog = tc.open_catalog(folder)
-    catalog.create_database("d")
+    catalog = new_catalog(folder)
     wide = catalog.create_table("d.wide", pa.schema([(name, pa.string()) for name in COLUMNS]))
     long = catalog.create_table("d.long", pa.schema([("k", pa.int64())]))
     for table, rows in (
         (wide, pa.table({name: [f"{name} has words"] * 2 for name in COLUMNS})),
         (long, pa.table({"k": range(1000)})),
     ):
-        with table.write() as writer:
-            writer.write(rows)
-            writer.commit()
+        write_rows(table, rows)
     return folder
 
 

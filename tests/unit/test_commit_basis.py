@@ -75,7 +75,7 @@ MERGED = Merged(
     level=3,
     files=(file("a", keys=(2, 5), numbers=(20, 29)), file("b", level=3, keys=(4, 8))),
     above=frozenset({"x"}),
-    marks=True,
+    writes_vectors=True,
     vectors="v",
 )
 BELOW = [entry("a", keys=(2, 5), numbers=(20, 29)), entry("b", level=3, keys=(4, 8))]
@@ -126,7 +126,7 @@ def test_what_is_above_does_not_matter_where_nothing_was_looked_up() -> None:
 @pytest.mark.parametrize("now", [(), (replace(VECTORS, file_name="w"),)])
 def test_the_vectors_it_read_must_be_those(now: tuple[Index, ...]) -> None:
     assert len(found(index=now)) == 1
-    assert found(index=now, marks=False) == []
+    assert found(index=now, writes_vectors=False) == []
 
 
 # --------------------------------------------------------------------------------------- numbers

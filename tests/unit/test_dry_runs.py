@@ -23,6 +23,7 @@ from table_core.table.api.catalog_maintenance import CatalogUpkeep
 from table_core.table.maintenance.branches import Branches
 from table_core.table.maintenance.tags import Tags
 from table_core.table.metadata.refs.consumers import Consumers
+from tests.tables import new_catalog, write_rows
 
 SCHEMA = pa.schema(
     [
@@ -63,8 +64,7 @@ class Shop:
 
 @pytest.fixture
 def shop() -> Shop:
-    catalog = tc.open_catalog(f"memory://{uuid.uuid4().hex}")
-    catalog.create_database("d")
+    catalog = new_catalog()
     options = {
         "bucket": "1",
         "write-only": "true",
@@ -78,9 +78,9 @@ def shop() -> Shop:
     )
     for key in range(6):
         rows = {"dt": [["2020-01-01", "2999-01-01"][key % 2]], "k": [key], "v": [key]}
-        with table.write(overwrite="partitions" if key == 3 else None) as writer:
-            writer.write(pa.table(rows, schema=SCHEMA))
-            writer.commit()
+        write_rows(
+            table, pa.table(rows, schema=SCHEMA), overwrite="partitions" if key == 3 else None
+        )
         if key in (1, 2):
             table.tags.create(f"t{key}", time_retained="1 d")
     table.branches.create("b", snapshot=4)

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import uuid
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
-import table_core as tc
 from table_core.errors import OptionError
+from tests.tables import new_catalog, write_rows
 
 SCHEMA = pa.schema([pa.field("id", pa.int64(), nullable=False), ("v", pa.int32())])
 
 
 def made(**options: str) -> Any:
-    catalog = tc.open_catalog(f"memory://{uuid.uuid4().hex}")
-    catalog.create_database("d")
+    catalog = new_catalog()
     named = {key.replace("__", ".").replace("_", "-"): text for key, text in options.items()}
     return catalog.create_table(
         "d.t", SCHEMA, primary_key=("id",), options={"bucket": "1", **named}
@@ -42,9 +40,7 @@ def test_a_postponed_partition_gets_buckets_by_its_rows(
     options: dict[str, str], buckets: int
 ) -> None:
     table = made(bucket="-2", **options)
-    with table.write() as writer:
-        writer.write(pa.table({"id": range(100), "v": [1] * 100}, schema=SCHEMA))
-        writer.commit()
+    write_rows(table, pa.table({"id": range(100), "v": [1] * 100}, schema=SCHEMA))
     table.compact()
     entries = table.access.live_entries(table.latest_snapshot())
     assert {entry.total_buckets for entry in entries} == {buckets}

@@ -19,6 +19,7 @@ from table_core.table.maintenance.branches import Branches
 from table_core.table.maintenance.tags import Tags
 from table_core.table.metadata.documents import Metadata
 from table_core.table.metadata.refs.branches import branch_access
+from tests.tables import new_catalog, write_rows
 
 SCHEMA = pa.schema([pa.field("k", pa.int64(), nullable=False), pa.field("v", pa.int64())])
 OPTIONS = {
@@ -35,16 +36,13 @@ OPTIONS = {
 
 
 def create(producer: str, **options: str) -> Any:
-    catalog = tc.open_catalog(f"memory://{uuid.uuid4().hex}")
-    catalog.create_database("d")
+    catalog = new_catalog()
     given = OPTIONS | {"changelog-producer": producer} | options
     return catalog.create_table("d.t", SCHEMA, primary_key=("k",), options=given)
 
 
 def put(table: Any, key: int) -> None:
-    with table.write() as writer:
-        writer.write(pa.table({"k": [key], "v": [key]}, schema=SCHEMA))
-        writer.commit()
+    write_rows(table, pa.table({"k": [key], "v": [key]}, schema=SCHEMA))
 
 
 def kept(table: Any) -> list[int]:

@@ -22,6 +22,7 @@ from table_core.ondisk.index_builder import IndexBuilder
 from table_core.ondisk.value_hashes import hashes_of
 from table_core.ondisk.value_index import decode_bit_slices, decode_bitmap_index
 from table_core.table.metadata.access import TableAccess
+from tests.tables import new_catalog, write_rows
 
 DAY = dt.date(2026, 1, 1)
 NOON = dt.datetime(2026, 1, 1, 12)
@@ -110,8 +111,7 @@ def test_many_values_in_many_rows_and_none() -> None:
 def test_files_and_what_compaction_makes_of_them_have_indexes(
     tmp_path: Path, key: tuple[str, ...], threshold: str
 ) -> None:
-    catalog = tc.open_catalog(f"memory://{tmp_path}")
-    catalog.create_database("d")
+    catalog = new_catalog(f"memory://{tmp_path}")
     schema = pa.schema([pa.field("id", pa.int64(), nullable=False), ("s", pa.string())])
     table = catalog.create_table(
         "d.t",
@@ -128,9 +128,7 @@ def test_files_and_what_compaction_makes_of_them_have_indexes(
         },
     )
     for start in range(6):
-        with table.write() as writer:
-            writer.write(pa.table({"id": [start, start + 10], "s": [f"s{start}", "all"]}))
-            writer.commit()
+        write_rows(table, pa.table({"id": [start, start + 10], "s": [f"s{start}", "all"]}))
     assert table.read(where="s = 's3'").to_arrow()["id"].to_pylist() == [3]
     if not key:
         assert table.read(where="s = 's3'").explain().pruned_by_index == 5

@@ -8,22 +8,19 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-import table_core as tc
+from tests.tables import new_catalog, write_rows
 
 ROWS = 5_000
 
 
 @pytest.fixture(scope="module")
 def table(tmp_path_factory):
-    catalog = tc.open_catalog(tmp_path_factory.mktemp("warehouse").as_uri())
-    catalog.create_database("d")
+    catalog = new_catalog(tmp_path_factory.mktemp("warehouse").as_uri())
     schema = pa.schema([pa.field("k", pa.int64(), nullable=False), ("v", pa.int64())])
     options = {"bucket": "1", "write-only": "true", "file.block-size": "4 kb"}
     catalog.create_table("d.t", schema, primary_key=("k",), options=options)
     for version in (1, 2):
-        with catalog.table("d.t").write() as writer:
-            writer.write(pa.table([range(ROWS), [version] * ROWS], schema=schema))
-            writer.commit()
+        write_rows(catalog.table("d.t"), pa.table([range(ROWS), [version] * ROWS], schema=schema))
     return catalog.table("d.t")
 
 

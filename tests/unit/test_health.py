@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import uuid
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,6 +18,7 @@ from table_core.ondisk.data_file import DataFile, EntryKind, ManifestEntry
 from table_core.ondisk.file_columns import FileColumns
 from table_core.storage.system import SystemClock
 from table_core.table.maintenance.tags import Tags
+from tests.tables import new_catalog, write_rows
 
 SCHEMA = pa.schema([pa.field("dt", pa.string()), pa.field("k", pa.int64(), nullable=False)])
 HOUR_MS = 3_600_000
@@ -35,8 +35,7 @@ class At(SystemClock):
 
 
 def create(**options: str) -> Any:
-    catalog = tc.open_catalog(f"memory://{uuid.uuid4().hex}")
-    catalog.create_database("d")
+    catalog = new_catalog()
     given = {k.replace("__", ".").replace("_", "-"): v for k, v in options.items()}
     return catalog.create_table(
         "d.t",
@@ -48,9 +47,7 @@ def create(**options: str) -> Any:
 
 
 def put(table: Any, dt: str, *keys: int) -> None:
-    with table.write() as writer:
-        writer.write(pa.table({"dt": [dt] * len(keys), "k": list(keys)}, schema=SCHEMA))
-        writer.commit()
+    write_rows(table, pa.table({"dt": [dt] * len(keys), "k": list(keys)}, schema=SCHEMA))
 
 
 def later(table: Any, ms: int) -> Any:
@@ -206,8 +203,7 @@ def test_the_command_line_shows_them(tmp_path: Any) -> None:
 
     from table_core.cli.main import app
 
-    catalog = tc.open_catalog(tmp_path.as_uri())
-    catalog.create_database("d")
+    catalog = new_catalog(tmp_path.as_uri())
     catalog.create_table("d.t", SCHEMA, primary_key=("dt", "k"), options={"bucket": "1"})
     run = CliRunner()
     for command in ("health", "remove-orphan-files", "expire-tags", "expire-changelogs"):

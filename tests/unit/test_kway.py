@@ -45,7 +45,7 @@ def test_agrees_with_a_merge_of_everything_at_once(
             number += 1
         tables.append(numbered(SCHEMA, rows))
     everything = pa.concat_tables([kv(SCHEMA, []), *tables])
-    want = plain(ENGINE.fold(everything, runs_of(everything, ENGINE.order)))
+    want = plain(ENGINE.merge_runs(everything, runs_of(everything, ENGINE.order)))
     random.shuffle(tables)
     for window_bytes in (None, 1):
         streams = [stream(t, size) for t in tables]

@@ -43,10 +43,3 @@ def test_secrets_in_a_uri_are_refused_and_not_repeated():
     with pytest.raises(ArgumentError) as caught:
         open_storage("s3://key:hunter2@bucket/x")
     assert "hunter2" not in str(caught.value) + str(caught.value.facts)
-
-
-def test_an_s3_store_travels_to_another_process():
-    storage = open_storage("s3a://bucket/a b/wh/", {"key": "k", "secret": "s"})
-    copy = pickle.loads(pickle.dumps(storage))
-    assert copy.uri == storage.uri == "s3a://bucket/a b/wh"
-    assert copy.within("t").prefix == "bucket/a b/wh/t"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-import uuid
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
 import table_core as tc
+from tests.tables import new_catalog, write_rows
 
 SCHEMA = pa.schema(
     [pa.field("dt", pa.date32()), pa.field("h", pa.string()), pa.field("v", pa.int32())]
@@ -18,8 +18,7 @@ SCHEMA = pa.schema(
 
 
 def create(**options: str) -> Any:
-    catalog = tc.open_catalog(f"memory://{uuid.uuid4().hex}")
-    catalog.create_database("d")
+    catalog = new_catalog()
     given = {k.replace("__", ".").replace("_", "-"): v for k, v in options.items()}
     return catalog.create_table("d.t", SCHEMA, partition_by=("dt", "h"), options=given)
 
@@ -84,9 +83,7 @@ def test_a_done_partition_is_a_folder_beside_and_an_event_is_told() -> None:
     done = table.mark_done([{"dt": "2026-01-01", "h": "a/b"}]).details
     assert [mark["path"] for mark in done["marked"]] == ["dt=20454/h=a%2Fb.done/_SUCCESS"]
     assert done["events"] == [{"dt": "2026-01-01", "h": "a/b"}]
-    with table.write() as writer:
-        writer.write(pa.table({"dt": [None], "h": ["x"], "v": [1]}, schema=SCHEMA))
-        writer.commit()
+    write_rows(table, pa.table({"dt": [None], "h": ["x"], "v": [1]}, schema=SCHEMA))
     soon = table.access.clock.now_ms() + 60_000
     left = table.remove_orphan_files(older_than=soon, allow_young=True)
     assert (left.files_deleted, left.details["foreign"]) == (0, [])

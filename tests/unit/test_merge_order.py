@@ -85,7 +85,7 @@ def winner(order: str, *versions: int | None) -> int | None:
     schema = schema_of({"k": "INT NOT NULL", "s": "INT"}, **options)
     rows = kv(schema, [("+I", 1, s) for s in versions])
     engine = engine_for(schema)
-    [(_, _, value)] = plain(engine.fold(rows, runs_of(rows, engine.order)))
+    [(_, _, value)] = plain(engine.merge_runs(rows, runs_of(rows, engine.order)))
     return value
 
 
@@ -109,7 +109,7 @@ def test_equal_sequence_fields_go_to_the_later_arrival_and_late_deletes_lose() -
     schema = schema_of({"k": "INT NOT NULL", "s": "INT", "v": "STRING"}, sequence__field="s")
     rows = kv(schema, [("+I", 1, 7, "a"), ("+I", 1, 7, "b"), ("+I", 2, 2, "c"), ("-D", 2, 1, "c")])
     engine = engine_for(schema)
-    assert plain(engine.fold(rows, runs_of(rows, engine.order))) == [
+    assert plain(engine.merge_runs(rows, runs_of(rows, engine.order))) == [
         ("+I", 1, 7, "b"),
         ("+I", 2, 2, "c"),
     ]
@@ -119,4 +119,4 @@ def test_several_sequence_fields_compare_in_turn() -> None:
     schema = schema_of({"k": "INT NOT NULL", "s": "INT", "t": "STRING"}, sequence__field="s,t")
     rows = kv(schema, [("+I", 1, 2, "a"), ("+I", 1, 2, None), ("+I", 1, 1, "z")])
     engine = engine_for(schema)
-    assert plain(engine.fold(rows, runs_of(rows, engine.order))) == [("+I", 1, 2, "a")]
+    assert plain(engine.merge_runs(rows, runs_of(rows, engine.order))) == [("+I", 1, 2, "a")]

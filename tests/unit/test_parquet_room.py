@@ -12,7 +12,7 @@ import pytest
 
 from table_core.datatypes.kinds import STRING, Atomic, Field, Root
 from table_core.storage.formats import format_for
-from table_core.storage.parquet.batch_sizes import BatchRoom, batch_room
+from table_core.storage.parquet.batch_sizes import BatchBudget, batch_budget
 from table_core.storage.parquet.footer import read_chunk_stats
 from table_core.storage.stores.memory import MemoryStorage
 
@@ -86,12 +86,12 @@ def test_a_file_that_does_not_tell_begins_with_few_rows():
     pq.write_table(pa.table({"s": ["north", "south"] * ROWS}), sink)
     file = pq.ParquetFile(io.BytesIO(sink.getvalue()))
 
-    def room(**told) -> BatchRoom:
+    def room(**told) -> BatchBudget:
         chunks = [[replace(c, **told) for c in g] for g in read_chunk_stats(file.metadata)]
-        return batch_room(file, [0], {"s": pa.string()}, lambda: chunks, 1 << 20, 4 * MB)
+        return batch_budget(file, [0], {"s": pa.string()}, lambda: chunks, 1 << 20, 4 * MB)
 
-    assert room() == BatchRoom(1 << 20, later=None, holds_groups=True)
-    assert room(text_bytes=None) == BatchRoom(1 << 14, later=1 << 16, holds_groups=True)
+    assert room() == BatchBudget(1 << 20, later=None, holds_groups=True)
+    assert room(text_bytes=None) == BatchBudget(1 << 14, later=1 << 16, holds_groups=True)
 
 
 def test_where_many_rows_do_not_fit_fewer_may():

@@ -80,7 +80,7 @@ def test_sequence_fields_order_whole_rows_and_older_rows_still_fill_nulls() -> N
     from table_core.merge.sort import runs_of
 
     engine = engine_for(schema)
-    assert plain(engine.fold(rows, runs_of(rows, engine.order))) == [("+I", 1, 2, "old")]
+    assert plain(engine.merge_runs(rows, runs_of(rows, engine.order))) == [("+I", 1, 2, "old")]
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from table_core.predicate.to_arrow import mask
 from table_core.storage.columns.data_format import Probe, Wanted, WriterSettings
 from table_core.storage.parquet.format import ParquetFormat
 from table_core.storage.stores.memory import MemoryStorage
+from tests.tables import new_catalog
 
 ROWS = 20_000
 SCHEMA = pa.schema(
@@ -35,8 +36,7 @@ def rows(version: int, step: int) -> pa.Table:
 @pytest.fixture(scope="module", params=["merged", "compacted", "vectors", "append", "renamed"])
 def table(tmp_path_factory, request) -> tc.Table:
     kind = request.param
-    catalog = tc.open_catalog(tmp_path_factory.mktemp("warehouse").as_uri())
-    catalog.create_database("d")
+    catalog = new_catalog(tmp_path_factory.mktemp("warehouse").as_uri())
     key = () if kind == "append" else ("k",)
     options = {"bucket": "1", "write-only": "true"} if key else {"bucket": "-1"}
     if kind == "vectors":

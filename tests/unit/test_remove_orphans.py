@@ -13,6 +13,7 @@ import table_core as tc
 from table_core.storage.system import SystemClock
 from table_core.table.maintenance.branches import Branches
 from table_core.table.maintenance.tags import Tags
+from tests.tables import new_catalog, write_rows
 
 SCHEMA = pa.schema([pa.field("k", pa.int64(), nullable=False), pa.field("v", pa.int64())])
 DAY_MS = 24 * 3_600_000
@@ -36,8 +37,7 @@ class Later(SystemClock):
 
 
 def create(**options: str) -> Any:
-    catalog = tc.open_catalog(f"memory://{uuid.uuid4().hex}")
-    catalog.create_database("d")
+    catalog = new_catalog()
     given = OPTIONS | {k.replace("__", ".").replace("_", "-"): v for k, v in options.items()}
     return catalog.create_table("d.t", SCHEMA, primary_key=("k",), options=given)
 
@@ -49,9 +49,7 @@ def later(table: Any) -> Any:
 
 
 def put(table: Any, *keys: int, **more: Any) -> None:
-    with table.write(**more) as writer:
-        writer.write(pa.table({"k": list(keys), "v": list(keys)}, schema=SCHEMA))
-        writer.commit()
+    write_rows(table, pa.table({"k": list(keys), "v": list(keys)}, schema=SCHEMA), **more)
 
 
 def rows(table: Any, **which: Any) -> list[int]:

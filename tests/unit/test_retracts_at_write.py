@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +10,7 @@ import pytest
 
 import table_core as tc
 from table_core import errors
+from tests.tables import new_catalog, write_rows
 
 SCHEMA = pa.schema(
     [pa.field("k", pa.int32(), nullable=False), ("v", pa.int64()), ("t", pa.string())]
@@ -54,8 +54,7 @@ TAKES: dict[str, dict[str, str]] = {
 
 
 def make(options: dict[str, str]) -> tc.Table:
-    catalog = tc.open_catalog(f"memory://{uuid.uuid4().hex}")
-    catalog.create_database("d")
+    catalog = new_catalog()
     return catalog.create_table(
         "d.t", SCHEMA, primary_key=("k",), options={"bucket": "1", **options}
     )
@@ -67,9 +66,7 @@ def rows(*kinds: str) -> pa.Table:
 
 
 def put(table: tc.Table, *kinds: str, overwrite: Any = None) -> None:
-    with table.write(overwrite=overwrite) as writer:
-        writer.write(rows(*kinds))
-        writer.commit()
+    write_rows(table, rows(*kinds), overwrite=overwrite)
 
 
 def prepared(table: tc.Table, *kinds: str) -> None:

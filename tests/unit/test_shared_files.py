@@ -18,6 +18,7 @@ import table_core as tc
 from table_core.ondisk import layout
 from table_core.storage.system import SystemClock
 from table_core.table.metadata.documents import Metadata
+from tests.tables import new_catalog, write_rows
 
 SCHEMA = pa.schema([pa.field("k", pa.int64(), nullable=False), pa.field("v", pa.int64())])
 OPTIONS = {
@@ -36,8 +37,7 @@ class Later(SystemClock):
 
 
 def create(**options: str) -> Any:
-    catalog = tc.open_catalog(f"memory://{uuid.uuid4().hex}")
-    catalog.create_database("d")
+    catalog = new_catalog()
     named = {k.replace("__", ".").replace("_", "-"): v for k, v in options.items()}
     return catalog.create_table("d.t", SCHEMA, primary_key=("k",), options=OPTIONS | named)
 
@@ -47,9 +47,7 @@ def on_branch(table: Any, branch: str) -> Any:
 
 
 def put(table: Any, key: int, **more: Any) -> None:
-    with table.write(**more) as writer:
-        writer.write(pa.table({"k": [key], "v": [key]}, schema=SCHEMA))
-        writer.commit()
+    write_rows(table, pa.table({"k": [key], "v": [key]}, schema=SCHEMA), **more)
 
 
 def fresh(table: Any) -> Any:

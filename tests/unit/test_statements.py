@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from typing import Any
 
 import pyarrow as pa
@@ -15,6 +14,7 @@ from table_core.errors import (
     TableError,
     UnsupportedFeatureError,
 )
+from tests.tables import new_catalog, write_rows
 
 SCHEMA = pa.schema(
     [pa.field("k", pa.int32(), nullable=False), ("v", pa.string()), ("n", pa.int64())]
@@ -22,8 +22,7 @@ SCHEMA = pa.schema(
 
 
 def make(*, key: bool, **options: str) -> Any:
-    catalog = tc.open_catalog(f"memory://{uuid.uuid4().hex}")
-    catalog.create_database("d")
+    catalog = new_catalog()
     named = {name.replace("__", ".").replace("_", "-"): text for name, text in options.items()}
     bucket = {"bucket": "1"} if key else {}
     table = catalog.create_table(
@@ -31,14 +30,13 @@ def make(*, key: bool, **options: str) -> Any:
     )
     for start in (0, 10):
         numbers = range(start, start + 10)
-        with table.write() as writer:
-            writer.write(
-                pa.table(
-                    {"k": list(numbers), "v": [f"v{i}" for i in numbers], "n": list(numbers)},
-                    schema=SCHEMA,
-                )
-            )
-            writer.commit()
+        write_rows(
+            table,
+            pa.table(
+                {"k": list(numbers), "v": [f"v{i}" for i in numbers], "n": list(numbers)},
+                schema=SCHEMA,
+            ),
+        )
     return table
 
 

@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 import table_core as tc
 from table_core.cli.main import app
 from table_core.errors import ArgumentError
+from tests.tables import new_catalog, write_rows
 
 SCHEMA = pa.schema(
     [pa.field("k", pa.int64(), nullable=False), pa.field("dt", pa.string(), nullable=False)]
@@ -21,8 +22,7 @@ SCHEMA = pa.schema(
 
 @pytest.fixture
 def table(tmp_path: Path) -> Any:
-    catalog = tc.open_catalog(tmp_path.as_uri())
-    catalog.create_database("d")
+    catalog = new_catalog(tmp_path.as_uri())
     made = catalog.create_table(
         "d.t",
         SCHEMA,
@@ -31,9 +31,7 @@ def table(tmp_path: Path) -> Any:
         options={"bucket": "1", "write-only": "true"},
     )
     for key in range(3):
-        with made.write() as writer:
-            writer.write(pa.table({"k": [key], "dt": ["ab"[key % 2]]}, schema=SCHEMA))
-            writer.commit()
+        write_rows(made, pa.table({"k": [key], "dt": ["ab"[key % 2]]}, schema=SCHEMA))
     return made
 
 

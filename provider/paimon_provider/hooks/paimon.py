@@ -11,7 +11,7 @@ from paimon_provider._compat import AirflowNotFoundException, BaseHook, mask_sec
 from paimon_provider.connections.warehouse import Warehouse, looking_secret
 from paimon_provider.launchers.job_log import ProgressLine, Redaction, log_text, progress_of
 from paimon_provider.runs.identity import is_commit_of
-from paimon_provider.watching.conditions import Seen, SnapshotFacts, TableNews
+from paimon_provider.watching.conditions import Seen, SnapshotFacts, UnseenSnapshots
 from table_core.errors import ArgumentError, ErrorKind, NotFoundError, TableError
 
 if TYPE_CHECKING:
@@ -229,7 +229,7 @@ class PaimonHook(BaseHook):
         facts = [_facts(handle, snapshot) for snapshot in handle.snapshots()]
         return sorted(facts, key=lambda s: s.id), _producer(handle)
 
-    def news(self, table: str, since: Seen | None) -> TableNews:
+    def unseen_snapshots(self, table: str, since: Seen | None) -> UnseenSnapshots:
         """The newest snapshots, back to ``since``; without it the head alone.
 
         Where ``since`` is not there any more, after a rollback or in a new table of that name, back
@@ -245,7 +245,7 @@ class PaimonHook(BaseHook):
             birth = handle.birth if since is None else ""
         except NotFoundError:
             self._watched.pop(table, None)
-            return TableNews(catalog=self.warehouse.catalog_name)
+            return UnseenSnapshots(catalog=self.warehouse.catalog_name)
         self._watched[table] = handle
         found, whole = [] if head is None else [_facts(handle, head)], False
         while found and since is not None and not _reaches(found[-1], since, found[0].id):
@@ -257,7 +257,7 @@ class PaimonHook(BaseHook):
         if found and since is not None and since.snapshot_id:
             there = any(Seen.up_to(one).is_at(since) for one in found)
             birth = "" if there else _birth(handle)
-        return TableNews(
+        return UnseenSnapshots(
             snapshots=tuple(reversed(found)),
             since=since,
             producer=_producer(handle),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,16 +14,31 @@ from paimon_provider.launchers.process import JobProcess
 from table_core.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from paimon_provider.connections.warehouse import SparkSettings
     from table_core.jobs.job_spec import JobSpec
 
-__all__ = ["ConnectLauncher"]
+__all__ = ["ConnectLauncher", "with_own_token"]
 
 _TOKEN: Final = "spark.connect.authenticate.token"
 _TOKEN_VARIABLE: Final = "SPARK_CONNECT_AUTHENTICATE_TOKEN"
+
+
+@contextmanager
+def with_own_token(conf: Mapping[str, str]) -> Iterator[dict[str, str]]:
+    """``conf`` without the token, which a client that is made meanwhile sends; the worker's own goes nowhere."""
+    left = dict(conf)
+    token, before = left.pop(_TOKEN, None), os.environ.pop(_TOKEN_VARIABLE, None)
+    if token is not None:
+        os.environ[_TOKEN_VARIABLE] = token
+    try:
+        yield left
+    finally:
+        os.environ.pop(_TOKEN_VARIABLE, None)
+        if before is not None:
+            os.environ[_TOKEN_VARIABLE] = before
 
 
 class ConnectLauncher:

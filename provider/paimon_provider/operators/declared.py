@@ -31,7 +31,7 @@ _WORK: Final = ("due", "urgent")
 _OPTIONS: Final = "thresholds"
 
 
-def _beside_dag(task: PaimonApplyOperator | PaimonDueTablesOperator) -> Path:
+def _next_to_dag(task: PaimonApplyOperator | PaimonDueTablesOperator) -> Path:
     """The declaration: a relative path is from the folder of the Dag file, wherever that is now."""
     file = Path(task.file)
     dag = getattr(task, "dag", None)
@@ -79,7 +79,7 @@ class PaimonApplyOperator(ChecksArguments, BaseOperator):
             require_arguments(self)
             hook = PaimonHook(self.paimon_conn_id)
             catalog = hook.catalog()
-            declaration = read_whole(_beside_dag(self))
+            declaration = read_whole(_next_to_dag(self))
             _require_catalog(declaration.catalog, hook.warehouse.catalog_name)
             plans = applying.plan(declaration, catalog)
             others = applying.only_there(declaration, catalog)
@@ -140,7 +140,7 @@ class PaimonDueTablesOperator(ChecksArguments, BaseOperator):
 
         with airflow_failures():
             require_arguments(self)
-            policies = read_whole(_beside_dag(self)).policies
+            policies = read_whole(_next_to_dag(self)).policies
             catalog = PaimonHook(self.paimon_conn_id).catalog()
             clear_reports(catalog.clock.now_ms())
         with ThreadPoolExecutor(_THREADS) as pool:

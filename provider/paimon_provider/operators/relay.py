@@ -12,8 +12,8 @@ from paimon_provider.failures import airflow_failures
 from paimon_provider.operators.partitions import asset_partitions, digest, partitions_extra
 from paimon_provider.runs.mapped_tables import as_given, over_tables, own_of
 from paimon_provider.watching.conditions import delivers_changes
-from paimon_provider.watching.places import Seen, since
 from paimon_provider.watching.run_positions import RunPosition
+from paimon_provider.watching.seen import Seen, since
 from table_core.errors import ErrorKind, TableError
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from paimon_provider.pages.reports_folder import clear_reports, report_name, wri
 from paimon_provider.pages.text import cell_text
 from paimon_provider.runs.mapped_tables import as_given, over_tables, own_of
 from paimon_provider.watching.conditions import delivers_changes
-from paimon_provider.watching.places import Seen, since
 from paimon_provider.watching.run_positions import RunPosition
+from paimon_provider.watching.seen import Seen, since
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -34,8 +34,8 @@ def cell_text(value: object, most: int = _CELL_MAX) -> str:
     return shown(text, one_line=True)
 
 
-def _nested(value: Any, room: int, depth: int) -> str:
-    """What fits into ``room`` of a list or mapping, without looking at the rest."""
+def _nested(value: Any, width: int, depth: int) -> str:
+    """What fits into ``width`` of a list or mapping, without looking at the rest."""
     if depth > 4:
         return "…"
     parts: list[str] = []
@@ -44,10 +44,10 @@ def _nested(value: Any, room: int, depth: int) -> str:
     for item in value.items() if is_mapping else value:
         name, inner = item if is_mapping else (None, item)
         nested = isinstance(inner, dict | list | tuple | set)
-        text = _nested(inner, room - used, depth + 1) if nested else cell_text(inner, room)
-        parts.append(f"{cell_text(name, room)}: {text}" if is_mapping else text)
+        text = _nested(inner, width - used, depth + 1) if nested else cell_text(inner, width)
+        parts.append(f"{cell_text(name, width)}: {text}" if is_mapping else text)
         used += len(parts[-1]) + 2
-        if used >= room:
+        if used >= width:
             break
     inside = ", ".join(parts)
     return f"{{{inside}}}" if is_mapping else f"[{inside}]"

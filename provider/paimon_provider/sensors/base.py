@@ -9,7 +9,7 @@ from paimon_provider._compat import BaseSensorOperator, PokeReturnValue, StartTr
 from paimon_provider.arguments.checks import ChecksArguments, require_arguments, require_early
 from paimon_provider.assets import require_named_so
 from paimon_provider.failures import airflow_failures
-from paimon_provider.waiting import waits
+from paimon_provider.waiting import wait_conditions
 from table_core.errors import ErrorKind, TableError, error_from_document
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class PaimonSensor(ChecksArguments, BaseSensorOperator):
 
     template_fields: Sequence[str] = ("table",)
     ui_color = "#e8f1fb"
-    wait: ClassVar[type[waits.Wait]]
+    wait: ClassVar[type[wait_conditions.Wait]]
     trigger: ClassVar[str]
     """The class of ``paimon_provider.triggers.wait`` that waits for the same."""
 
@@ -115,7 +115,7 @@ class PaimonSensor(ChecksArguments, BaseSensorOperator):
             require_named_so(uris, self.table, catalog=warehouse.catalog_name)
 
     def _condition(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in waits.field_names(self.wait)}
+        return {name: getattr(self, name) for name in wait_conditions.field_names(self.wait)}
 
     def _trigger_arguments(self) -> dict[str, Any]:
         return {

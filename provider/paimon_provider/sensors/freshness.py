@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from paimon_provider.sensors.base import PaimonSensor
-from paimon_provider.waiting import waits
+from paimon_provider.waiting import wait_conditions
 from paimon_provider.watching.conditions import require_known
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ class PaimonFreshnessSensor(PaimonSensor):
     """
 
     template_fields: Sequence[str] = (*PaimonSensor.template_fields, "within")
-    wait = waits.FreshnessWait
+    wait = wait_conditions.FreshnessWait
     trigger = "PaimonFreshnessTrigger"
 
     def __init__(self, *, within: str | float, on: str = "changes", **kwargs: Any) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from paimon_provider.sensors.base import PaimonSensor
-from paimon_provider.waiting import waits
+from paimon_provider.waiting import wait_conditions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,7 +26,7 @@ class PaimonPartitionSensor(PaimonSensor):
 
     template_fields: Sequence[str] = (*PaimonSensor.template_fields, "partition")
     template_fields_renderers: ClassVar[dict[str, str]] = {"partition": "json"}
-    wait = waits.PartitionWait
+    wait = wait_conditions.PartitionWait
     trigger = "PaimonPartitionTrigger"
 
     def __init__(

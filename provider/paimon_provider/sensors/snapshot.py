@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from paimon_provider.sensors.base import PaimonSensor
-from paimon_provider.waiting import waits
+from paimon_provider.waiting import wait_conditions
 from paimon_provider.watching.conditions import NewSnapshots
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ class PaimonSnapshotSensor(PaimonSensor):
     """
 
     template_fields: Sequence[str] = (*PaimonSensor.template_fields, "after")
-    wait = waits.SnapshotWait
+    wait = wait_conditions.SnapshotWait
     trigger = "PaimonSnapshotWaitTrigger"
 
     def __init__(

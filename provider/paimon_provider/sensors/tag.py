@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from paimon_provider.arguments.checks import with_checks
 from paimon_provider.arguments.values import name_of_file
 from paimon_provider.sensors.base import PaimonSensor
-from paimon_provider.waiting import waits
+from paimon_provider.waiting import wait_conditions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +22,7 @@ class PaimonTagSensor(PaimonSensor):
     """
 
     template_fields: Sequence[str] = (*PaimonSensor.template_fields, "tag")
-    wait = waits.TagWait
+    wait = wait_conditions.TagWait
     checks = with_checks(tag=name_of_file)
     trigger = "PaimonTagTrigger"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from paimon_provider.sensors.base import PaimonSensor
-from paimon_provider.waiting import waits
+from paimon_provider.waiting import wait_conditions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +24,7 @@ class PaimonWatermarkSensor(PaimonSensor):
     """
 
     template_fields: Sequence[str] = (*PaimonSensor.template_fields, "at")
-    wait = waits.WatermarkWait
+    wait = wait_conditions.WatermarkWait
     trigger = "PaimonWatermarkTrigger"
 
     def __init__(self, *, at: str | int, **kwargs: Any) -> None:

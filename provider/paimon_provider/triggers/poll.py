@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from paimon_provider._compat import triggerer_stats
-from paimon_provider.triggers.asking import Pause
+from paimon_provider.triggers.blocking_calls import Pause
 from paimon_provider.triggers.looking import Lookers
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from logging import Logger
 
     from paimon_provider.hooks.paimon import PaimonHook
-    from paimon_provider.watching.conditions import Seen, TableNews
+    from paimon_provider.watching.conditions import Seen, UnseenSnapshots
 
 __all__ = ["Watch", "Watches", "poll", "stream_key", "watches_of"]
 
@@ -43,17 +43,17 @@ class Watch:
     """How far it has come; None if it wants to know the head first."""
     told: Seen | None = None
     """The newest head that it was told of."""
-    _news: TableNews | None = None
+    _unseen: UnseenSnapshots | None = None
     _told: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def tell(self, news: TableNews) -> None:
+    def tell(self, unseen: UnseenSnapshots) -> None:
         """Say what is new; it takes the place of what has not been heard yet, and covers that."""
-        if self._news is not None and self.seen is None:
+        if self._unseen is not None and self.seen is None:
             return  # the first head is where it begins: the next one comes after it
-        self._news, self.told = news, news.head
+        self._unseen, self.told = unseen, unseen.head
         self._told.set()
 
-    async def heard(self, poll: AsyncIterator[object]) -> AsyncGenerator[TableNews]:
+    async def heard(self, poll: AsyncIterator[object]) -> AsyncGenerator[UnseenSnapshots]:
         """What it is told, as long as ``poll`` goes on; what comes out of that does not matter."""
         going = asyncio.ensure_future(anext(poll))
         try:
@@ -70,9 +70,9 @@ class Watch:
                         return
                     going = asyncio.ensure_future(anext(poll))
                 self._told.clear()
-                news, self._news = self._news, None
-                if news is not None:
-                    yield news
+                unseen, self._unseen = self._unseen, None
+                if unseen is not None:
+                    yield unseen
         finally:
             going.cancel()
 
@@ -138,10 +138,10 @@ async def poll(paimon_conn_id: str, log: Logger) -> None:
     try:
         while True:
             for table in tables.values():
-                news, table.news = table.news, None
-                if news is not None:
+                unseen, table.unseen = table.unseen, None
+                if unseen is not None:
                     for watch in watches.of(table.name):
-                        watch.tell(news)
+                        watch.tell(unseen)
             now = time.monotonic()
             if now < following:  # woken early: what that is about comes with the next round
                 await watches.wait(following - now)
@@ -181,10 +181,10 @@ class _Warehouse:
         self._hook: PaimonHook | None = None
         self._read = 0.0
 
-    def news(self, table: str, since: Seen | None) -> TableNews:
+    def unseen_snapshots(self, table: str, since: Seen | None) -> UnseenSnapshots:
         """What is new in ``table``; runs in a thread."""
         try:
-            return self._opened().news(table, since)
+            return self._opened().unseen_snapshots(table, since)
         except Exception:
             self._hook = None
             raise
@@ -211,7 +211,7 @@ class _Table:
     log: Logger
     due: float = 0.0
     looking: bool = False
-    news: TableNews | None = None
+    unseen: UnseenSnapshots | None = None
     """For those who watch; None when they know."""
     pause: Pause = field(default_factory=lambda: Pause(1.0))
     failed: bool = False
@@ -235,14 +235,14 @@ class _Table:
         """Ask for the head; whether somebody has not heard of it.  Runs in a thread."""
         triggerer_stats.incr("paimon.looks")
         try:
-            found = self.warehouse.news(self.name, self._since())
+            found = self.warehouse.unseen_snapshots(self.name, self._since())
         except Exception as error:  # noqa: BLE001 - ending would start it again every 2 s
             self._failed(error)
             return False
         else:
             moved = any(told is None or not told.is_at(found.head) for _, told in self._marks)
             if moved:
-                self.news = found
+                self.unseen = found
             self.pause.reset()
             self.failed = False
             return moved

@@ -15,13 +15,13 @@ from paimon_provider.arguments.checks import require_values
 from paimon_provider.arguments.documents import each_partition
 from paimon_provider.arguments.table_identity import require_named_so
 from paimon_provider.arguments.values import text, wrong
-from paimon_provider.triggers.asking import Asking, Pause
-from paimon_provider.triggers.marks import Marks
+from paimon_provider.triggers.blocking_calls import BlockingCalls, Pause
 from paimon_provider.triggers.poll import Watch, poll, stream_key, watches_of
+from paimon_provider.triggers.saved_positions import SavedPositions
 from paimon_provider.triggers.wait import PaimonSnapshotWaitTrigger
 from paimon_provider.watching.conditions import RESET, NewSnapshots, counts, matching_partitions
 from paimon_provider.watching.events import Gathered, gathered
-from paimon_provider.watching.places import Seen, since
+from paimon_provider.watching.seen import Seen, since
 from table_core.errors import ArgumentError, ErrorKind, NotFoundError, TableError
 from table_core.options.nearest import require_one_of
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping, Sequence
 
     from paimon_provider.hooks.paimon import PaimonHook
-    from paimon_provider.watching.places import Since, TableNews
+    from paimon_provider.watching.seen import Since, UnseenSnapshots
     from paimon_provider.watching.snapshot_facts import SnapshotFacts
 
 __all__ = ["PaimonSnapshotTrigger", "PaimonSnapshotWaitTrigger"]
@@ -159,27 +159,27 @@ class PaimonSnapshotTrigger(BaseEventTrigger):
                     *(self.table, pause.grow(), error),
                 )
                 await asyncio.sleep(pause.seconds())
-        asking = Asking(self.table)
+        calls = BlockingCalls(self.table)
         watches = watches_of(self.paimon_conn_id)
         watches.add(watch)
-        marks = Marks(self._keep)
-        keeping = asyncio.ensure_future(marks.run())
+        saved = SavedPositions(self._keep)
+        keeping = asyncio.ensure_future(saved.run())
         try:
             async with aclosing(watch.heard(shared_stream)) as heard:
-                async for news in heard:
-                    if not await self._is_named_so(news, pause):
+                async for unseen in heard:
+                    if not await self._is_named_so(unseen, pause):
                         watch.told = None
                         continue
                     if watch.seen is None:  # what is there at first is no news
-                        watch.seen = news.head
+                        watch.seen = unseen.head
                         await self._keep(watch.seen)
                     try:
-                        ready = await self._ready(news, watch.seen, asking)
-                        async for payload, mark in self._found(ready, watch.seen, asking):
+                        ready = await self._ready(unseen, watch.seen, calls)
+                        async for payload, mark in self._found(ready, watch.seen, calls):
                             if payload is not None:
                                 self._count(payload)
                                 yield TriggerEvent(payload)
-                            marks.move(mark)
+                            saved.move(mark)
                             if payload is not None:
                                 await asyncio.sleep(_FLUSH_SECONDS)
                             watch.seen = mark
@@ -193,23 +193,23 @@ class PaimonSnapshotTrigger(BaseEventTrigger):
             watches.remove(watch)
 
     async def _found(
-        self, news: TableNews, seen: Seen, asking: Asking
+        self, unseen: UnseenSnapshots, seen: Seen, calls: BlockingCalls
     ) -> AsyncIterator[tuple[dict[str, Any] | None, Seen]]:
         """Payloads, each with how far it goes; no payload for what counts for nobody, or is too little."""
-        if not news.snapshots:  # away: what it was is known when it is back
+        if not unseen.snapshots:  # away: what it was is known when it is back
             return
-        step = since(news.snapshots, seen, news.birth)
+        step = since(unseen.snapshots, seen, unseen.birth)
         if seen.snapshot_id == 0 and self.start == "earliest":
             step = replace(step, gap=None)  # earliest is what is there
         if not (step.new or step.reset or seen.due):
             return
-        found = await self._counting(step.new, news, asking)
-        told = self._told(found, news, step)
+        found = await self._counting(step.new, unseen, calls)
+        told = self._told(found, unseen, step)
         pending = [Gathered.from_document(one) for one in seen.pending]
         reached = sum(one.touched for one in (*pending, *told)) >= self.min_rows
         signalled = any(one.gap or one.reset for one in told)
-        end = news.snapshots[-1]
-        moved = seen.moved(end, news.snapshots, news.birth)
+        end = unseen.snapshots[-1]
+        moved = seen.moved(end, unseen.snapshots, unseen.birth)
         if not (pending or told) or not (reached or signalled or seen.due):
             kept = [*pending, *told]
             if kept and self.events == "poll":
@@ -222,63 +222,67 @@ class PaimonSnapshotTrigger(BaseEventTrigger):
         for n, one in enumerate(pending, 1):
             mark = replace(seen, pending=_documents(pending[n:]), due=True)
             yield one.event(self.table), mark if told or pending[n:] else moved
-        by_id = {s.id: s for s in news.snapshots}
+        by_id = {s.id: s for s in unseen.snapshots}
         for one in told:
             at = by_id.get(one.last, end)
-            mark = replace(seen.moved(at, news.snapshots, news.birth), due=self.min_rows > 0)
+            mark = replace(seen.moved(at, unseen.snapshots, unseen.birth), due=self.min_rows > 0)
             yield one.event(self.table), moved if one is told[-1] else mark
 
-    def _told(self, found: Sequence[SnapshotFacts], news: TableNews, step: Since) -> list[Gathered]:
+    def _told(
+        self, found: Sequence[SnapshotFacts], unseen: UnseenSnapshots, step: Since
+    ) -> list[Gathered]:
         """What counts, oldest first; the first says of a gap or of a table that is another."""
-        nothing = None if news.partitioned else ()
-        told = [Gathered.of(s, news.producer, nothing) for s in found]
+        nothing = None if unseen.partitioned else ()
+        told = [Gathered.of(s, unseen.producer, nothing) for s in found]
         reset = step.reset if self.on in RESET else None
         if step.gap is None and reset is None:
             return told
-        end = news.snapshots[-1]
+        end = unseen.snapshots[-1]
         first = Gathered(
             first=step.gap[0] if step.gap else (step.new[0].id if step.new else end.id),
             last=end.id if not told else told[0].last,
             committed_at_ms=end.time_millis,
             delivers=True,
-            partitions=None if news.partitioned else (),
+            partitions=None if unseen.partitioned else (),
             partitions_total=None,
             gap=step.gap,
             reset=reset,
         )
         return [first.and_then(told[0]), *told[1:]] if told else [first]
 
-    async def _ready(self, news: TableNews, seen: Seen, asking: Asking) -> TableNews:
+    async def _ready(
+        self, unseen: UnseenSnapshots, seen: Seen, calls: BlockingCalls
+    ) -> UnseenSnapshots:
         """News that go back to ``seen``, of a table that has what is asked for."""
         if self.partitions and not self._checked:
             try:
-                await asking.ask(self._wanted)
+                await calls.ask(self._wanted)
                 self._checked = True
             except NotFoundError:
-                return news
-        if news.covers(seen):
-            return news
-        return await asking.ask(lambda: self._hook().news(self.table, seen))
+                return unseen
+        if unseen.covers(seen):
+            return unseen
+        return await calls.ask(lambda: self._hook().unseen_snapshots(self.table, seen))
 
     async def _counting(
-        self, new: Sequence[SnapshotFacts], news: TableNews, asking: Asking
+        self, new: Sequence[SnapshotFacts], unseen: UnseenSnapshots, calls: BlockingCalls
     ) -> Sequence[SnapshotFacts]:
         """Those of ``new`` that count: of the kind, and in a partition that was asked for."""
         if self.on == "delete":
-            new = await self._completed(new, asking)
+            new = await self._completed(new, calls)
         found: Sequence[SnapshotFacts]
-        found = [s for s in new if counts(s, news.producer, self.on)]
-        if not (found and news.partitioned):
+        found = [s for s in new if counts(s, unseen.producer, self.on)]
+        if not (found and unseen.partitioned):
             return found
-        found = await self._completed(found, asking)
+        found = await self._completed(found, calls)
         if not self.partitions:
             return found
-        wanted = await asking.ask(self._wanted)
+        wanted = await calls.ask(self._wanted)
         kept = [s for s in found if matching_partitions(s.partitions, wanted)]
         many = [s for s in kept if s.partitions is None]
         if not many:
             return kept
-        touched = await asking.ask(lambda: self._touching(many, wanted))
+        touched = await calls.ask(lambda: self._touching(many, wanted))
         return [s for s in kept if s.partitions is not None or s.id in touched]
 
     def _wanted(self) -> list[dict[str, str | None]]:
@@ -308,21 +312,21 @@ class PaimonSnapshotTrigger(BaseEventTrigger):
         return hook
 
     async def _completed(
-        self, snapshots: Sequence[SnapshotFacts], asking: Asking
+        self, snapshots: Sequence[SnapshotFacts], calls: BlockingCalls
     ) -> Sequence[SnapshotFacts]:
         """``snapshots``, with what foreign writers do not say; as they are where nobody can tell."""
         if all(s.is_known for s in snapshots):
             return snapshots
         try:
-            return await asking.ask(lambda: self._hook().completed(self.table, snapshots))
+            return await calls.ask(lambda: self._hook().completed(self.table, snapshots))
         except Exception as error:  # noqa: BLE001 - the event matters more than its partitions
             self.log.warning("Partitions of %s are not known: %s", self.table, error)
             return snapshots
 
-    async def _is_named_so(self, news: TableNews, pause: Pause) -> bool:
+    async def _is_named_so(self, unseen: UnseenSnapshots, pause: Pause) -> bool:
         """Whether the news are of the catalog that the asset names; else it says so, and waits."""
         try:
-            self._require_named_so(news.catalog)
+            self._require_named_so(unseen.catalog)
         except ArgumentError as error:
             await self._failed(error, pause)
             return False

@@ -9,7 +9,7 @@ from paimon_provider.arguments.checks import require_values
 from paimon_provider.arguments.documents import of_members
 from paimon_provider.arguments.values import text
 from paimon_provider.links import show_link_of, web_address
-from paimon_provider.triggers.asking import Asking, Pause, answer_to
+from paimon_provider.triggers.blocking_calls import BlockingCalls, Pause, poll_until
 from table_core.errors import TableError, error_to_document
 
 if TYPE_CHECKING:
@@ -59,9 +59,9 @@ class PaimonSparkJobTrigger(BaseTrigger):
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
         """Poll until the driver has ended."""
-        asking, pause = Asking(self.submission["id"]), Pause(self.poll_seconds)
+        calls, pause = BlockingCalls(self.submission["id"]), Pause(self.poll_seconds)
         try:
-            state = await answer_to(self._state, asking, pause, self.log)
+            state = await poll_until(self._state, calls, pause, self.log)
         except TableError as error:
             yield TriggerEvent({"status": "error", "error": error_to_document(error)})
         else:
@@ -70,7 +70,7 @@ class PaimonSparkJobTrigger(BaseTrigger):
 
     async def on_kill(self) -> None:
         """End the driver: a user has marked or cleared the task."""
-        await Asking(self.submission["id"], seconds=20).ask(
+        await BlockingCalls(self.submission["id"], seconds=20).ask(
             lambda: self._cluster().end(self._handle())
         )
 

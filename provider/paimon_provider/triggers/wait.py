@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from paimon_provider._compat import BaseTrigger, TriggerEvent
 from paimon_provider.arguments.checks import require_values
 from paimon_provider.arguments.values import name_of_file, one_of
-from paimon_provider.triggers.asking import Asking, Pause, answer_to
-from paimon_provider.waiting import waits
+from paimon_provider.triggers.blocking_calls import BlockingCalls, Pause, poll_until
+from paimon_provider.waiting import wait_conditions
 from paimon_provider.watching.conditions import ON
 from table_core.errors import TableError, error_to_document
 
@@ -34,10 +34,10 @@ class PaimonWaitTrigger(BaseTrigger):
 
     :param paimon_conn_id: the connection with the warehouse.
     :param poll_seconds: how often to look; after a failure less often, up to every five minutes.
-    :param condition: the fields of what is waited for, as ``paimon_provider.waiting.waits`` has them.
+    :param condition: the fields of what is waited for, as ``paimon_provider.waiting.wait_conditions`` has them.
     """
 
-    wait: ClassVar[type[waits.Wait]]
+    wait: ClassVar[type[wait_conditions.Wait]]
 
     def __init__(
         self, *, paimon_conn_id: str, poll_seconds: float = 60.0, **condition: Any
@@ -46,7 +46,7 @@ class PaimonWaitTrigger(BaseTrigger):
         given = self.wait(**condition)  # a wrong name is an error here; values may be templates
         self.paimon_conn_id = paimon_conn_id
         self.poll_seconds = poll_seconds
-        for name in waits.field_names(self.wait):
+        for name in wait_conditions.field_names(self.wait):
             setattr(self, name, getattr(given, name))
         self._require()
 
@@ -64,17 +64,17 @@ class PaimonWaitTrigger(BaseTrigger):
     async def run(self) -> AsyncIterator[TriggerEvent]:
         """Poll until it is so, or can never be."""
         wait = self.wait(**self._condition())
-        asking, pause = Asking(str(getattr(wait, "table", ""))), Pause(self.poll_seconds)
+        calls, pause = BlockingCalls(str(getattr(wait, "table", ""))), Pause(self.poll_seconds)
         try:
             self._require()  # templates are rendered by now
-            found = await answer_to(lambda: self._look(wait), asking, pause, self.log)
+            found = await poll_until(lambda: self._look(wait), calls, pause, self.log)
         except TableError as error:
             yield TriggerEvent({"status": "error", "error": error_to_document(error)})
         else:
             yield TriggerEvent({"status": "found", "found": found})
 
     def _condition(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in waits.field_names(self.wait)}
+        return {name: getattr(self, name) for name in wait_conditions.field_names(self.wait)}
 
     def _require(self) -> None:
         """Refuse what a field must not be; what is a template still waits.
@@ -86,7 +86,7 @@ class PaimonWaitTrigger(BaseTrigger):
         own = {"on": one_of(*ON), "tag": name_of_file}
         require_values({**given, **self._condition()}, **own)
 
-    def _look(self, wait: waits.Wait) -> dict[str, Any] | None:
+    def _look(self, wait: wait_conditions.Wait) -> dict[str, Any] | None:
         from paimon_provider.hooks.paimon import PaimonHook
 
         return wait.look(PaimonHook(self.paimon_conn_id))
@@ -95,28 +95,28 @@ class PaimonWaitTrigger(BaseTrigger):
 class PaimonSnapshotWaitTrigger(PaimonWaitTrigger):
     """Wait for new snapshots: ``table``, ``after``, ``on``, ``min_rows``."""
 
-    wait = waits.SnapshotWait
+    wait = wait_conditions.SnapshotWait
 
 
 class PaimonPartitionTrigger(PaimonWaitTrigger):
     """Wait for a partition: ``table``, ``partition``, ``done``, ``min_rows``."""
 
-    wait = waits.PartitionWait
+    wait = wait_conditions.PartitionWait
 
 
 class PaimonFreshnessTrigger(PaimonWaitTrigger):
     """Wait for a young snapshot: ``table``, ``within``, ``on``."""
 
-    wait = waits.FreshnessWait
+    wait = wait_conditions.FreshnessWait
 
 
 class PaimonWatermarkTrigger(PaimonWaitTrigger):
     """Wait for a watermark: ``table``, ``at``."""
 
-    wait = waits.WatermarkWait
+    wait = wait_conditions.WatermarkWait
 
 
 class PaimonTagTrigger(PaimonWaitTrigger):
     """Wait for a tag: ``table``, ``tag``."""
 
-    wait = waits.TagWait
+    wait = wait_conditions.TagWait

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from paimon_provider.watching.events import event_document
-from paimon_provider.watching.places import Seen, TableNews, unseen
+from paimon_provider.watching.seen import Seen, UnseenSnapshots, unseen
 from paimon_provider.watching.snapshot_facts import (
     TRUNCATE,
     SnapshotFacts,
@@ -26,7 +26,7 @@ __all__ = [
     "NewSnapshots",
     "Seen",
     "SnapshotFacts",
-    "TableNews",
+    "UnseenSnapshots",
     "counts",
     "delivers_changes",
     "event_document",

@@ -21,8 +21,8 @@ from table_core.datatypes.kinds import Array, Atomic
 from table_core.datatypes.row_kind import KIND_TEXTS, ROW_KIND_COLUMN, RowKind
 from table_core.options import keys_merge
 from table_core.predicate.expression import col
-from table_core.problems import stored_names
 from table_core.schema.change import AddColumn
+from table_core.validation_errors import stored_names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

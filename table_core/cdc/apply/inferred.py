@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final
 
 from table_core.cdc.model.infer import fractions, whole_columns
 from table_core.datatypes.kinds import Atomic, Root
-from table_core.problems import stored_names
 from table_core.schema.change import AddColumn, SetOption, UpdateColumnType
+from table_core.validation_errors import stored_names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from table_core.cdc.apply.server import ServerConnection, ServerSource
     from table_core.cdc.model.source_table import CatalogTable
 
 __all__ = ["key_ranges", "read_range"]
@@ -20,7 +21,7 @@ Range = tuple[int | None, int]
 
 
 def key_ranges(
-    connection: Any, info: CatalogTable, after: Sequence[str] | None, rows: int
+    connection: ServerConnection, info: CatalogTable, after: Sequence[str] | None, rows: int
 ) -> list[Range]:
     """Ranges (behind, up to) of at most ``rows`` keys; none where the key is not one whole number.
 
@@ -38,7 +39,7 @@ def key_ranges(
     return [(None if step - rows < int(first) else step - rows, step) for step in steps]
 
 
-def read_range(piece: tuple[Any, CatalogTable, Range]) -> list[tuple[Any, ...]]:
+def read_range(piece: tuple[ServerSource, CatalogTable, Range]) -> list[tuple[Any, ...]]:
     """The rows of one range, over a connection of its own."""
     source, info, (after, until) = piece
     connection = source.connect()

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from table_core.cdc.apply.context import SyncContext
+    from table_core.cdc.apply.server import ServerConnection, ServerSource
     from table_core.cdc.apply.tables import SyncTables
     from table_core.cdc.model.batch import SourceBatch
     from table_core.cdc.model.claims import Claim
@@ -40,7 +41,7 @@ class LogReader(ABC):
 
     kind: ClassVar[str]
     """Of the positions."""
-    source: Any
+    source: ServerSource
     context: SyncContext
     fed: SyncTables
     forever: bool = False
@@ -81,16 +82,12 @@ class LogReader(ABC):
         return True
 
     @abstractmethod
-    def _now(self, connection: Any) -> LogNow:
+    def _now(self) -> LogNow:
         """The server, and from where to where its log can be read."""
 
     def identity(self) -> tuple[SourceId, str]:
         """What tells the server from others, and where it is."""
-        connection = self.source.connect()
-        try:
-            self._log_now = self._now(connection)
-        finally:
-            connection.close()
+        self._log_now = self._now()
         return self._log_now.source, self._address
 
     @property
@@ -156,7 +153,7 @@ class LogReader(ABC):
         is_meant = _pattern("databases", self.databases).matches(table.database)
         return is_meant and self.fed.wants(table)
 
-    def _read_catalog(self, connection: Any) -> None:
+    def _read_catalog(self, connection: ServerConnection) -> None:
         self._catalog = {
             table: info
             for info in connection.tables()
@@ -238,7 +235,7 @@ class LogReader(ABC):
                 target.start_over()
 
     def _read(
-        self, connection: Any, info: CatalogTable, position: LogPosition
+        self, connection: ServerConnection, info: CatalogTable, position: LogPosition
     ) -> Iterator[SourceBatch[LogPosition]]:
         """The rows of a table from where ``position`` says, a part at a time."""
         table = SourceTable(info.database, info.name)
@@ -260,7 +257,7 @@ class LogReader(ABC):
             )
             self.context.progress.snapshot(table, len(rows), info.rows_about, done=done)
 
-    def _ranges(self, connection: Any, info: CatalogTable, after: Any) -> list[Any]:
+    def _ranges(self, connection: ServerConnection, info: CatalogTable, after: Any) -> list[Any]:
         """Ranges of the key for tasks; none where nobody runs tasks, or one read will do."""
         found = (
             []
@@ -270,7 +267,7 @@ class LogReader(ABC):
         return found if len(found) > 1 else []
 
     def _parts(
-        self, connection: Any, info: CatalogTable, position: LogPosition
+        self, connection: ServerConnection, info: CatalogTable, position: LogPosition
     ) -> Iterator[tuple[list[tuple[Any, ...]], LogPosition]]:
         """Rows, and the position once they are applied: one for each part if there is a key."""
         name, size = str(SourceTable(info.database, info.name)), self.chunk_rows

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from table_core.cdc.apply.table_feed import SOURCES_PROPERTY, TableFeed
 from table_core.cdc.apply.target import SyncTarget
 from table_core.cdc.model.record import SourceTable
-from table_core.problems import stored
+from table_core.validation_errors import stored
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

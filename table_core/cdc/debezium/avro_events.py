@@ -20,7 +20,7 @@ import fastavro
 
 from table_core.cdc.model.bad import UNFORESEEN
 from table_core.errors import EventError, UnsupportedFeatureError
-from table_core.problems import too_large, unreadable
+from table_core.validation_errors import too_large, unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

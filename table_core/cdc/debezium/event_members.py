@@ -1,4 +1,14 @@
-"""The members of Debezium's events in columns, of blocks that are the common case."""
+"""The members of Debezium's events in columns, of blocks that are the common case.
+
+Arrow's JSON reader makes a column of each member, and no Python object of any row::
+
+    {"op":"c","before":null,"after":{"id":1,"name":"a"},"ts_ms":5}    op      c     u
+    {"op":"u","before":null,"after":{"id":2,"name":null},"ts_ms":6}   after   struct(id 1 2, name a NULL)
+                                                                      ts_ms   5     6
+
+What it cannot tell apart, or reads otherwise than JSON says, is ``NotColumnar``: the block then goes line
+by line through ``json_fallback``.
+"""
 
 from __future__ import annotations
 
@@ -58,20 +68,20 @@ def event_members(
     if types:
         members |= {"before": row, "after": row}
     expected = {name: type_ for name, type_ in members.items() if name not in absent}
-    found = members_of(lines, path, expected, "infer")
-    if any(name in found and not pa.types.is_null(found[name].type) for name in absent):
+    columns = members_of(lines, path, expected, "infer")
+    if any(name in columns and not pa.types.is_null(columns[name].type) for name in absent):
         return event_members(lines, path, types)
-    found = {name: column for name, column in found.items() if name not in absent}
-    if found.keys() & {"before", "after"}:
-        return found
+    columns = {name: column for name, column in columns.items() if name not in absent}
+    if columns.keys() & {"before", "after"}:
+        return columns
     raise NotColumnar
 
 
 def has_many_names(lines: pa.LargeBinaryArray) -> bool:
     """Whether lines may have so many columns, each in few of them, that columns cost too much room.
 
-    Each column takes room for every line.  Lines with more members than usual are counted, and of
-    some lines the names.
+    Each column takes room for every line: 10,000 lines of which each has a name of its own would be 10,000
+    columns of 10,000 values.  Lines with more members than usual are counted, and of some lines the names.
     """
     members = np.asarray(pc.count_substring(lines, b'":'))
     usual = int(np.median(members))
@@ -101,6 +111,9 @@ def members_of(
 ) -> dict[str, pa.Array]:
     """The members that ``path`` leads to, one array each; others too if ``unexpected`` is ``infer``.
 
+    For ``path`` ("payload",) and ``op`` the schema is payload: struct(op: string), and what comes back is the
+    array of ``op``.
+
     Shape: ``large_binary[n]`` lines to arrays ``[n]``.
     """
     schema = pa.schema(list(members.items()))
@@ -109,13 +122,13 @@ def members_of(
     table = read_lines(lines, schema, unexpected)
     if table is None:
         raise NotColumnar
-    found = {name: table[name].combine_chunks() for name in table.column_names}
+    columns = {name: table[name].combine_chunks() for name in table.column_names}
     for step in path:
-        inner = found[step]
+        inner = columns[step]
         if not isinstance(inner, pa.StructArray):
             raise NotColumnar
-        found = dict(zip((f.name for f in inner.type), inner.flatten(), strict=True))
-    return found
+        columns = dict(zip((f.name for f in inner.type), inner.flatten(), strict=True))
+    return columns
 
 
 def refuse_constants(values: pa.Array | None) -> None:

@@ -1,7 +1,7 @@
 """Debezium JSON to columns, a block of lines at a time.
 
 The common case never makes a Python object of a row: Arrow's JSON reader takes the block with the
-types that the table's columns should have.  What the reader refuses goes through ``by_line``, which
+types that the table's columns should have.  What the reader refuses goes through ``json_fallback``, which
 either reads it or says which line is wrong.
 
 Embedded schemas are several times as large as the events; the text of a schema is cut out of all

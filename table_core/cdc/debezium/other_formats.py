@@ -28,7 +28,7 @@ from table_core.cdc.model.mysql_types import is_bytes, mysql_column, mysql_type
 from table_core.cdc.model.record import UNNAMED, SourceTable, shortened
 from table_core.datatypes.kinds import STRING
 from table_core.errors import EventError
-from table_core.problems import unreadable_why
+from table_core.validation_errors import unreadable_why
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

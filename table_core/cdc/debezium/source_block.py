@@ -3,6 +3,13 @@
 It is half of an event, and one after the other differs in few digits; of its dozen members only the
 table and one time are wanted.  So the block of one line becomes a pattern, with the names of its table
 as they stand there, and the lines that match it need no parser to tell whose they are.
+
+The first line has ``,"source":{"db":"shop","ts_ms":1700000000123,"table":"orders","pos":81}``.  Its pattern::
+
+    ,"source":{"db":"shop","ts_ms":  a time of 13 digits  ,"table":"orders","pos":  any value  }
+
+The next line with ``…124,"table":"orders","pos":97`` matches: it is cut, and 1700000000124 kept beside it.
+One of another table, or with a member more, does not, and is parsed as a whole.
 """
 
 from __future__ import annotations
@@ -53,16 +60,16 @@ class CutSource:
 
 def cut_source(lines: pa.LargeBinaryArray, table: SourceTable) -> CutSource | None:
     """Cut the blocks out that say ``table``; None if the first block that there is does not."""
-    found = np.asarray(pc.find_substring(lines, _START))
-    has = found >= 0
-    if not has.any():
+    begins = np.asarray(pc.find_substring(lines, _START))
+    has_block = begins >= 0
+    if not has_block.any():
         return None
     offsets = ends_of(lines)
     body = lines.buffers()[2]
-    starts = np.where(has, offsets[:-1] + found, offsets[1:])
+    starts = np.where(has_block, offsets[:-1] + begins, offsets[1:])
     stops = _first_brace(body, offsets, starts)
     blocks = _pieces(body, offsets, starts, stops).take(_every_second(1, len(lines)))
-    pattern = _pattern(blocks[int(np.argmax(has))].as_py(), table)
+    pattern = _pattern(blocks[int(np.argmax(has_block))].as_py(), table)
     if pattern is None:
         return None
     text, (first, last) = pattern
@@ -88,8 +95,8 @@ def _first_brace(
     first, end = int(offsets[0]), int(offsets[-1])
     braces = np.flatnonzero(np.frombuffer(body, np.uint8)[first:end] == _END) + first
     stops = np.append(braces + 1, end)[np.searchsorted(braces, starts)]
-    found: npt.NDArray[np.int64] = np.minimum(stops, offsets[1:])
-    return found
+    places: npt.NDArray[np.int64] = np.minimum(stops, offsets[1:])
+    return places
 
 
 def _pieces(
@@ -98,7 +105,11 @@ def _pieces(
     starts: npt.NDArray[np.int64],
     stops: npt.NDArray[np.int64],
 ) -> pa.LargeBinaryArray:
-    """By turns what lies before a start, and what lies from there to its stop; last the rest."""
+    """By turns what lies before a start, and what lies from there to its stop; last the rest.
+
+    ``ab[SRC]cd`` and ``ef[SRC]gh`` are the pieces ab, [SRC], cdef, [SRC], gh, of the same bytes: every
+    second one is a block, and the others joined are the lines without them.
+    """
     places = np.empty(2 * len(starts) + 2, np.int64)
     places[0], places[-1] = offsets[0], offsets[-1]
     places[1:-1:2], places[2:-1:2] = starts, stops

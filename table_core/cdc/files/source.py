@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from table_core.errors import ArgumentError, EventError, NotFoundError
-from table_core.problems import VALUES_MAX, too_large, too_many_values, unreadable
+from table_core.validation_errors import VALUES_MAX, too_large, too_many_values, unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -21,7 +21,7 @@ from table_core.errors import (
 )
 from table_core.position.decide import TopicsNow
 from table_core.position.source import TopicsId
-from table_core.problems import too_large, too_many_values, unreadable
+from table_core.validation_errors import too_large, too_many_values, unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

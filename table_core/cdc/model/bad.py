@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import pyarrow as pa
 
-from table_core import problems
 from table_core.cdc.model.envelope import bad_line
 from table_core.errors import DataError, EventError
+from table_core.validation_errors import UNFORESEEN as OF_PYTHON
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["UNFORESEEN", "BadEvents", "refuse", "unusable"]
 
-UNFORESEEN: Final = (*problems.UNFORESEEN, pa.ArrowException)
+UNFORESEEN: Final = (*OF_PYTHON, pa.ArrowException)
 """What a value of another shape than it should have makes Python or Arrow raise."""
 
 

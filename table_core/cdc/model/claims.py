@@ -3,6 +3,10 @@
 A claim says: all events of a source that a route brings to this table are in it, up to a position.  A
 filter is no source: what another filter left out has no claim, so it is read from the start; what
 several claims cover is not taken twice.
+
+A table got ``orders_.*`` of server S up to event 100.  Then the route became ``orders_.*|refunds``: it has no
+claim, so it reads S from the start.  Rows of ``orders_eu`` up to 100 are covered by the first claim, and
+left out; those of ``refunds`` are taken.  Once the new claim has passed 100, the old one adds nothing and goes.
 """
 
 from __future__ import annotations
@@ -12,13 +16,13 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
 
-from table_core import problems
 from table_core.cdc.model.log_position import LogPosition
 from table_core.cdc.model.position import FilesPosition, OffsetsPosition
 from table_core.position.document import Position as Held
 from table_core.position.document import Positions
 from table_core.position.reader import Reader, ReaderKind, digest_of
 from table_core.position.source import TopicsId
+from table_core.validation_errors import stored as stored_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -105,7 +109,7 @@ class Claims:
             was_reset = stored is None or Positions.parse(stored) == Positions()
             return cls() if stored is None or was_reset else cls((old(stored),))
         ahead: Mapping[str, Any] = document.extra.get(_AHEAD, {})
-        with problems.stored("positions", text):
+        with stored_text("positions", text):
             return cls(
                 tuple(
                     Claim(
@@ -180,11 +184,11 @@ class Claims:
         takes: Callable[[str, SourceTable], bool],
     ) -> Flags:
         """Which of the events with ``numbers`` of a source table are there already."""
-        found = np.zeros(len(numbers), bool)
+        is_covered = np.zeros(len(numbers), bool)
         for claim in self.of(who):
             if claim.route in {who.route, ANY_ROUTE} or takes(claim.route, table):
-                found |= batch.consumed(claim.at, numbers)
-        return found
+                is_covered |= batch.consumed(claim.at, numbers)
+        return is_covered
 
 
 def _ahead(at: Any) -> Mapping[str, str]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from table_core.cdc.model.claims import ANY_ROUTE, Claim, Claims
-from table_core.problems import stored
+from table_core.validation_errors import stored
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

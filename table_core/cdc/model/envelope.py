@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from table_core.cdc.model.record import UNNAMED, SourceTable, shortened
 from table_core.errors import EventError
-from table_core.problems import unreadable_why
+from table_core.validation_errors import unreadable_why
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -16,8 +16,8 @@ from table_core.cdc.model.fit import computed_values
 from table_core.datatypes.arrow import arrow_type
 from table_core.errors import ArgumentError, DataError
 from table_core.options import keys_merge
-from table_core.problems import UNFORESEEN
 from table_core.table.write.coerce import stored_column
+from table_core.validation_errors import UNFORESEEN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

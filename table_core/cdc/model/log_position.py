@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from table_core.errors import EventError
 from table_core.position.members import checked
 from table_core.position.place import LogPlace
-from table_core.problems import UNFORESEEN
+from table_core.validation_errors import UNFORESEEN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -3,6 +3,12 @@
 A consumer sees each topic-partition in order, and all of them in any interleaving.  The position in
 the source's log, which every event carries, puts them together again: MySQL's file, position and
 row, PostgreSQL's commit and change number.
+
+Lines as consumed, with partition and (file, pos, row)::
+
+    0  p0  (3, 100, 0)      1  p0  (3, 300, 0)      2  p1  (3, 200, 0)      3  p1  no source block
+
+They come to be 0, 2, 3, 1: line 3 tells no place, so it stays behind line 2 of its partition.
 """
 
 from __future__ import annotations
@@ -73,13 +79,20 @@ def source_order(lines: pa.LargeBinaryArray) -> Ints | None:
     kept = order[is_change[order]]
     by_partition = np.argsort(codes[kept], kind="stable")
     ordinal, code = kept[by_partition], codes[kept][by_partition]
+    # A partition is in order by itself: where the log says otherwise, its numbers are not of one log.
     if np.any((np.diff(ordinal) < 0) & (np.diff(code) == 0)):
         return None
     return None if np.array_equal(order, np.arange(len(lines))) else order
 
 
 def _behind(keys: list[Ints], known: Flags, codes: Ints) -> list[Ints]:
-    """With the keys of the line before in its partition, for lines that tell none."""
+    """With the keys of the line before in its partition, for lines that tell none.
+
+    >>> known = np.array([True, False, True, False, True])
+    >>> keys = _behind([np.array([5, 0, 3, 0, 9])], known, np.array([0, 0, 1, 1, 0]))
+    >>> keys[0].tolist()
+    [5, 5, 3, 3, 9]
+    """
     by_partition = np.argsort(codes, kind="stable")
     first = np.r_[True, np.diff(codes[by_partition]) != 0]
     place = np.arange(len(codes))
@@ -91,10 +104,10 @@ def _behind(keys: list[Ints], known: Flags, codes: Ints) -> list[Ints]:
 
 def _records(lines: pa.LargeBinaryArray) -> pa.Table:
     try:
-        found = read_lines(lines, _RECORD, "ignore")
+        records = read_lines(lines, _RECORD, "ignore")
     except pa.ArrowInvalid:
-        found = None
-    return _records_by_line(lines) if found is None else found
+        records = None
+    return _records_by_line(lines) if records is None else records
 
 
 def _records_by_line(lines: pa.LargeBinaryArray) -> pa.Table:

@@ -14,7 +14,7 @@ from table_core.cdc.model.ahead import still_ahead
 from table_core.errors import EventError
 from table_core.position.files import FilesRead, Taken
 from table_core.position.place import OffsetsPlace
-from table_core.problems import UNFORESEEN
+from table_core.validation_errors import UNFORESEEN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

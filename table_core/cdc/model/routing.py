@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from table_core.cdc.model.table_pattern import TablePattern
 from table_core.errors import ArgumentError
-from table_core.problems import UNFORESEEN
+from table_core.validation_errors import UNFORESEEN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

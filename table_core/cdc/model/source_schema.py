@@ -10,7 +10,7 @@ from table_core.cdc.model.encoding import Encoding, LogicalType
 from table_core.cdc.model.record import SourceTable
 from table_core.cdc.model.schema_change_event import number_default
 from table_core.datatypes.text import parse_type, type_text
-from table_core.problems import stored
+from table_core.validation_errors import stored
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -3,6 +3,9 @@
 A statement (the source table was emptied, or dropped) holds for all rows before it and for none after
 it.  So the events of a batch are taken apart there: the outcome is that of one event after the other,
 however the source was cut into files, windows and runs.
+
+Events 1 +a, 2 +b, 3 TRUNCATE, 4 +a: the steps are (rows 1 and 2), (TRUNCATE 3, row 4).  Merged at once, a of
+event 4 would be the newest of its key and stay either way, but b would outlive the truncate.
 """
 
 from __future__ import annotations
@@ -67,11 +70,11 @@ def steps(
     ]
     if not marks:
         return [Step(0, None, None, rows)] if rows else []
-    marks.sort()
+    marks.sort()  # by number; a drop before a truncate of the same one
     ends = [*(number for number, *_ in marks[1:]), np.iinfo(np.int64).max]
-    found = [
+    after_marks = [
         Step(number, statement, table, within(rows, number, end))
         for (number, _, statement, table), end in zip(marks, ends, strict=True)
     ]
     first = within(rows, -1, marks[0][0])
-    return [Step(0, None, None, first), *found] if first else found
+    return [Step(0, None, None, first), *after_marks] if first else after_marks

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from table_core.cdc.model.log_cursor import Cursor
 from table_core.cdc.mysql.binlog_columns import Column, column_of, numeric
 from table_core.errors import EventError
-from table_core.problems import too_large
+from table_core.validation_errors import too_large
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -8,12 +8,20 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass, replace
-from datetime import date
 from typing import TYPE_CHECKING, Any, Final
 
 from table_core.cdc.model.encoding import Encoding, LogicalType
 from table_core.cdc.model.geometry import geometry_text
 from table_core.cdc.model.mysql_types import MySqlColumn
+from table_core.cdc.mysql.binlog_times import (
+    datetime_reader,
+    read_date,
+    read_old_datetime,
+    read_old_time,
+    read_year,
+    time_reader,
+    timestamp_reader,
+)
 from table_core.errors import UnsupportedFeatureError
 
 if TYPE_CHECKING:
@@ -39,8 +47,6 @@ _INTEGER_NAMES: Final = {
 }
 _NUMERIC: Final = frozenset({*_INTEGERS, FLOAT, DOUBLE, NEWDECIMAL, YEAR, DECIMAL_OLD})
 _TEXT: Final = frozenset({VARCHAR, VAR_STRING, STRING, BLOB, TINY_BLOB, MEDIUM_BLOB, LONG_BLOB})
-_EPOCH: Final = date(1970, 1, 1).toordinal()
-_DAY: Final = 86_400_000_000
 _DIGIT_BYTES: Final = (0, 1, 1, 2, 2, 3, 3, 4, 4, 4)
 
 
@@ -108,13 +114,13 @@ class Column:
         """
         if self.meta not in self._lengths():
             raise ValueError(f"column {self.name!r} of type {self.kind} has the length {self.meta}")
-        found = _reader(self)
-        if found is None:
+        reader = _reader(self)
+        if reader is None:
             raise UnsupportedFeatureError(
                 f"column {self.name!r} has the binlog type {self.kind}, which is not supported",
                 feature=f"binlog column type {self.kind}",
             )
-        return found
+        return reader
 
     def _lengths(self) -> range | tuple[int, ...]:
         """What its metadata can say."""
@@ -169,7 +175,12 @@ def numeric(kind: int) -> bool:
 
 
 def column_of(kind: int, metadata: Cursor) -> Column:
-    """Read the metadata of one column."""
+    """Read the metadata of one column.
+
+    Of a CHAR the second byte is its length.  Lengths over 255 have two bits more, which are in the first
+    byte, turned over, so that short ones leave it the 0xFE of the type: ``FE 14`` is 20, ``EE 14`` is 276.
+    ENUM and SET come as a CHAR too, with their own type in the first byte: ``F7 02`` is an ENUM of two bytes.
+    """
     if kind in {FLOAT, DOUBLE, BLOB, GEOMETRY, JSON, TIME2, DATETIME2, TIMESTAMP2}:
         return Column(kind, metadata.unsigned(1))
     if kind == BLOB_COMPRESSED:
@@ -200,9 +211,9 @@ def _reader(column: Column) -> Callable[[Cursor], Any] | None:
     sized: dict[int, Callable[[], Callable[[Cursor], Any]]] = {
         NEWDECIMAL: lambda: _decimal(meta >> 8, meta & 255),
         BIT: lambda: _bits((meta & 255) + (meta >> 8) * 8),
-        DATETIME2: lambda: _datetime(meta),
-        TIMESTAMP2: lambda: _timestamp(meta),
-        TIME2: lambda: _time(meta),
+        DATETIME2: lambda: datetime_reader(meta),
+        TIMESTAMP2: lambda: timestamp_reader(meta),
+        TIME2: lambda: time_reader(meta),
         ENUM: lambda: _enum(meta, column.values),
         SET: lambda: _set(meta, column.values),
         GEOMETRY: lambda: _geometry(meta),
@@ -241,7 +252,14 @@ def _text(size: int, codec: str | None) -> Callable[[Cursor], Any]:
 
 
 def _decimal(precision: int, scale: int) -> Callable[[Cursor], str]:
-    """Digits in groups of nine, four bytes each; the first bit says the sign."""
+    """Digits in groups of nine, four bytes each; the first bit says the sign.
+
+    DECIMAL(14, 4), 1234567890.5678: ten digits before the point are one and nine, four behind it are one
+    group of two bytes::
+
+        81  0D FB 38 D2  16 2E    0x80 for the sign | 1, 234567890, 5678
+        7E  F2 04 C7 2D  E9 D1    the same below zero: every bit turned, so that bytes compare as values
+    """
     whole = precision - scale
     sizes = [_DIGIT_BYTES[whole % 9], *([4] * (whole // 9))]
     fraction = [*([4] * (scale // 9)), _DIGIT_BYTES[scale % 9]]
@@ -274,66 +292,6 @@ def _bits(bits: int) -> Callable[[Cursor], Any]:
     return lambda cursor: cursor.take(size)
 
 
-def _fraction(cursor: Cursor, digits: int) -> int:
-    size = (digits + 1) // 2
-    return cursor.big(size) * int(10 ** (6 - 2 * size)) if size else 0
-
-
-def _datetime(digits: int) -> Callable[[Cursor], int | None]:
-    def read(cursor: Cursor) -> int | None:
-        packed = cursor.big(5)
-        micros = _fraction(cursor, digits)
-        month_of = (packed >> 22) & 0x1FFFF
-        return _moment(
-            (month_of // 13, month_of % 13, (packed >> 17) & 31),
-            ((packed >> 12) & 31, (packed >> 6) & 63, packed & 63),
-            micros,
-        )
-
-    return read
-
-
-def _moment(day: tuple[int, int, int], time: tuple[int, int, int], micros: int) -> int | None:
-    """Microseconds since 1970; None for dates that there are not, such as 0000-00-00."""
-    days = _days(*day)
-    if days is None:
-        return None
-    hour, minute, second = time
-    return days * _DAY + ((hour * 60 + minute) * 60 + second) * 1_000_000 + micros
-
-
-def _days(year: int, month: int, day: int) -> int | None:
-    if not year or not month or not day:
-        return None
-    try:
-        return date(year, month, day).toordinal() - _EPOCH
-    except ValueError:
-        return None
-
-
-def _timestamp(digits: int) -> Callable[[Cursor], int | None]:
-    def read(cursor: Cursor) -> int | None:
-        seconds = cursor.big(4)
-        micros = _fraction(cursor, digits)
-        return seconds * 1_000_000 + micros if seconds or micros else None
-
-    return read
-
-
-def _time(digits: int) -> Callable[[Cursor], int]:
-    size = (digits + 1) // 2
-    width = 24 + 8 * size
-
-    def read(cursor: Cursor) -> int:
-        packed = cursor.big(3 + size) - (1 << (width - 1))
-        sign, packed = (-1, -packed) if packed < 0 else (1, packed)
-        clock, fraction = packed >> (8 * size), packed & ((1 << (8 * size)) - 1)
-        seconds = ((clock >> 12 & 1023) * 60 + (clock >> 6 & 63)) * 60 + (clock & 63)
-        return sign * (seconds * 1_000_000 + fraction * int(10 ** (6 - 2 * size)))
-
-    return read
-
-
 def _enum(size: int, values: tuple[str, ...]) -> Callable[[Cursor], str]:
     def read(cursor: Cursor) -> str:
         n = cursor.unsigned(size)
@@ -344,7 +302,7 @@ def _enum(size: int, values: tuple[str, ...]) -> Callable[[Cursor], str]:
 
 def _set(size: int, values: tuple[str, ...]) -> Callable[[Cursor], str]:
     def read(cursor: Cursor) -> str:
-        bits = cursor.unsigned(size)
+        bits = cursor.unsigned(size)  # of (a, b, c), 5 is a and c
         return ",".join(value for n, value in enumerate(values) if bits >> n & 1)
 
     return read
@@ -354,40 +312,13 @@ def _geometry(size: int) -> Callable[[Cursor], str]:
     return lambda cursor: geometry_text(cursor.take(cursor.unsigned(size)))
 
 
-def _old_date(cursor: Cursor) -> int | None:
-    packed = cursor.unsigned(3)
-    return _days(packed >> 9, packed >> 5 & 15, packed & 31)
-
-
-def _old_datetime(cursor: Cursor) -> int | None:
-    packed = cursor.unsigned(8)
-    day, time = divmod(packed, 1_000_000)
-    return _moment(
-        (day // 10000, day // 100 % 100, day % 100),
-        (time // 10000, time // 100 % 100, time % 100),
-        0,
-    )
-
-
-def _old_time(cursor: Cursor) -> int:
-    packed = int.from_bytes(cursor.take(3), "little", signed=True)
-    sign, packed = (-1, -packed) if packed < 0 else (1, packed)
-    seconds = (packed // 10000 * 60 + packed // 100 % 100) * 60 + packed % 100
-    return sign * seconds * 1_000_000
-
-
-def _year(cursor: Cursor) -> int:
-    year = cursor.unsigned(1)
-    return year + 1900 if year else 0
-
-
 _SIMPLE: Final[dict[int, Callable[[Cursor], Any]]] = {
     FLOAT: lambda cursor: struct.unpack("<f", cursor.take(4))[0],
     DOUBLE: lambda cursor: struct.unpack("<d", cursor.take(8))[0],
-    DATE: _old_date,
-    NEWDATE: _old_date,
-    DATETIME: _old_datetime,
-    TIME: _old_time,
+    DATE: read_date,
+    NEWDATE: read_date,
+    DATETIME: read_old_datetime,
+    TIME: read_old_time,
     TIMESTAMP: lambda cursor: cursor.unsigned(4) * 1_000_000 or None,
-    YEAR: _year,
+    YEAR: read_year,
 }

@@ -25,8 +25,8 @@ from table_core.cdc.mysql.binlog_rows import BinlogRows, file_number
 from table_core.datatypes.kinds import STRING
 from table_core.errors import EventError
 from table_core.position.source import MySqlId
-from table_core.problems import too_large
 from table_core.storage.stores.locate import open_storage
+from table_core.validation_errors import too_large
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

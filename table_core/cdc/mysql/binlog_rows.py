@@ -1,4 +1,17 @@
-"""Events of a binlog to batches of changes: transactions, tables, statements that change tables."""
+"""Events of a binlog to batches of changes: transactions, tables, statements that change tables.
+
+One transaction, as the log has it::
+
+    GTID         0-1-7      it begins at the position of this event
+    QUERY        BEGIN
+    TABLE_MAP    108 is shop.orders, with its column types
+    WRITE_ROWS   108: 2 rows      numbers (file, position of the GTID) + 0 and 1
+    UPDATE_ROWS  108: 1 row       + 2
+    XID                           the next one begins behind it, rows count from 0 again
+
+A position is the begin of a transaction and how many of its rows were taken: who reads on starts at that
+GTID, since rows make no sense without the table map before them, and leaves out what was counted.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +36,7 @@ from table_core.cdc.mysql.ddl import added_defaults
 from table_core.datatypes.kinds import STRING
 from table_core.errors import EventError, TableError
 from table_core.position.gtids import gtids_after
-from table_core.problems import UNFORESEEN
+from table_core.validation_errors import UNFORESEEN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -162,13 +175,13 @@ class BinlogRows:
         if not self.wants(table):
             self._maps.pop(id, None)
             return
-        found = binlog.table_map(body, self.charset)
-        if {column.name for column in found.columns} >= _SEQUENCE:
+        table_map = binlog.table_map(body, self.charset)
+        if {column.name for column in table_map.columns} >= _SEQUENCE:
             self._maps.pop(id, None)  # a sequence of MariaDB, which is no table
             return
-        self._maps[id] = found
-        if found.key:
-            self.keys[table] = found.key
+        self._maps[id] = table_map
+        if table_map.key:
+            self.keys[table] = table_map.key
 
     def _rows(self, header: Header, body: bytes) -> None:
         where = self._where(header)
@@ -189,15 +202,15 @@ class BinlogRows:
 
     def _part(self, image: RowImage) -> TableRows:
         table = image.table
-        found = self.rows.parts.get(table)
-        if found is None:
-            found = self.rows.parts[table] = TableRows(
+        rows = self.rows.parts.get(table)
+        if rows is None:
+            rows = self.rows.parts[table] = TableRows(
                 table=SourceTable(table.database, table.name),
                 names=[c.name for c in table.columns],
                 types=[_arrow(c) for c in table.columns],
                 declared=self._declared(table),
             )
-        return found
+        return rows
 
     def _declared(self, table: TableMap) -> Mapping[str, Declared]:
         """Types of the catalog where it agrees with the log; those of the log where it does not."""

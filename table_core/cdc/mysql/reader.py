@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from table_core.cdc.model.batch import SourceBatch
     from table_core.cdc.model.source_table import CatalogTable
+    from table_core.cdc.mysql.binlog import TableMap
     from table_core.cdc.mysql.source import MySqlConnection, MySqlSource
 
 __all__ = ["MySqlReader"]
@@ -81,7 +82,14 @@ class MySqlReader(LogReader):
     def _address(self) -> str:
         return f"{self.source.host}:{self.source.port}"
 
-    def _now(self, connection: MySqlConnection) -> LogNow:
+    def _now(self) -> LogNow:
+        connection = self.source.connect()
+        try:
+            return self._look(connection)
+        finally:
+            connection.close()
+
+    def _look(self, connection: MySqlConnection) -> LogNow:
         connection.check()
         name, at, _ = connection.end_of_log()
         first = (file_number(first_log(connection)), len(MAGIC))
@@ -333,7 +341,7 @@ class MySqlReader(LogReader):
         rows.rows.since = self._since
         return self._with_since(rows.batch())
 
-    def _catalog_of(self, table: SourceTable, found: Any) -> Mapping[str, Declared] | None:
+    def _catalog_of(self, table: SourceTable, found: TableMap) -> Mapping[str, Declared] | None:
         """What the catalog says of a table whose columns the log just told."""
         info = self._catalog.get(table)
         if info is None or info.names != [c.name for c in found.columns]:

@@ -9,12 +9,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from table_core.cdc.apply.server import ServerConnection, driver_of
 from table_core.cdc.model.source_table import CatalogColumn, CatalogTable, catalog_tables
 from table_core.cdc.model.table_pattern import TablePattern
 from table_core.errors import (
     ArgumentError,
     EventError,
-    MissingPackageError,
     StorageUnavailableError,
 )
 from table_core.options.tls import mysql_source_tls
@@ -105,16 +105,12 @@ class MySqlSource:
             )
 
 
-class MySqlConnection:
+class MySqlConnection(ServerConnection):
     """One connection; every method says what the server refuses and how to mend it."""
 
     def __init__(self, source: MySqlSource, raw: Any) -> None:
+        super().__init__(raw)
         self._source = source
-        self._raw = raw
-
-    def close(self) -> None:
-        """Close it."""
-        self._raw.close()
 
     def rows(self, sql: str, arguments: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """The rows of a query, values as text."""
@@ -256,23 +252,17 @@ class MySqlConnection:
             if len(marks) > 1:  # lets the server begin at the first column of the index
                 sql += f" AND {first} >= {marks[0]}"
                 arguments.append(arguments[0])
-        if until is not None:
-            sql += f" {'AND' if ' WHERE ' in sql else 'WHERE'} {key} <= {until}"
-        if table.key:
-            sql += f" ORDER BY {key}"
-        if limit is not None:
-            sql += f" LIMIT {limit}"
+        sql = self.cut(sql, key, until, limit)
         unbuffered = importlib.import_module("pymysql.cursors").SSCursor
         with _named(self._source, sql), self._raw.cursor(unbuffered) as cursor:
             cursor.execute(sql, arguments or None)
             while rows := cursor.fetchmany(_FETCHED_ROWS):
                 yield from rows
 
-    def key_bounds(self, table: CatalogTable) -> tuple[Any, Any]:
-        """The first and the last value of a key of one column."""
-        key, name = _quoted(table.key[0]), f"{_quoted(table.database)}.{_quoted(table.name)}"
-        first, last = self.rows(f"SELECT MIN({key}), MAX({key}) FROM {name}")[0]
-        return first, last
+    @staticmethod
+    def quoted(name: str) -> str:
+        """See ``ServerConnection``."""
+        return _quoted(name)
 
     def stream(self, file: str, position: int, gtid: str | None) -> Iterator[tuple[bytes, int]]:
         """Events from a position until the end of the log, without checksums.
@@ -325,10 +315,7 @@ def _mark(value: Any, type_: str) -> str:
 
 
 def _driver() -> Any:
-    try:
-        return importlib.import_module("pymysql")
-    except ImportError as error:
-        raise MissingPackageError.of("MySqlSource", "mysql", error) from error
+    return driver_of("pymysql", "MySqlSource", "mysql")
 
 
 @contextmanager

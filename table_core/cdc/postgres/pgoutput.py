@@ -18,7 +18,7 @@ from table_core.cdc.model.log_rows import LogRows, TableRows
 from table_core.cdc.model.record import SourceTable
 from table_core.errors import EventError, TableError
 from table_core.position.decide import Diverged
-from table_core.problems import UNFORESEEN
+from table_core.validation_errors import UNFORESEEN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -81,7 +81,14 @@ class PostgresReader(LogReader):
             "read: it was dropped and made anew, or moved on by others or by a run that left tables out"
         )
 
-    def _now(self, connection: PostgresConnection) -> LogNow:
+    def _now(self) -> LogNow:
+        connection = self.source.connect()
+        try:
+            return self._look(connection)
+        finally:
+            connection.close()
+
+    def _look(self, connection: PostgresConnection) -> LogNow:
         system, timeline = cluster_and_timeline(connection)
         slot = slot_begin(connection, self.source.slot)
         return LogNow(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from table_core.cdc.apply.server import ServerConnection, driver_of
 from table_core.cdc.model.source_table import CatalogColumn, CatalogTable, catalog_tables
 from table_core.cdc.model.table_pattern import TablePattern
 from table_core.cdc.postgres.lsn import lsn_number
@@ -15,7 +15,6 @@ from table_core.cdc.postgres.parameters import connection_parameters, require_pa
 from table_core.errors import (
     ArgumentError,
     EventError,
-    MissingPackageError,
     StorageUnavailableError,
 )
 
@@ -91,16 +90,12 @@ class PostgresSource:
         return PostgresConnection(self, raw)
 
 
-class PostgresConnection:
+class PostgresConnection(ServerConnection):
     """One connection; every method says what the server refuses and how to mend it."""
 
     def __init__(self, source: PostgresSource, raw: Any) -> None:
+        super().__init__(raw)
         self._source = source
-        self._raw = raw
-
-    def close(self) -> None:
-        """Close it."""
-        self._raw.close()
 
     def rows(self, sql: str, arguments: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """The rows of a query."""
@@ -262,12 +257,7 @@ class PostgresConnection:
                 for name, value in zip(table.key, after, strict=True)
             ]
             sql += f" WHERE ({key}) > ({', '.join(values)})"
-        if until is not None:
-            sql += f" {'AND' if ' WHERE ' in sql else 'WHERE'} {key} <= {until}"
-        if table.key:
-            sql += f" ORDER BY {key}"
-        if limit is not None:
-            sql += f" LIMIT {limit}"
+        sql = self.cut(sql, key, until, limit)
         with (
             _named(self._source, sql),
             self._raw.cursor() as cursor,
@@ -275,11 +265,10 @@ class PostgresConnection:
         ):
             yield from copy.rows()
 
-    def key_bounds(self, table: CatalogTable) -> tuple[Any, Any]:
-        """The first and the last value of a key of one column."""
-        key, name = _quoted(table.key[0]), f"{_quoted(table.database)}.{_quoted(table.name)}"
-        first, last = self.rows(f"SELECT min({key}), max({key}) FROM {name}")[0]
-        return first, last
+    @staticmethod
+    def quoted(name: str) -> str:
+        """See ``ServerConnection``."""
+        return _quoted(name)
 
     def peek(self) -> list[bytes]:
         """Changes that the slot holds, whole transactions; they stay there."""
@@ -328,10 +317,7 @@ def _literal(text: str) -> str:
 
 
 def _driver() -> Any:
-    try:
-        return importlib.import_module("psycopg")
-    except ImportError as error:
-        raise MissingPackageError.of("PostgresSource", "postgres", error) from error
+    return driver_of("psycopg", "PostgresSource", "postgres")
 
 
 @contextmanager

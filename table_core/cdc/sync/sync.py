@@ -226,7 +226,7 @@ def _context(
     dead_letter = settings.dead_letter
     return SyncContext(
         catalog=catalog,
-        commit=(commit or CommitAs()).asking("sync", source=type(source).__name__),
+        commit=(commit or CommitAs()).with_request("sync", source=type(source).__name__),
         route=route,
         settings=settings,
         plain=plain_of(source),

@@ -43,7 +43,7 @@ def _merge_into(job: Job) -> ResultDocument:
         rows = job.catalog.table(source["table"])
     when = tuple(_clause(document) for document in args["when"])
     table = job.table
-    commit = job.commit.asking(
+    commit = job.commit.with_request(
         "merge-into", table.access.branch, source=source, on=args["on"], when=args["when"]
     )
     merge = job.engine.verb("merge_into", table)

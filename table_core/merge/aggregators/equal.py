@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from table_core.merge.aggregators.lists import identities, layout
 from table_core.merge.ordinal import ordinals, present
-from table_core.merge.runs import Groups, spans
+from table_core.merge.runs import Groups, ranges
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -65,8 +65,8 @@ def _equal_lists(
     sizes = lengths[at]
     if not sizes.sum():
         return same
-    ours = values.take(pa.array(spans(starts[at], sizes)))
-    theirs = other_values.take(pa.array(spans(other_starts[at], sizes)))
+    ours = values.take(pa.array(ranges(starts[at], sizes)))
+    theirs = other_values.take(pa.array(ranges(other_starts[at], sizes)))
     if pa.types.is_map(left.type):
         ours, theirs = _by_key(ours, theirs, np.repeat(np.arange(len(at)), sizes))
         sides = [_elements(ours.field(i), theirs.field(i), stored) for i in (0, 1)]

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from table_core.merge.ordinal import comparable, present
-from table_core.merge.runs import spans
+from table_core.merge.runs import ranges
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,7 +60,7 @@ class Elements:
         """Take ``column`` apart."""
         starts, lengths, values = layout(column)
         here = np.flatnonzero(present(column))
-        at = spans(starts[here], lengths[here])
+        at = ranges(starts[here], lengths[here])
         version = np.repeat(here, lengths[here])
         adds = groups.adds()
         ids = groups.ids

@@ -42,7 +42,7 @@ class Collect:
 
     distinct: bool
 
-    def fold(self, column: pa.Array, groups: Groups) -> pa.Array:
+    def aggregate(self, column: pa.Array, groups: Groups) -> pa.Array:
         """See the class.  A retracted element takes one equal element away, if there is one."""
         elements = Elements.of(column, groups)
         if self.distinct or groups.retract is not None:
@@ -67,7 +67,7 @@ class Collect:
 class MergeMap:
     """``merge_map``: later values replace earlier ones; a retract takes keys away."""
 
-    def fold(self, column: pa.Array, groups: Groups) -> pa.Array:
+    def aggregate(self, column: pa.Array, groups: Groups) -> pa.Array:
         """See the class."""
         elements = Elements.of(column, groups)
         name = _pairs(elements.group, identities([elements.child("key")]))
@@ -86,7 +86,7 @@ class MergeMapWithKeyTime:
     column: str
     time: str
 
-    def fold(self, column: pa.Array, groups: Groups) -> pa.Array:
+    def aggregate(self, column: pa.Array, groups: Groups) -> pa.Array:
         """See the class."""
         refuse_retracts(groups, "merge_map_with_keytime", self.column)
         elements = Elements.of(column, groups)
@@ -142,7 +142,7 @@ class NestedUpdate:
     sequence: tuple[str, ...] = ()
     limit: int = NO_LIMIT
 
-    def fold(self, column: pa.Array, groups: Groups) -> pa.Array:
+    def aggregate(self, column: pa.Array, groups: Groups) -> pa.Array:
         """See the class.  A retract takes equal rows, or keys, away."""
         elements = self.nulls.applied(Elements.of(column, groups))
         members = self.nulls.key or [f.name for f in elements.values.type]
@@ -188,7 +188,7 @@ class NestedPartialUpdate:
 
     nulls: KeyNulls
 
-    def fold(self, column: pa.Array, groups: Groups) -> pa.Array:
+    def aggregate(self, column: pa.Array, groups: Groups) -> pa.Array:
         """See the class."""
         refuse_retracts(groups, "nested_partial_update", self.nulls.column)
         elements = self.nulls.applied(Elements.of(column, groups))
@@ -198,7 +198,9 @@ class NestedPartialUpdate:
         order = np.argsort(number, kind="stable")
         each = Groups.of_lengths(np.bincount(number, minlength=len(first)).astype(np.int64))
         fields = list(elements.values.type)
-        members = [LastNonNull().fold(taken(elements.child(f.name), order), each) for f in fields]
+        members = [
+            LastNonNull().aggregate(taken(elements.child(f.name), order), each) for f in fields
+        ]
         rows = pa.StructArray.from_arrays(members, fields=fields)
         lengths = np.bincount(elements.group[first], minlength=len(elements.given))
         return list_of(rows, lengths.astype(np.int64), elements.given, column.type)

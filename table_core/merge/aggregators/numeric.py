@@ -96,7 +96,7 @@ class Sum(OfColumn):
 
     __slots__ = ()
 
-    def fold(self, column: pa.Array, groups: Groups) -> pa.Array:
+    def aggregate(self, column: pa.Array, groups: Groups) -> pa.Array:
         """See the class."""
         type_ = column.type
         narrow = None if pa.types.is_floating(type_) else _narrow_sum(column, groups)
@@ -245,7 +245,7 @@ class Extreme(OfColumn):
 
     greatest: bool
 
-    def fold(self, column: pa.Array, groups: Groups) -> pa.Array:
+    def aggregate(self, column: pa.Array, groups: Groups) -> pa.Array:
         """See the class."""
         refuse_retracts(groups, "max" if self.greatest else "min", self.column)
         values, here = ordinals(column), present(column)
@@ -273,7 +273,7 @@ class Both(OfColumn):
 
     __slots__ = ()
 
-    def fold(self, column: pa.Array, groups: Groups) -> pa.Array:
+    def aggregate(self, column: pa.Array, groups: Groups) -> pa.Array:
         """See the class."""
         refuse_retracts(groups, "bool_and", self.column)
         return _bools(column, groups, np.minimum, 1)
@@ -284,7 +284,7 @@ class Either(OfColumn):
 
     __slots__ = ()
 
-    def fold(self, column: pa.Array, groups: Groups) -> pa.Array:
+    def aggregate(self, column: pa.Array, groups: Groups) -> pa.Array:
         """See the class."""
         refuse_retracts(groups, "bool_or", self.column)
         return _bools(column, groups, np.maximum, 0)

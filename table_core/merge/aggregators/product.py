@@ -33,7 +33,7 @@ class Product:
 
     column: str
 
-    def fold(self, column: pa.Array, groups: Groups) -> pa.Array:
+    def aggregate(self, column: pa.Array, groups: Groups) -> pa.Array:
         """See the class."""
         here = present(column)
         type_ = column.type
@@ -41,11 +41,11 @@ class Product:
         lengths = np.bincount(groups.ids[here], minlength=len(groups.starts)).astype(np.int64)
         if pa.types.is_floating(type_):
             values = column.drop_null().to_numpy()
-            result, some = _in_waves(values, retract, lengths, _float_step)
+            result, some = _in_batches(values, retract, lengths, _float_step)
             return pa.array(result, type_, mask=~some)
         if pa.types.is_decimal(type_):
             return self._decimals(column.drop_null(), retract, lengths)
-        result, some = _in_waves(ordinals(column)[here], retract, lengths, self._integer_step)
+        result, some = _in_batches(ordinals(column)[here], retract, lengths, self._integer_step)
         bounds = np.iinfo(type_.to_pandas_dtype())
         if not ((result >= bounds.min) & (result <= bounds.max)).all():
             raise overflow("product", self.column, type_)
@@ -71,7 +71,7 @@ class Product:
             fits = np.array([abs(r) < limit for r in result], np.bool_)
             return np.array([*result, None], object)[:-1], fits
 
-        result, some = _in_waves(values, retract, lengths, step)
+        result, some = _in_batches(values, retract, lengths, step)
         whole = np.where(some, result, 0)
         words = [np.array([f(int(v)) for v in whole], d) for f, d in _WORDS]
         return decimals(words[0], words[1], some, column.type)
@@ -143,7 +143,7 @@ def _rounded(a: int, b: int) -> int:
     return sign * ((2 * abs(a) + abs(b)) // (2 * abs(b)))
 
 
-def _in_waves(
+def _in_batches(
     values: npt.NDArray[Any],
     retract: npt.NDArray[np.bool_],
     lengths: npt.NDArray[np.int64],

@@ -14,9 +14,9 @@ from table_core.datatypes.kinds import MAX_LENGTH, Array, Atomic, DataType, Fiel
 from table_core.datatypes.text import type_to_json
 from table_core.errors import OptionError
 from table_core.merge.aggregators.value import (
+    Aggregator,
     FirstNonNull,
     FirstValue,
-    Fold,
     IgnoreRetract,
     LastNonNull,
     LastValue,
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from table_core.merge.aggregators.nested import KeyNulls
     from table_core.options.table import TableOptions
 
-__all__ = ["COUNT", "LAST_NON_NULL", "fold_of", "function_of"]
+__all__ = ["COUNT", "LAST_NON_NULL", "aggregator_of", "function_of"]
 
 COUNT: Final = "count"
 LAST_NON_NULL: Final = "last_non_null_value"
@@ -85,43 +85,43 @@ def _bytes(type_: DataType) -> bool:
     return isinstance(type_, Atomic) and type_.root is Root.VARBINARY
 
 
-def _sum(field: Field, _: TableOptions) -> Fold:
+def _sum(field: Field, _: TableOptions) -> Aggregator:
     from table_core.merge.aggregators.numeric import Sum
 
     return Sum(field.name)
 
 
-def _product(field: Field, _: TableOptions) -> Fold:
+def _product(field: Field, _: TableOptions) -> Aggregator:
     from table_core.merge.aggregators.product import Product
 
     return Product(field.name)
 
 
-def _extreme(field: Field, _: TableOptions, *, greatest: bool) -> Fold:
+def _extreme(field: Field, _: TableOptions, *, greatest: bool) -> Aggregator:
     from table_core.merge.aggregators.numeric import Extreme
 
     return Extreme(field.name, greatest=greatest)
 
 
-def _both(field: Field, _: TableOptions) -> Fold:
+def _both(field: Field, _: TableOptions) -> Aggregator:
     from table_core.merge.aggregators.numeric import Both
 
     return Both(field.name)
 
 
-def _either(field: Field, _: TableOptions) -> Fold:
+def _either(field: Field, _: TableOptions) -> Aggregator:
     from table_core.merge.aggregators.numeric import Either
 
     return Either(field.name)
 
 
-def _union(field: Field, _: TableOptions, *, function: str) -> Fold:
+def _union(field: Field, _: TableOptions, *, function: str) -> Aggregator:
     from table_core.merge.aggregators.sketch import Union
 
     return Union(field.name, function)
 
 
-def _list_agg(field: Field, options: TableOptions) -> Fold:
+def _list_agg(field: Field, options: TableOptions) -> Aggregator:
     from table_core.merge.aggregators.text import ListAgg
 
     delimiter = options.for_column(field.name, "list-agg-delimiter")
@@ -131,19 +131,19 @@ def _list_agg(field: Field, options: TableOptions) -> Fold:
     return ListAgg(field.name, "," if delimiter is None else delimiter, distinct)
 
 
-def _collect(field: Field, options: TableOptions) -> Fold:
+def _collect(field: Field, options: TableOptions) -> Aggregator:
     from table_core.merge.aggregators.nested import Collect
 
     return Collect(_flag(field.name, "distinct", options))
 
 
-def _merge_map(_: Field, _options: TableOptions) -> Fold:
+def _merge_map(_: Field, _options: TableOptions) -> Aggregator:
     from table_core.merge.aggregators.nested import MergeMap
 
     return MergeMap()
 
 
-def _merge_map_with_keytime(field: Field, options: TableOptions) -> Fold:
+def _merge_map_with_keytime(field: Field, options: TableOptions) -> Aggregator:
     from table_core.merge.aggregators.nested import MergeMapWithKeyTime
 
     assert isinstance(field.type, Map)
@@ -159,7 +159,7 @@ def _merge_map_with_keytime(field: Field, options: TableOptions) -> Fold:
     return MergeMapWithKeyTime(field.name, time.name)
 
 
-def _nested_update(field: Field, options: TableOptions) -> Fold:
+def _nested_update(field: Field, options: TableOptions) -> Aggregator:
     from table_core.merge.aggregators.nested import NO_LIMIT, NestedUpdate
 
     sequence = _members(field, "nested-sequence-field", options)
@@ -174,7 +174,7 @@ def _nested_update(field: Field, options: TableOptions) -> Fold:
         raise _wrong(field, "count-limit", limit, str(error)) from error
 
 
-def _nested_partial_update(field: Field, options: TableOptions) -> Fold:
+def _nested_partial_update(field: Field, options: TableOptions) -> Aggregator:
     from table_core.merge.aggregators.nested import NestedPartialUpdate
 
     nulls = _key_nulls(field, options)
@@ -217,7 +217,9 @@ def _wrong(field: Field, suffix: str, value: str | None, why: str) -> OptionErro
 
 
 _FOLDS: Final[
-    Mapping[str, tuple[Callable[[DataType], bool], str, Callable[[Field, TableOptions], Fold]]]
+    Mapping[
+        str, tuple[Callable[[DataType], bool], str, Callable[[Field, TableOptions], Aggregator]]
+    ]
 ] = {
     "sum": (_number, "a number", _sum),
     "product": (_number, "a number", _product),
@@ -251,7 +253,7 @@ def function_of(column: str, options: TableOptions) -> str | None:
     return own or options.get(keys_merge.FIELDS_DEFAULT_AGGREGATE_FUNCTION)
 
 
-def fold_of(field: Field, function: str, options: TableOptions) -> Fold:
+def aggregator_of(field: Field, function: str, options: TableOptions) -> Aggregator:
     """The fold that ``function`` is for ``field``, with the options of that column.
 
     Raises:
@@ -275,9 +277,9 @@ def fold_of(field: Field, function: str, options: TableOptions) -> Fold:
             option=option,
             value=function,
         )
-    fold = build(field, options)
+    aggregator = build(field, options)
     if not _flag(field.name, "ignore-retract", options):
-        return fold
+        return aggregator
     if options.get(keys_merge.AGGREGATION_REMOVE_RECORD_ON_DELETE):
         raise OptionError(
             f"'fields.{field.name}.ignore-retract' and 'aggregation.remove-record-on-delete' "
@@ -285,7 +287,7 @@ def fold_of(field: Field, function: str, options: TableOptions) -> Fold:
             option=f"fields.{field.name}.ignore-retract",
             value="true",
         )
-    return IgnoreRetract(fold)
+    return IgnoreRetract(aggregator)
 
 
 def _flag(column: str, suffix: str, options: TableOptions) -> bool:

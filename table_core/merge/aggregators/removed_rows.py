@@ -13,13 +13,15 @@ from table_core.merge.ordinal import present
 from table_core.merge.take_indices import taken
 
 if TYPE_CHECKING:
-    from table_core.merge.aggregators.value import Fold
+    from table_core.merge.aggregators.value import Aggregator
     from table_core.merge.runs import Groups
 
 __all__ = ["removed_kept"]
 
 
-def removed_kept(values: pa.Array, result: pa.Array, fold: Fold, groups: Groups) -> pa.Array:
+def removed_kept(
+    values: pa.Array, result: pa.Array, aggregator: Aggregator, groups: Groups
+) -> pa.Array:
     """``result``, but the value of a removed row as it was written where nothing came after it.
 
     A null that follows says nothing, except to a ``Pick`` or where distinct elements are collected.
@@ -28,10 +30,10 @@ def removed_kept(values: pa.Array, result: pa.Array, fold: Fold, groups: Groups)
     """
     if groups.removed is None or not groups.removed.any():
         return result
-    inner = fold.inner if isinstance(fold, IgnoreRetract) else fold
+    inner = aggregator.inner if isinstance(aggregator, IgnoreRetract) else aggregator
     heeds_nulls = isinstance(inner, Pick) or inner == Collect(distinct=True)
     non_null = np.ones(len(values), np.bool_) if heeds_nulls else present(values).copy()
-    if inner is not fold:
+    if inner is not aggregator:
         non_null &= groups.adds()
     non_null[groups.starts[groups.removed]] = False
     alone = groups.removed & ~groups.reduce(np.logical_or, non_null, False)

@@ -20,7 +20,7 @@ from table_core.merge.aggregators.value import refuse_retracts
 from table_core.merge.ordinal import present
 from table_core.merge.take_indices import taken
 from table_core.ondisk.roaring import decode32, encode32
-from table_core.problems import UNFORESEEN
+from table_core.validation_errors import UNFORESEEN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -39,7 +39,7 @@ class Union:
     column: str
     function: str
 
-    def fold(self, column: pa.Array, groups: Groups) -> pa.Array:
+    def aggregate(self, column: pa.Array, groups: Groups) -> pa.Array:
         """See the class.  A single value is not decoded.
 
         Raises:

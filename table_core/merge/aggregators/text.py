@@ -32,7 +32,7 @@ class ListAgg:
     delimiter: str
     distinct: bool
 
-    def fold(self, column: pa.Array, groups: Groups) -> pa.Array:
+    def aggregate(self, column: pa.Array, groups: Groups) -> pa.Array:
         """See the class."""
         refuse_retracts(groups, "listagg", self.column)
         kept = present(column) & ~_blank(column)

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 __all__ = [
+    "Aggregator",
     "FirstNonNull",
     "FirstValue",
-    "Fold",
     "IgnoreRetract",
     "KeyColumn",
     "LastNonNull",
@@ -37,10 +37,10 @@ __all__ = [
 ]
 
 
-class Fold(Protocol):
+class Aggregator(Protocol):
     """What an aggregate function does to the versions of one column."""
 
-    def fold(self, column: pa.Array, groups: Groups) -> pa.Array:
+    def aggregate(self, column: pa.Array, groups: Groups) -> pa.Array:
         """One value a group, oldest version first; null for an empty group.
 
         Shape: ``column[n]``, ``groups[g]`` to ``result[g]``, same type as ``column``.
@@ -52,12 +52,12 @@ class Fold(Protocol):
 
 
 def picked(
-    column: pa.Array, fold: Pick, versions: npt.NDArray[np.int64], groups: Groups
+    column: pa.Array, aggregator: Pick, versions: npt.NDArray[np.int64], groups: Groups
 ) -> npt.NDArray[np.int64]:
-    """Which rows hold the results of ``fold``, or -1, for the rows ``versions`` of ``column``."""
+    """Which rows hold the results of ``aggregator``, or -1, for the rows ``versions`` of ``column``."""
     valid = validity(column)
     here = np.ones(len(versions), np.bool_) if valid is None else valid[versions]
-    at = fold.at(here, groups)
+    at = aggregator.at(here, groups)
     if not len(versions):
         return at
     found = versions[at]
@@ -115,8 +115,8 @@ class Pick(Steady):
         Shape: ``here[n]``, ``groups[g]`` to ``int64[g]``.
         """
 
-    def fold(self, column: pa.Array, groups: Groups) -> pa.Array:
-        """See ``Fold``."""
+    def aggregate(self, column: pa.Array, groups: Groups) -> pa.Array:
+        """See ``Aggregator``."""
         return taken(column, self.at(present(column), groups))
 
 
@@ -194,13 +194,13 @@ class FirstNonNull(OfColumn, Pick):
 class IgnoreRetract:
     """``fields.<c>.ignore-retract``: values to take away are not looked at."""
 
-    inner: Fold
+    inner: Aggregator
 
-    def fold(self, column: pa.Array, groups: Groups) -> pa.Array:
+    def aggregate(self, column: pa.Array, groups: Groups) -> pa.Array:
         """What ``inner`` makes of the added values."""
         if groups.retract is None:
-            return self.inner.fold(column, groups)
+            return self.inner.aggregate(column, groups)
         adds = groups.adds()
         lengths = np.bincount(groups.ids[adds], minlength=len(groups.starts)).astype(np.int64)
         kept = column.filter(pa.array(adds))
-        return self.inner.fold(kept, Groups.of_lengths(lengths))
+        return self.inner.aggregate(kept, Groups.of_lengths(lengths))

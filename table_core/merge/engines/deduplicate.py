@@ -12,7 +12,7 @@ import numpy as np
 
 from table_core.merge.runs import Groups, Runs
 from table_core.merge.sort import KeyOrder, is_retract
-from table_core.merge.take_indices import Places
+from table_core.merge.take_indices import TakeIndices
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,20 +39,20 @@ class Deduplicate:
 
         Shape: ``rows[n]`` to ``result[r]``, same columns.
         """
-        return self.fold(rows, Runs.of(rows, self.order.key))
+        return self.merge_runs(rows, Runs.of(rows, self.order.key))
 
-    def fold(self, rows: pa.Table, runs: Runs) -> pa.Table:
+    def merge_runs(self, rows: pa.Table, runs: Runs) -> pa.Table:
         """``merge`` for rows in any order, whose ``runs`` are known."""
         if runs.are_rows:
             return rows
         if not self.ignore_delete:
-            return Places(runs.rows_at(runs.ends)).of_all(rows)
-        return Places(picked_adds(rows, runs, newest=True)).of_all(rows)
+            return TakeIndices(runs.rows_at(runs.ends)).of_all(rows)
+        return TakeIndices(picked_adds(rows, runs, newest=True)).of_all(rows)
 
 
 def passed(rows: pa.Table, runs: Runs) -> pa.Table:
     """``rows`` of which every one is the only version of its key, in key order."""
-    return rows if runs.order is None else Places(runs.order).of_all(rows)
+    return rows if runs.order is None else TakeIndices(runs.order).of_all(rows)
 
 
 def picked_adds(rows: pa.Table, runs: Runs, *, newest: bool) -> npt.NDArray[np.int64]:

@@ -22,7 +22,7 @@ from table_core.options import keys_merge
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from table_core.merge.aggregators.value import Fold
+    from table_core.merge.aggregators.value import Aggregator
     from table_core.merge.runs import Runs
     from table_core.schema.table_schema import TableSchema
 
@@ -53,7 +53,7 @@ class MergeEngine(Protocol):
         """
         ...
 
-    def fold(self, rows: pa.Table, runs: Runs) -> pa.Table:
+    def merge_runs(self, rows: pa.Table, runs: Runs) -> pa.Table:
         """``merge`` for rows in any order, whose ``runs`` are known; never sorts the values."""
         ...
 
@@ -145,18 +145,18 @@ def _order(schema: TableSchema) -> KeyOrder:
     return KeyOrder(schema.trimmed_primary_keys, sequence_fields, descending)
 
 
-def _folds(schema: TableSchema, order: KeyOrder, names: Sequence[str]) -> Mapping[str, Fold]:
-    from table_core.merge.aggregators.registry import LAST_NON_NULL, fold_of, function_of
+def _folds(schema: TableSchema, order: KeyOrder, names: Sequence[str]) -> Mapping[str, Aggregator]:
+    from table_core.merge.aggregators.registry import LAST_NON_NULL, aggregator_of, function_of
     from table_core.merge.aggregators.value import KeyColumn, LastValue
 
-    folds: dict[str, Fold] = {}
+    aggregators: dict[str, Aggregator] = {}
     same = {*schema.primary_keys, *schema.partition_keys}  # in all that is merged
     for name in dict.fromkeys((*names, *order.key, *order.sequence_fields)):
         if name in order.sequence_fields:
-            folds[name] = LastValue()
+            aggregators[name] = LastValue()
         elif name in same:
-            folds[name] = KeyColumn()
+            aggregators[name] = KeyColumn()
         else:
             function = function_of(name, schema.options) or LAST_NON_NULL
-            folds[name] = fold_of(schema.field(name), function, schema.options)
-    return folds
+            aggregators[name] = aggregator_of(schema.field(name), function, schema.options)
+    return aggregators

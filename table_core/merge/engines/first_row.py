@@ -15,7 +15,7 @@ from table_core.errors import DataError
 from table_core.merge.engines.deduplicate import picked_adds
 from table_core.merge.runs import Runs
 from table_core.merge.sort import KeyOrder, is_retract
-from table_core.merge.take_indices import Places
+from table_core.merge.take_indices import TakeIndices
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,23 +44,23 @@ class FirstRow:
         Raises:
             DataError: a key with several versions has a ``-U`` or ``-D``, not to be ignored.
         """
-        return self.fold(rows, Runs.of(rows, self.order.key))
+        return self.merge_runs(rows, Runs.of(rows, self.order.key))
 
-    def fold(self, rows: pa.Table, runs: Runs) -> pa.Table:
+    def merge_runs(self, rows: pa.Table, runs: Runs) -> pa.Table:
         """``merge`` for rows in any order, whose ``runs`` are known."""
         if runs.are_rows:
             return rows
         if not self.ignore_delete:
             several = np.flatnonzero(runs.ends > runs.starts)
             _refuse(is_retract(rows)[runs.versions_of(several)])
-            return Places(runs.rows_at(runs.starts)).of_all(rows)
-        return Places(picked_adds(rows, runs, newest=False)).of_all(rows)
+            return TakeIndices(runs.rows_at(runs.starts)).of_all(rows)
+        return TakeIndices(picked_adds(rows, runs, newest=False)).of_all(rows)
 
     def only_adds(self, rows: pa.Table, runs: Runs) -> pa.Table:
-        """``fold`` where a key's only version does not pass either if it is a retract."""
+        """``aggregator`` where a key's only version does not pass either if it is a retract."""
         if not self.ignore_delete:
             _refuse(is_retract(rows))
-        merged = self.fold(rows, runs)
+        merged = self.merge_runs(rows, runs)
         return merged.filter(pa.array(~is_retract(merged)))
 
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from table_core.errors import OptionError
-from table_core.merge.aggregators.registry import LAST_NON_NULL, fold_of, function_of
+from table_core.merge.aggregators.registry import LAST_NON_NULL, aggregator_of, function_of
 from table_core.options import keys_merge, parse
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from table_core.merge.aggregators.value import Fold
+    from table_core.merge.aggregators.value import Aggregator
     from table_core.merge.engines.sequence_group import SequenceGroup
     from table_core.schema.table_schema import TableSchema
 
@@ -40,7 +40,7 @@ def groups_of(schema: TableSchema) -> tuple[SequenceGroup, ...]:
     removing = _removing(schema, given)
     protected = {name for _, names in given.values() for name in names}
     sequences = {name for names, _ in given.values() for name in names}
-    folds: dict[str, Fold] = {}
+    aggregators: dict[str, Aggregator] = {}
     for field in schema.fields:
         if field.name in sequences or field.name in schema.primary_keys:
             continue
@@ -54,7 +54,7 @@ def groups_of(schema: TableSchema) -> tuple[SequenceGroup, ...]:
                 option=f"fields.{field.name}.aggregate-function",
                 value=function,
             )
-        folds[field.name] = fold_of(field, function, schema.options)
+        aggregators[field.name] = aggregator_of(field, function, schema.options)
     if not given:
         return ()
     from table_core.merge.engines.sequence_group import SequenceGroup
@@ -64,7 +64,7 @@ def groups_of(schema: TableSchema) -> tuple[SequenceGroup, ...]:
             fields,
             names,
             bool(removing.intersection(fields)),
-            {name: folds[name] for name in names if name in folds},
+            {name: aggregators[name] for name in names if name in aggregators},
         )
         for fields, names in given.values()
     )

@@ -2,6 +2,9 @@
 
 Where nothing is taken back, a key with one version comes out as it went in, so it need not be told
 from the others.  Columns with the same gaps have the same rows picked.
+
+Keys 1 1 2 with ``a`` 5 NULL 9 and ``b`` x NULL z: rows 0 and 2 are picked for ``a``, and as ``b`` has
+the same gaps, for ``b``, without looking again.
 """
 
 from __future__ import annotations
@@ -23,40 +26,49 @@ from table_core.merge.aggregators.value import (
     Steady,
 )
 from table_core.merge.arrays import at, empty, numbers
-from table_core.merge.latest_non_null import Newest
+from table_core.merge.latest_non_null import LatestNonNull
 from table_core.merge.ordinal import present, single_chunk, validity
 from table_core.merge.runs import Groups
-from table_core.merge.take_indices import Places
+from table_core.merge.take_indices import TakeIndices
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import numpy.typing as npt
 
-    from table_core.merge.aggregators.value import Fold
+    from table_core.merge.aggregators.value import Aggregator
     from table_core.merge.runs import Runs
 
-__all__ = ["all_inserts", "folded_inserts"]
+__all__ = ["aggregated_inserts", "all_inserts"]
 
 _NEWEST: Final = KeyColumn | LastValue | LastNonNull
 """What picks the newest version of a column without gaps."""
 
 
-def all_inserts(rows: pa.Table, folds: Mapping[str, Fold]) -> bool:
-    """Whether ``folded_inserts`` may be used."""
+def all_inserts(rows: pa.Table, aggregators: Mapping[str, Aggregator]) -> bool:
+    """Whether ``aggregated_inserts`` may be used: every kind is ``+I``, no function minds a lone value.
+
+    A function that is not ``Steady`` could change the value of a key with one version, which has to pass
+    through as it is (format 7.5).
+    """
     if single_chunk(rows[KIND_COLUMN]).to_numpy().any():
         return False
-    plain = (fold.inner if isinstance(fold, IgnoreRetract) else fold for fold in folds.values())
-    return all(isinstance(fold, Steady) for fold in plain)
+    plain = (
+        aggregator.inner if isinstance(aggregator, IgnoreRetract) else aggregator
+        for aggregator in aggregators.values()
+    )
+    return all(isinstance(aggregator, Steady) for aggregator in plain)
 
 
-def folded_inserts(rows: pa.Table, runs: Runs, folds: Mapping[str, Fold]) -> pa.Table:
+def aggregated_inserts(
+    rows: pa.Table, runs: Runs, aggregators: Mapping[str, Aggregator]
+) -> pa.Table:
     """One row a key, each column by its fold; number and kind are those of the newest version.
 
     Shape: KV ``rows[n]`` in any order, all ``+I``, to ``result[r]``, same columns.
     """
     groups = Groups(runs.starts, np.add(runs.ends, 1, out=empty(len(runs.ends))))
-    newest = Newest.of(runs, groups) if runs.steady else None
+    newest = LatestNonNull.of(runs, groups) if runs.steady else None
     versions = _Versions(rows.num_rows, runs, groups)
     columns = []
     for name in rows.column_names:
@@ -64,21 +76,21 @@ def folded_inserts(rows: pa.Table, runs: Runs, folds: Mapping[str, Fold]) -> pa.
             columns.append(pa.array(np.zeros(len(runs.ends), np.int8)))
             continue
         column = rows[name]
-        fold = LastValue() if name == SEQUENCE_COLUMN else folds[name]
-        if newest is not None and _is_newest(fold, column):
+        aggregator = LastValue() if name == SEQUENCE_COLUMN else aggregators[name]
+        if newest is not None and _is_newest(aggregator, column):
             columns.append(newest.in_column(column))
-        elif isinstance(fold, Pick):
-            columns.append(versions.picked(fold, single_chunk(column)))
+        elif isinstance(aggregator, Pick):
+            columns.append(versions.picked(aggregator, single_chunk(column)))
         else:
-            columns.append(fold.fold(versions.values(single_chunk(column)), groups))
+            columns.append(aggregator.aggregate(versions.values(single_chunk(column)), groups))
     return pa.table(columns, schema=rows.schema)
 
 
-def _is_newest(fold: Fold, column: pa.ChunkedArray) -> bool:
-    """Whether ``fold`` gives the newest value of ``column`` that is not null."""
-    if isinstance(fold, LastValue):
+def _is_newest(aggregator: Aggregator, column: pa.ChunkedArray) -> bool:
+    """Whether ``aggregator`` gives the newest value of ``column`` that is not null."""
+    if isinstance(aggregator, LastValue):
         return not column.null_count
-    return isinstance(fold, KeyColumn | LastNonNull)
+    return isinstance(aggregator, KeyColumn | LastNonNull)
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,21 +100,25 @@ class _Versions:
     count: int
     runs: Runs
     groups: Groups
-    _chosen: dict[tuple[Pick, bytes], Places] = field(init=False, default_factory=dict)
+    _chosen: dict[tuple[Pick, bytes], TakeIndices] = field(init=False, default_factory=dict)
 
     @cached_property
-    def _in_order(self) -> Places:
+    def _in_order(self) -> TakeIndices:
         order = self.runs.order
-        return Places(numbers(self.count) if order is None else order)
+        return TakeIndices(numbers(self.count) if order is None else order)
 
     @cached_property
-    def _newest(self) -> Places:
+    def _newest(self) -> TakeIndices:
         """The rows that come last of each key."""
-        return Places(at(self._in_order.rows, self.runs.ends))
+        return TakeIndices(at(self._in_order.rows, self.runs.ends))
 
     @cached_property
     def _padded(self) -> npt.NDArray[np.int64]:
-        """The rows in order, and -1 where -1 finds it."""
+        """The rows in order, and -1 where -1 finds it.
+
+        A fold gives positions in the order, -1 for null.  Rows 2 0 1 padded are 2 0 1 -1, so positions
+        1 -1 are rows 0 -1, in one step.
+        """
         padded = empty(self.count + 1)
         padded[:-1], padded[-1] = self._in_order.rows, -1
         return padded
@@ -111,13 +127,15 @@ class _Versions:
         """The values of ``column`` in order."""
         return column if self.runs.order is None else self._in_order.of(column)
 
-    def picked(self, fold: Pick, column: pa.Array) -> pa.Array:
-        """The value of each key that ``fold`` picks."""
+    def picked(self, aggregator: Pick, column: pa.Array) -> pa.Array:
+        """The value of each key that ``aggregator`` picks."""
         valid = validity(column)
-        if valid is None and isinstance(fold, _NEWEST):
+        if valid is None and isinstance(aggregator, _NEWEST):
             return self._newest.of(column)
-        same = fold, b"" if valid is None else valid.tobytes()
+        same = aggregator, b"" if valid is None else valid.tobytes()
         if same not in self._chosen:
             here = at(present(column), self._in_order.rows)
-            self._chosen[same] = Places(at(self._padded, fold.at(here, self.groups), mode="wrap"))
+            self._chosen[same] = TakeIndices(
+                at(self._padded, aggregator.at(here, self.groups), mode="wrap")
+            )
         return self._chosen[same].of(column)

@@ -4,6 +4,11 @@ A window takes from every run what lies at or below a bound: the smallest last k
 that goes on, or less where that would be too many rows.  So all versions of its keys are in it, and
 memory is the number of runs times their batch size, one batch more, and a window.
 
+Run A has batches 1 3 5 and 8 9, run B one batch 2 4 6 7::
+
+    bound 5   A takes 1 3 5, B takes 2 4    not 7: A goes on, and may bring another 7
+    bound 9   A takes 8 9, B takes 6 7      B has ended, so its 7 bounds nothing
+
 Source: ``org.apache.paimon.mergetree.compact.SortMergeReaderWithLoserTree``; format 7.5.
 """
 
@@ -48,48 +53,52 @@ def merge_runs(
 
     Shape: KV rows to KV rows, one a key; retracts are kept.
     """
-    hands = [hand for run in runs if (hand := _Hand.of(run, engine.order.key)) is not None]
-    while hands:
-        bound = _bound(hands, _window_rows(hands, window_bytes))
-        window = [part for hand in hands for part in hand.take_to(bound)]
-        hands = [hand for hand in hands if hand.rows is not None]
+    cursors = [
+        cursor for run in runs if (cursor := _RunCursor.of(run, engine.order.key)) is not None
+    ]
+    while cursors:
+        bound = _bound(cursors, _window_rows(cursors, window_bytes))
+        window = [part for cursor in cursors for part in cursor.take_to(bound)]
+        cursors = [cursor for cursor in cursors if cursor.rows is not None]
         table = pa.Table.from_batches(window)
-        found = runs_of(table, engine.order)
-        yield engine.fold(table.drop_columns(list(without)), found)
+        versions = runs_of(table, engine.order)
+        yield engine.merge_runs(table.drop_columns(list(without)), versions)
 
 
 _Key = tuple[Any, ...]
 
 
-def _window_rows(hands: Sequence[_Hand], window_bytes: int | None) -> int:
+def _window_rows(cursors: Sequence[_RunCursor], window_bytes: int | None) -> int:
     """How many rows a window should have."""
     if window_bytes is None:
         return _WINDOW_ROWS
-    size = sum(hand.nbytes for hand in hands)
-    rows: int = sum(hand.rows.num_rows for hand in hands if hand.rows is not None)
+    size = sum(cursor.nbytes for cursor in cursors)
+    rows: int = sum(cursor.rows.num_rows for cursor in cursors if cursor.rows is not None)
     return max(1, min(_WINDOW_ROWS, window_bytes * rows // max(size, 1)))
 
 
-def _bound(hands: Sequence[_Hand], window_rows: int) -> _Key:
-    """A key up to which there is something to take from all ``hands`` at once.
+def _bound(cursors: Sequence[_RunCursor], window_rows: int) -> _Key:
+    """A key up to which there is something to take from all ``cursors`` at once.
 
-    A run that has ended bounds nothing: else the ends of the runs would make a window each.
+    A run that has ended bounds nothing: else the ends of the runs would make a window each.  A bound
+    that takes in over twice the rows of a window is moved down in the run that has most of them: not to
+    the last row of its share of a window, but to a key, so versions of one key stay together.
     """
     bound: _Key = ()
-    for hand in sorted(hands, key=lambda hand: hand.last):
-        bound = hand.last
-        counts = [hand.rows_to(bound) for hand in hands]
+    for cursor in sorted(cursors, key=lambda cursor: cursor.last):
+        bound = cursor.last
+        counts = [cursor.rows_to(bound) for cursor in cursors]
         total = sum(counts)
         if total > 2 * window_rows:
-            most = max(range(len(hands)), key=counts.__getitem__)
-            return hands[most].key_at(counts[most] * window_rows // total)
-        if hand.goes_on():
+            most = max(range(len(cursors)), key=counts.__getitem__)
+            return cursors[most].key_at(counts[most] * window_rows // total)
+        if cursor.goes_on():
             break
     return bound
 
 
 @dataclass(slots=True)
-class _Hand:
+class _RunCursor:
     """What is left of a run's batch in hand, and where to get more."""
 
     source: Iterator[pa.RecordBatch]
@@ -105,10 +114,10 @@ class _Hand:
     """The next batch, if it was asked for."""
 
     @classmethod
-    def of(cls, source: Iterator[pa.RecordBatch], key: Sequence[str]) -> _Hand | None:
-        hand = cls(source, key, None, 0, 0, [], ())
-        hand._refill()
-        return hand if hand.rows is not None else None
+    def of(cls, source: Iterator[pa.RecordBatch], key: Sequence[str]) -> _RunCursor | None:
+        cursor = cls(source, key, None, 0, 0, [], ())
+        cursor._refill()
+        return cursor if cursor.rows is not None else None
 
     def goes_on(self) -> bool:
         """Whether the run has rows after ``rows``."""
@@ -175,7 +184,11 @@ class _Column:
         return (value.encode() if isinstance(value, str) else value,)
 
     def span(self, value: _Key, low: int, high: int) -> tuple[int, int]:
-        """The rows of ``value`` among the sorted ``low`` to ``high``, or where it would stand."""
+        """The rows of ``value`` among the sorted ``low`` to ``high``, or where it would stand.
+
+        ``searchsorted`` for numbers; texts and columns with nulls, which would have to be ranked or decoded
+        as a whole, are looked at in about as many rows as the logarithm of their number, by halving.
+        """
         if self.numbers is not None and not self.array.null_count and value:
             part = self.numbers[low:high]
             left = int(np.searchsorted(part, value[0], "left"))

@@ -22,7 +22,7 @@ from table_core.merge.engines.partial_update import PartialUpdate
 from table_core.merge.ordinal import comparable, single_chunk
 from table_core.merge.runs import Runs
 from table_core.merge.sort import KeyOrder, key_order, runs_of
-from table_core.merge.take_indices import Places
+from table_core.merge.take_indices import TakeIndices
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -38,7 +38,15 @@ _NO_LEVEL: Final = np.int64(1 << 30)
 
 @dataclass(frozen=True, slots=True)
 class _Candidates:
-    """The versions that count, in order, and what is known of each key."""
+    """The versions that count, in order, and what is known of each key.
+
+    Key 1 has versions at levels 5, 2 and 0, key 2 has one at level 1::
+
+        rows     key 1 of level 2, key 1 of level 0, key 2    that of level 5 is merged into level 2
+        fresh    1: yes  2: no
+        settled  1: yes  2: yes
+        old      yes, no, yes
+    """
 
     rows: pa.Table
     runs: Runs
@@ -60,7 +68,7 @@ class _Candidates:
         plain = rows.drop_columns([LEVEL_COLUMN])
         kept = plain
         if runs.order is not None or not counts.all():
-            kept = Places(in_order[counts]).of_all(plain)
+            kept = TakeIndices(in_order[counts]).of_all(plain)
         lengths = np.bincount(of_run[counts], minlength=len(runs.starts))
         stops = np.cumsum(lengths)
         fresh = np.bincount(of_run[level == 0], minlength=len(runs.starts)) > 0
@@ -93,14 +101,14 @@ class LowestLevel:
 
     def merge(self, rows: pa.Table) -> pa.Table:
         """One row a key of ``rows`` in order, which have a ``_LEVEL``; the result has none."""
-        return self.fold(rows, Runs.of(rows, self.order.key))
+        return self.merge_runs(rows, Runs.of(rows, self.order.key))
 
-    def fold(self, rows: pa.Table, runs: Runs) -> pa.Table:
+    def merge_runs(self, rows: pa.Table, runs: Runs) -> pa.Table:
         """``merge`` for rows in any order, whose ``runs`` are known."""
         found = _Candidates.of(rows, runs)
         left = (runs.lengths > 1) & (found.runs.lengths == 1)
         engine = _folding(self.engine, alone=left) if left.any() else self.engine
-        return engine.fold(found.rows, found.runs)
+        return engine.merge_runs(found.rows, found.runs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,15 +137,15 @@ class LookupMerge:
 
     def merge(self, rows: pa.Table) -> pa.Table:
         """One row a key of ``rows`` in order, which have a ``_LEVEL``; the result has none."""
-        return self.fold(rows, Runs.of(rows, self.order.key))
+        return self.merge_runs(rows, Runs.of(rows, self.order.key))
 
-    def fold(self, rows: pa.Table, runs: Runs) -> pa.Table:
+    def merge_runs(self, rows: pa.Table, runs: Runs) -> pa.Table:
         """``merge`` for rows in any order, whose ``runs`` are known."""
         met = _Candidates.of(rows, runs)
         if not met.fresh.any():
             return self._merged(met, met.rows.slice(0, 0))
         key = list(self.order.key)
-        firsts = Places(met.runs.starts).of_all(met.rows.select(key))
+        firsts = TakeIndices(met.runs.starts).of_all(met.rows.select(key))
         lone = firsts.filter(pa.array(met.fresh & ~met.settled))
         found = self.find(lone) if lone.num_rows else met.rows.slice(0, 0)
         if isinstance(self.engine, FirstRow):
@@ -147,16 +155,16 @@ class LookupMerge:
             fresh = np.repeat(met.fresh, met.runs.lengths)
             old = met.rows.filter(pa.array(met.old & fresh))
             before = pa.concat_tables([old, found.select(old.column_names)])
-            before = Places(key_order(before, key)).of_all(before)
+            before = TakeIndices(key_order(before, key)).of_all(before)
             self.changed(before, rows_of_keys(merged, firsts.filter(pa.array(met.fresh)), key))
         return merged
 
     def _merged(self, met: _Candidates, found: pa.Table) -> pa.Table:
         engine = _folding(self.engine, alone=True)
         if not found.num_rows:
-            return engine.fold(met.rows, met.runs)
+            return engine.merge_runs(met.rows, met.runs)
         rows = pa.concat_tables([met.rows, found.select(met.rows.column_names)]).combine_chunks()
-        return engine.fold(rows, runs_of(rows, self.order))
+        return engine.merge_runs(rows, runs_of(rows, self.order))
 
     def _first(self, met: _Candidates, lone: pa.Table, found: pa.Table) -> pa.Table:
         """Keys that a higher level has are no news: they are dropped."""

@@ -17,7 +17,7 @@ from table_core.datatypes.row_kind import KIND_COLUMN, SEQUENCE_COLUMN, RowKind
 from table_core.errors import DataError
 from table_core.merge.aggregators.value import LastNonNull, picked
 from table_core.merge.engines.deduplicate import passed
-from table_core.merge.engines.inserts import all_inserts, folded_inserts
+from table_core.merge.engines.inserts import aggregated_inserts, all_inserts
 from table_core.merge.ordinal import single_chunk
 from table_core.merge.runs import Groups, Runs, joined
 
@@ -34,7 +34,10 @@ __all__ = ["PartialUpdate"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PartialUpdate:
-    """The ``partial-update`` merge engine."""
+    """The ``partial-update`` merge engine.
+
+    Key, a, b, oldest first: (1, 5, NULL), (1, NULL, x), (1, 6, NULL) come to (1, 6, x).
+    """
 
     order: KeyOrder
     groups: tuple[SequenceGroup, ...] = ()
@@ -61,16 +64,17 @@ class PartialUpdate:
         Raises:
             DataError: a ``-U`` or ``-D`` that no option says what to do with.
         """
-        return self.fold(rows, Runs.of(rows, self.order.key))
+        return self.merge_runs(rows, Runs.of(rows, self.order.key))
 
-    def fold(self, rows: pa.Table, runs: Runs) -> pa.Table:
+    def merge_runs(self, rows: pa.Table, runs: Runs) -> pa.Table:
         """``merge`` for rows in any order, whose ``runs`` are known."""
         several = np.flatnonzero((runs.ends > runs.starts) | self.alone)
         if len(several) == 0:
             return passed(rows, runs)
-        folds = dict.fromkeys(rows.column_names, LastNonNull())
-        if not self.groups and all_inserts(rows, folds):
-            return folded_inserts(rows, runs, folds)
+        # Groups and retracts take the long way, over the versions of keys that have several.
+        aggregators = dict.fromkeys(rows.column_names, LastNonNull())
+        if not self.groups and all_inserts(rows, aggregators):
+            return aggregated_inserts(rows, runs, aggregators)
         from table_core.merge.engines.sequence_group import History
 
         rows = rows.combine_chunks()
@@ -86,7 +90,7 @@ class PartialUpdate:
             history, removed = self._with_retracts(rows, versions, groups, kinds)
             gone = removed | (groups.last(groups.adds()) < 0)
             result_kinds = np.where(gone, np.int8(RowKind.DELETE), np.int8(RowKind.INSERT))
-            if self.ignore_delete:
+            if self.ignore_delete:  # a delete that counts for nothing gives no number either
                 newest = history.versions[history.groups.stops - 1]
         folded = self._folded(history)
         folded[KIND_COLUMN] = pa.array(result_kinds, pa.int8())
@@ -100,14 +104,19 @@ class PartialUpdate:
         groups: Groups,
         kinds: npt.NDArray[np.int8],
     ) -> tuple[History, npt.NDArray[np.bool_]]:
-        """What counts of each key's versions, and whether its last one removes the record."""
+        """What counts of each key's versions, and whether its last one removes the record.
+
+        ``remove_on_delete`` and versions ``+I`` (5, x), ``-D`` (NULL, y), ``+I`` (7, NULL) of one key: the
+        history is the last two, of which the ``-D`` is a quiet base row, so they come to (7, y).
+        """
         from table_core.merge.engines.sequence_group import History, from_removal
 
         retract = ~groups.adds()
-        seed = np.zeros(len(versions), np.bool_)
-        seed[groups.starts] = retract[groups.starts]
-        quiet = seed if self.ignore_delete or not self.groups else np.zeros_like(seed)
-        history = History(rows, versions, groups, retract, seed, quiet)
+        # A retract that comes first fills the whole row, whatever the options say (format 8.5).
+        base_row = np.zeros(len(versions), np.bool_)
+        base_row[groups.starts] = retract[groups.starts]
+        quiet = base_row if self.ignore_delete or not self.groups else np.zeros_like(base_row)
+        history = History(rows, versions, groups, retract, base_row, quiet)
         if self.ignore_delete:
             return _without_retracts(history), np.zeros(len(groups.starts), np.bool_)
         if self.groups:
@@ -132,7 +141,7 @@ class PartialUpdate:
         for group in self.groups:
             if here.issuperset(group.fields):
                 present = tuple(name for name in group.protected if name in here)
-                result |= replace(group, protected=present).fold(history)
+                result |= replace(group, protected=present).aggregate(history)
         free = _without_retracts(history) if history.retract.any() else history
         versions = Groups(free.groups.starts, free.groups.stops)
         for name in here - result.keys() - {KIND_COLUMN, SEQUENCE_COLUMN}:
@@ -142,7 +151,7 @@ class PartialUpdate:
 
 
 def _without_retracts(history: History) -> History:
-    """Only added versions and base rows."""
+    """Only added versions and base rows: a retract leaves columns without a group alone."""
     kept = ~history.retract | history.base_row
     lengths = np.bincount(history.groups.ids[kept], minlength=len(history.groups.starts))
     return replace(

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from table_core.merge.runs import Runs
     from table_core.merge.sort import KeyOrder
 
-__all__ = ["Unmerged"]
+__all__ = ["SortOnly"]
 
 
 @dataclass(frozen=True, slots=True)
-class Unmerged:
+class SortOnly:
     """Stands where a merge engine does, and merges nothing.  See ``MergeEngine``."""
 
     order: KeyOrder
@@ -32,6 +32,6 @@ class Unmerged:
         """``rows`` as they are."""
         return rows
 
-    def fold(self, rows: pa.Table, runs: Runs) -> pa.Table:
+    def merge_runs(self, rows: pa.Table, runs: Runs) -> pa.Table:
         """``rows`` in order."""
         return passed(rows, runs)

@@ -4,6 +4,15 @@ A key table is changed by new versions, and what a reader then sees is what the 
 row and the new version.  So a version holds what the engine needs to come to the row that is wanted:
 NULL in columns that stay where it adds values up, the difference where it sums.  Then the engine itself
 is asked: where it comes to another row, the statement cannot be done, and says so before it writes.
+
+Aggregation with ``total`` as sum, ``best`` as max, ``note`` as last non-null::
+
+    old row       1  total=10  best=7  note=x
+    UPDATE … SET total = 12, note = 'y'
+    wanted        1  total=12  best=7  note=y
+    written  +U   1  total=2   best=NULL  note=y    10 + 2, 7, y: as wanted
+    UPDATE … SET best = 5
+    written  +U   1  total=NULL  best=5  note=NULL  max(7, 5) is 7, not 5: refused
 """
 
 from __future__ import annotations
@@ -81,8 +90,8 @@ class Versions:
         engine = self._engine
         if new.num_rows and isinstance(engine, Aggregation | PartialUpdate):
             # Some producers fold a key's only version, and some readers do not: both shall see this.
-            folds = replace(engine, alone=True)
-            alone = self._folded(folds, [counted(self.schema, new)], (RowKind.INSERT,))
+            aggregators = replace(engine, alone=True)
+            alone = self._folded(aggregators, [counted(self.schema, new)], (RowKind.INSERT,))
             self._require(alone, None, new)
         return new
 
@@ -176,12 +185,16 @@ class Versions:
     def _whole(
         self, name: str, changed: dict[str, npt.NDArray[np.bool_]]
     ) -> npt.NDArray[np.bool_] | None:
-        """Rows whose version has a value for column ``name``; None: all."""
+        """Rows whose version has a value for column ``name``; None: all.
+
+        A group is written as a whole or not at all: it replaces all of its columns, so a version with its
+        sequence but without one of its columns would make that one NULL.
+        """
         if name in {*self.schema.primary_keys, *self.schema.partition_keys, *self._order_by}:
             return None
         function, group = self._functions.get(name), self._group_of.get(name)
         if group is not None and (function is None or function == "last_value"):
-            together = [changed[each] for each in (*group.fields, *group.protected)]
+            together = [changed[column] for column in (*group.fields, *group.protected)]
             moved: npt.NDArray[np.bool_] = np.logical_or.reduce(together)
             return moved
         return None if function == "last_value" else changed[name]
@@ -195,7 +208,11 @@ class Versions:
     def _folded(
         self, engine: MergeEngine, versions: Sequence[pa.Table], of_kind: Sequence[RowKind]
     ) -> pa.Table:
-        """What ``engine`` makes of row ``n`` of each of ``versions``, oldest first, for each ``n``."""
+        """What ``engine`` makes of row ``n`` of each of ``versions``, oldest first, for each ``n``.
+
+        The number of the row stands for its key, so rows that share a key are not merged with each other.
+        Two versions of rows a and b are stacked: a b a' b', numbers 0 0 1 1, row 0 1 0 1.
+        """
         count, times = versions[0].num_rows, len(versions)
         shape = versions[0].schema
         both = pa.concat_tables([pa.table(v.columns, schema=shape) for v in versions])
@@ -204,14 +221,14 @@ class Versions:
         both = both.combine_chunks().append_column(KIND_COLUMN, pa.array(kinds))
         both = both.append_column(SEQUENCE_COLUMN, pa.array(numbers))
         by_row = both.append_column(_ROW, pa.array(np.tile(np.arange(count), times)))
-        merged = engine.fold(both, runs_of(by_row, replace(engine.order, key=(_ROW,))))
+        merged = engine.merge_runs(both, runs_of(by_row, replace(engine.order, key=(_ROW,))))
         assert merged.num_rows == count
         return merged
 
     def _require(self, merged: pa.Table, old: pa.Table | None, new: pa.Table) -> None:
         for name in new.column_names:
-            found, wanted = single_chunk(merged[name]), single_chunk(new[name])
-            wrong = np.flatnonzero(~equal_rows(found, wanted, stored=True))
+            result, wanted = single_chunk(merged[name]), single_chunk(new[name])
+            wrong = np.flatnonzero(~equal_rows(result, wanted, stored=True))
             if not len(wrong):
                 continue
             at = int(wrong[0])
@@ -219,7 +236,7 @@ class Versions:
             raise self._refused(
                 new,
                 at,
-                f"column {name!r} would be {_shown(found, at)} instead of {_shown(wanted, at)} "
+                f"column {name!r} would be {_shown(result, at)} instead of {_shown(wanted, at)} "
                 f"(it was {was})",
                 column=name,
             )
@@ -262,8 +279,8 @@ class Versions:
         if self._engine_name not in {"aggregation", "partial-update"}:
             return {}
         keys = {*self.schema.primary_keys, *self.schema.partition_keys}
-        found = ((f.name, function_of(f.name, self.schema.options)) for f in self.schema.fields)
-        return {name: function for name, function in found if function and name not in keys}
+        named = ((f.name, function_of(f.name, self.schema.options)) for f in self.schema.fields)
+        return {name: function for name, function in named if function and name not in keys}
 
     @cached_property
     def _group_of(self) -> dict[str, SequenceGroup]:
@@ -272,7 +289,7 @@ class Versions:
         from table_core.merge.engines.group_options import groups_of
 
         groups = groups_of(self.schema)
-        return {name: each for each in groups for name in (*each.fields, *each.protected)}
+        return {name: group for group in groups for name in (*group.fields, *group.protected)}
 
 
 def _difference(old: pa.Array, new: pa.Array) -> pa.Array:

@@ -5,6 +5,9 @@ retracts; without deletion vectors, with columns of the type that is asked for. 
 read by the names that they were written under, one scan for each schema; old names become new ones,
 columns that came later are NULL.  All others stay with the merging reader.
 
+Of a bucket with files a (keys 1-5), b (3-8), c (9-12) and d (13-14, with a delete) Spark scans c.  Keys 3 to 5
+may be in a and in b, and only a merge knows which version counts; Spark would show the deleted row of d.
+
 Partition columns come from the names of folders, where those tell the value (format T38).
 """
 
@@ -41,7 +44,7 @@ if TYPE_CHECKING:
 
 __all__ = ["NativeScan", "native_scan"]
 
-_Alike: TypeAlias = "tuple[str, int]"
+_FileKind: TypeAlias = "tuple[str, int]"
 """Format and schema of files that one scan reads."""
 _FORMATS: Final = frozenset({"parquet", "orc"})
 _NOT_IN_ORC: Final = frozenset({*TIMESTAMPS, Root.CHAR})
@@ -73,8 +76,10 @@ class NativeScan:
     """The files of one read that Spark scans itself."""
 
     reader: SplitReader
-    _paths: dict[_Alike, list[str]] = field(init=False, default_factory=lambda: defaultdict(list))
-    _projections: dict[_Alike, Projection | None] = field(init=False, default_factory=dict)
+    _paths: dict[_FileKind, list[str]] = field(
+        init=False, default_factory=lambda: defaultdict(list)
+    )
+    _projections: dict[_FileKind, Projection | None] = field(init=False, default_factory=dict)
     """How files of a schema give the columns; None if their types differ."""
     _partitions: dict[bytes, bool] = field(init=False, default_factory=dict)
 
@@ -114,20 +119,20 @@ class NativeScan:
 
     def frame(self, session: SparkSession) -> DataFrame:
         """The rows of all files that were taken."""
-        frames = [self._scanned(session, alike, paths) for alike, paths in self._paths.items()]
-        found = frames[0]
+        frames = [self._scanned(session, kind, paths) for kind, paths in self._paths.items()]
+        rows = frames[0]
         for other in frames[1:]:
-            found = found.unionAll(other)
+            rows = rows.unionAll(other)
         condition = self._filter(_columns(self._read_fields))
         assert condition is not None, "nothing is taken where is_possible says no"
-        return found.where(condition).select(*(named(each.name) for each in self.reader.fields))
+        return rows.where(condition).select(*(named(field.name) for field in self.reader.fields))
 
     # ------------------------------------------------------------------------------ deciding
     @property
     def _read_fields(self) -> tuple[Field, ...]:
         where = self.reader.where
-        names = {each.name for each in self.reader.fields} | (where.columns if where else set())
-        return tuple(each for each in self.reader.access.schema.fields if each.name in names)
+        names = {field.name for field in self.reader.fields} | (where.columns if where else set())
+        return tuple(field for field in self.reader.access.schema.fields if field.name in names)
 
     def _filter(self, columns: dict[str, Column]) -> Column | None:
         where = self.reader.where
@@ -150,7 +155,7 @@ class NativeScan:
             yield together, False
 
     def _takes(self, split: Split, file: DataFile) -> bool:
-        alike = (file.format, file.schema_id)
+        kind = (file.format, file.schema_id)
         if (
             file.format not in _FORMATS
             or file.external_path is not None
@@ -158,26 +163,28 @@ class NativeScan:
             or _is_hidden(file.file_name)
             or file.file_name in split.deletions
             or not self._folder_tells(split.partition)
-            or self._projection(alike) is None
+            or self._projection(kind) is None
         ):
             return False
         access = self.reader.access
         path = layout.data_file_path(access.schema, split.partition, split.bucket, file)
-        self._paths[alike].append(f"{access.storage.uri}/{path}")
+        self._paths[kind].append(f"{access.storage.uri}/{path}")
         return True
 
-    def _projection(self, alike: _Alike) -> Projection | None:
-        if alike not in self._projections:
-            written = self.reader.access.metadata.schema(alike[1])
-            found = project(written, self._stored, None)
-            names = {each.name.lower() for each in found.file_fields}
+    def _projection(self, kind: _FileKind) -> Projection | None:
+        if kind not in self._projections:
+            written = self.reader.access.metadata.schema(kind[1])
+            projection = project(written, self._stored, None)
+            names = {field.name.lower() for field in projection.file_fields}
             keys = {name.lower() for name in self.reader.access.schema.partition_keys}
-            fits = found.keeps_values and _told_apart(written.fields) and names.isdisjoint(keys)
+            fits = (
+                projection.keeps_values and _told_apart(written.fields) and names.isdisjoint(keys)
+            )
             fits = fits and not any(map(_is_finer, self._stored)) and holds(self._stored)
-            if alike[0] == "orc":
-                fits = fits and not any(_within(each.type, _NOT_IN_ORC) for each in self._stored)
-            self._projections[alike] = found if fits else None
-        return self._projections[alike]
+            if kind[0] == "orc":
+                fits = fits and not any(_within(field.type, _NOT_IN_ORC) for field in self._stored)
+            self._projections[kind] = projection if fits else None
+        return self._projections[kind]
 
     @property
     def _stored(self) -> tuple[Field, ...]:
@@ -198,32 +205,32 @@ class NativeScan:
         return known
 
     # ------------------------------------------------------------------------------- scanning
-    def _scanned(self, session: SparkSession, alike: _Alike, paths: Sequence[str]) -> DataFrame:
+    def _scanned(self, session: SparkSession, kind: _FileKind, paths: Sequence[str]) -> DataFrame:
         """The files of one schema, with the columns that are read now."""
         schema = self.reader.access.schema
-        written = self.reader.access.metadata.schema(alike[1])
+        written = self.reader.access.metadata.schema(kind[1])
         projection = project(written, self._stored, None)
         stored = [
-            spark.StructField(each.name, spark_type(each.type, each.name))
-            for each in projection.file_fields
+            spark.StructField(wanted.name, spark_type(wanted.type, wanted.name))
+            for wanted in projection.file_fields
         ]
         folders = [spark.StructField(name, spark.StringType()) for name in schema.partition_keys]
         rows = session.read.options(**_PARQUET, basePath=self.reader.access.storage.uri)
         shape = spark.StructType([*stored, *folders])
-        found = rows.format(alike[0]).schema(shape).load(list(paths))
+        scanned = rows.format(kind[0]).schema(shape).load(list(paths))
         names = projection.stored_names
         legacy = schema.options.get(keys_files.PARTITION_LEGACY_NAME)
         columns = []
-        for each in self._read_fields:
-            name = names.get(each.name)
-            if each.name in schema.partition_keys:
-                column = _from_folder(named(each.name), each, legacy=legacy)
+        for wanted in self._read_fields:
+            name = names.get(wanted.name)
+            if wanted.name in schema.partition_keys:
+                column = _from_folder(named(wanted.name), wanted, legacy=legacy)
             elif name is None:
-                column = f.lit(None).cast(spark_type(each.type, each.name))
+                column = f.lit(None).cast(spark_type(wanted.type, wanted.name))
             else:
                 column = named(name)
-            columns.append(column.alias(each.name))
-        return found.select(*columns)
+            columns.append(column.alias(wanted.name))
+        return scanned.select(*columns)
 
 
 def _is_hidden(name: str) -> bool:

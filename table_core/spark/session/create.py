@@ -48,8 +48,9 @@ _LOCAL: Final[Mapping[str, str]] = {
     "spark.sql.shuffle.partitions": "8",
 }
 _TASKS_OVER_CONNECT: Final = 16
+_SUBMIT_ARGUMENTS: Final = "PYSPARK_SUBMIT_ARGS"
 _OF_PYSPARK: Final = (
-    *("PYSPARK_SUBMIT_ARGS", "PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON", "SPARK_HOME"),
+    *(_SUBMIT_ARGUMENTS, "PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON", "SPARK_HOME"),
     "SPARK_LOCAL_IP",
 )
 
@@ -136,7 +137,9 @@ def _only(environment: Mapping[str, str] | None) -> Iterator[None]:
     before = dict(os.environ)
     told: dict[str, str] = {name: before[name] for name in _OF_PYSPARK if name in before}
     os.environ.clear()
-    os.environ.update({**environment, **told})
+    os.environ.update({**told, **environment})
+    if _SUBMIT_ARGUMENTS in told:  # has the settings of this session
+        os.environ[_SUBMIT_ARGUMENTS] = told[_SUBMIT_ARGUMENTS]
     try:
         yield
     finally:
@@ -147,7 +150,7 @@ def _only(environment: Mapping[str, str] | None) -> Iterator[None]:
 @contextmanager
 def _launch_settings(given: Mapping[str, str]) -> Iterator[None]:
     """Tell a JVM that is about to start what it can learn only then, e.g. its memory."""
-    arguments = os.environ.get("PYSPARK_SUBMIT_ARGS")
+    arguments = os.environ.get(_SUBMIT_ARGUMENTS)
     if _has_jvm() or arguments is not None:
         yield
         return
@@ -158,10 +161,10 @@ def _launch_settings(given: Mapping[str, str]) -> Iterator[None]:
     with tempfile.NamedTemporaryFile("w", prefix="spark-", suffix=".properties") as file:
         file.write(properties_text(wanted))
         file.flush()
-        os.environ["PYSPARK_SUBMIT_ARGS"] = (
+        os.environ[_SUBMIT_ARGUMENTS] = (
             f"--load-spark-defaults --properties-file {shlex.quote(file.name)} pyspark-shell"
         )
         try:
             yield
         finally:
-            del os.environ["PYSPARK_SUBMIT_ARGS"]
+            del os.environ[_SUBMIT_ARGUMENTS]

@@ -11,7 +11,6 @@ import json
 from typing import TYPE_CHECKING, Final
 
 from table_core.errors import ArgumentError
-from table_core.problems import UNFORESEEN
 from table_core.scan.stream_offset import NO_LIMIT, ReadLimit, StreamOffset
 from table_core.spark.reading.frames import read_splits, shown_fields
 from table_core.spark.session.create import parallelism
@@ -24,6 +23,7 @@ from table_core.table.metadata.describing import committed
 from table_core.table.metadata.positions import read_by
 from table_core.table.metadata.results import CommitAs, ResultDocument
 from table_core.table.read.stream_plan import StreamPlanner
+from table_core.validation_errors import UNFORESEEN
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -3,7 +3,14 @@
     pairs ─ each row as it shall be, and as it was ─ shuffle by key ─ ``KeyChanges`` in each task ─ files
 
 All rows of a key meet in one task, which decides about them as ``Table.merge_into`` does.  Merges that only
-write the newest versions of rows whose keys stay do without: see ``merging``.
+write the newest versions of rows whose keys stay do without: see ``merge_into``.
+
+An update sets the key of (1, a) to 2, and a delete takes (3, c); rows of ``by_key``::
+
+    key  _ROW_KIND  row    __clause  __old
+    2    +U         2, a   0         NULL    under its new key, where another row may be
+    1    -D         1, a   -1        NULL    under the one that it loses; it was counted above
+    3    -D         3, c   1         NULL
 """
 
 from __future__ import annotations
@@ -42,7 +49,7 @@ OLD_COLUMN: Final = "__old"
 """The target row of a pair."""
 _OCCUPIED: Final = "__occupied"
 _EACH: Final = "__each"
-_BESIDE: Final = -1
+_ELSEWHERE: Final = -1
 """In place of a clause: the row was counted already."""
 
 
@@ -104,21 +111,23 @@ def by_key(rows: DataFrame, target: DataFrame, access: TableAccess, *, moves: bo
     take = f.struct(
         f.lit("-D").alias(ROW_KIND_COLUMN),
         *(old.getField(name).alias(name) for name in names),
-        f.when(deleted, named(CLAUSE_COLUMN)).otherwise(f.lit(_BESIDE)).alias(CLAUSE_COLUMN),
+        f.when(deleted, named(CLAUSE_COLUMN)).otherwise(f.lit(_ELSEWHERE)).alias(CLAUSE_COLUMN),
         nothing.alias(OLD_COLUMN),
     )
-    each = f.filter(f.array(f.when(~deleted, put), f.when(gone, take)), lambda one: one.isNotNull())
-    found = rows.select(f.explode(each).alias(_EACH)).select(f"{_EACH}.*")
+    sides = f.filter(
+        f.array(f.when(~deleted, put), f.when(gone, take)), lambda one: one.isNotNull()
+    )
+    keyed = rows.select(f.explode(sides).alias(_EACH)).select(f"{_EACH}.*")
     if access.schema.bucket == POSTPONE_BUCKET:  # its rows go into no bucket yet
-        found = found.repartition(*(named(name) for name in key))
+        keyed = keyed.repartition(*(named(name) for name in key))
     if not moves:
-        return found.withColumn(_OCCUPIED, f.lit(False))
+        return keyed.withColumn(_OCCUPIED, f.lit(False))
     keys = target.select(*(named(n).alias(f"{_OCCUPIED}{at}") for at, n in enumerate(key)))
     keys = keys.withColumn(_OCCUPIED, f.lit(True))
     same = [named(name) == f.col(f"{_OCCUPIED}{at}") for at, name in enumerate(key)]
-    shown = [named(name) for name in found.columns]
+    shown = [named(name) for name in keyed.columns]
     occupied = f.coalesce(f.col(_OCCUPIED), f.lit(False)).alias(_OCCUPIED)
-    return found.join(keys, same, "left").select(*shown, occupied)
+    return keyed.join(keys, same, "left").select(*shown, occupied)
 
 
 def versions_of(
@@ -132,12 +141,12 @@ def _versions(
     access: TableAccess, batches: Iterable[pa.RecordBatch], decided: Counter[int]
 ) -> Iterator[pa.Table]:
     """What a task writes for its rows of ``by_key``; ``decided`` counts them by clause."""
-    given = [pa.Table.from_batches([batch]) for batch in batches]
-    if not given:
+    tables = [pa.Table.from_batches([batch]) for batch in batches]
+    if not tables:
         return
-    rows = pa.concat_tables(given).combine_chunks()
+    rows = pa.concat_tables(tables).combine_chunks()
     for pair in rows[CLAUSE_COLUMN].value_counts():
-        if (number := pair["values"].as_py()) != _BESIDE:
+        if (number := pair["values"].as_py()) != _ELSEWHERE:
             decided[number] += pair["counts"].as_py()
     names = [field.name for field in access.schema.fields]
     kinds = rows[ROW_KIND_COLUMN]

@@ -30,7 +30,12 @@ from table_core.spark.session.schema_bridge import arrow_for_spark, spark_schema
 from table_core.spark.session.tasks import RESULT_TYPE, distribute, groups_of, packed, unpacked
 from table_core.spark.verbs.key_merge import CLAUSE_COLUMN, by_key, needs_old, versions_of
 from table_core.spark.verbs.pairs import MergePairs
-from table_core.spark.writing.frames import compacted_along, distributed, prepared_by_share, spelled
+from table_core.spark.writing.frames import (
+    compacted_along,
+    distributed,
+    prepared_by_share,
+    table_spelling,
+)
 from table_core.spark.writing.shuffle import by_bucket
 from table_core.table.api.table import Table
 from table_core.table.commit_io.committer import commit_parts, find_commit
@@ -86,9 +91,9 @@ def merge_into(
     started_ms, head = access.clock.now_ms(), access.head()
     clauses.refuse_clauses(access, when)
     given = dict(on) if isinstance(on, Mapping) else {name: name for name in on}
-    on = dict(zip(spelled(given, access), given.values(), strict=True))
+    on = dict(zip(table_spelling(given, access), given.values(), strict=True))
     columns = clauses.columns_of(access, on)
-    commit = clauses.asking(commit, access, source, on, when)
+    commit = clauses.with_request(commit, access, source, on, when)
     done, counts = find_commit(access, commit), Counter[str]()
     if done is None:
         refuse_fallback_rows(access, head)

@@ -1,6 +1,15 @@
 """The join of a merge: source and target rows side by side, and what the clauses make of each pair.
 
 All of it is an expression for Spark; nothing runs here.
+
+Target (1, a), (2, b); source (2, B), (3, C); matched: update, not matched: insert.  A right join, and then::
+
+    target  source  __clause  _ROW_KIND  row
+    2, b    2, B    0         +U         2, B
+    none    3, C    1         +I         3, C
+
+A pair that no clause takes has no number and is left out.  Of a source with two rows of key 2 the count over
+the key is 2, and the expression raises: which of them wins would be chance.
 """
 
 from __future__ import annotations
@@ -20,7 +29,7 @@ from table_core.spark.session.schema_bridge import spark_type
 from table_core.spark.verbs.key_cast import with_keys_of
 from table_core.spark.verbs.key_merge import CLAUSE_COLUMN, OLD_COLUMN, keys_move
 from table_core.spark.verbs.sql_text import expression_of
-from table_core.spark.writing.frames import spelled
+from table_core.spark.writing.frames import table_spelling
 from table_core.table.dml import merge_into as clauses
 
 if TYPE_CHECKING:
@@ -49,17 +58,17 @@ class MergePairs:
         when: tuple[MergeClause, ...],
     ) -> None:
         if source.sparkSession.conf.get("spark.sql.caseSensitive") != "true":
-            source = source.toDF(*spelled(source.columns, access))
+            source = source.toDF(*table_spelling(source.columns, access))
             lower = {name.lower(): name for name in source.columns}
-            given = zip(on, spelled(on.values(), access), strict=True)
+            given = zip(on, table_spelling(on.values(), access), strict=True)
             on = {mine: lower.get(theirs.lower(), theirs) for mine, theirs in given}
         clauses.refuse_absent(on, source.columns)
         self.access, self.on, self.when = access, on, when
         self._source_columns = source.columns
         fields = {theirs: access.schema.field(mine) for mine, theirs in on.items()}
         source = with_keys_of(source, fields)
-        alike = Window.partitionBy(*(named(name) for name in on.values()))
-        self._source = source.withColumn(_COUNT, f.count(f.lit(1)).over(alike))
+        same_key = Window.partitionBy(*(named(name) for name in on.values()))
+        self._source = source.withColumn(_COUNT, f.count(f.lit(1)).over(same_key))
 
     @property
     def moves(self) -> bool:
@@ -75,11 +84,11 @@ class MergePairs:
         """
         left = target.withColumn(_TARGET, f.lit(True)).alias("target")
         right = self._source.withColumn(_SOURCE, f.lit(True)).alias("source")
-        alike = [
+        same_key = [
             f.col(f"target.`{mine}`") == f.col(f"source.`{theirs}`")
             for mine, theirs in self.on.items()
         ]
-        joined = left.join(right, alike, self._how()).withColumn(CLAUSE_COLUMN, self._decided())
+        joined = left.join(right, same_key, self._how()).withColumn(CLAUSE_COLUMN, self._decided())
         kinds = [
             "-D" if clauses.deletes(one) else "+U" if clauses.needs_target(one) else "+I"
             for one in self.when
@@ -110,13 +119,13 @@ class MergePairs:
         there = {True: f.col(_TARGET).isNotNull(), False: f.col(_TARGET).isNull()}
         here = {True: f.col(_SOURCE).isNotNull(), False: f.col(_SOURCE).isNull()}
         several = there[True] & here[True] & (f.col(_COUNT) > 1)
-        found = f.when(several, f.raise_error(self._ambiguous()).cast("int"))
+        number_of_clause = f.when(several, f.raise_error(self._ambiguous()).cast("int"))
         for number, clause in enumerate(self.when):
             holds = there[clauses.needs_target(clause)] & here[clauses.needs_source(clause)]
             if clause.condition is not None:
                 holds = holds & f.expr(expression_of(clause.condition))
-            found = found.when(holds, f.lit(number))
-        return found
+            number_of_clause = number_of_clause.when(holds, f.lit(number))
+        return number_of_clause
 
     def _ambiguous(self) -> Column:
         """The error that ``Table.merge_into`` raises, its key filled in by Spark."""
@@ -135,10 +144,10 @@ class MergePairs:
         return self._by_clause([self._value(clause, name) for clause in self.when])
 
     def _by_clause(self, values: Sequence[Column]) -> Column:
-        found = f.when(f.col(CLAUSE_COLUMN) == f.lit(0), values[0])
+        chosen = f.when(f.col(CLAUSE_COLUMN) == f.lit(0), values[0])
         for number, value in enumerate(values[1:], 1):
-            found = found.when(f.col(CLAUSE_COLUMN) == f.lit(number), value)
-        return found
+            chosen = chosen.when(f.col(CLAUSE_COLUMN) == f.lit(number), value)
+        return chosen
 
     def _value(self, clause: MergeClause, name: str) -> Column:
         """What ``clause`` writes into the column ``name``."""

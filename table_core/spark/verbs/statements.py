@@ -76,7 +76,7 @@ def update(
 def _run(
     spark: SparkSession | Callable[[], SparkSession], statement: Statement, commit: CommitAs
 ) -> ResultDocument:
-    access, commit = statement.access, statement.asking(commit)
+    access, commit = statement.access, statement.with_request(commit)
     started_ms, head = access.clock.now_ms(), access.head()
     done, rows = find_commit(access, commit), 0
     if done is None:

@@ -14,11 +14,11 @@ from table_core.table.api import database_maintenance as upkeep
 from table_core.table.commit_io.committer import find_commit
 from table_core.table.commit_io.uncommitted import undone_by
 from table_core.table.compact.compact import (
-    asking,
     choose,
     clustering_of,
     commit_compaction,
     compact_bucket,
+    with_request,
 )
 from table_core.table.compact.compact import compact as compact_here
 from table_core.table.compact.compaction import pack_files, packs_of, with_index
@@ -89,7 +89,7 @@ def compact(  # noqa: PLR0913 - as the verb on a table
         rows=rows,
         everything=clustering is not None,
     )
-    commit = asking(commit, access, strategy, partitions, where, order_by)
+    commit = with_request(commit, access, strategy, partitions, where, order_by)
     changes: Sequence[CompactChange] = ()
     if choice.buckets and find_commit(access, commit) is None:
         session = started(spark)

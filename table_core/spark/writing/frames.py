@@ -40,8 +40,8 @@ __all__ = [
     "distributed",
     "prepared",
     "prepared_by_share",
-    "spelled",
     "table_names",
+    "table_spelling",
     "typed",
     "write",
     "write_frame",
@@ -88,7 +88,7 @@ def write(
             value=mode,
         )
     overwrite = _MODES[mode] if isinstance(mode, str) else mode
-    commit = (commit or CommitAs()).asking("write", table.access.branch, overwrite=overwrite)
+    commit = (commit or CommitAs()).with_request("write", table.access.branch, overwrite=overwrite)
     if mode in ("error", "ignore"):
         landed = find_commit(table.access, commit)
         if landed is not None:
@@ -112,7 +112,7 @@ def write_frame(
     access = table.access
     refuse_unwritable(access, adds_only=True)
     overwrite_selection(access, overwrite, ())
-    commit = commit.asking("write", access.branch, overwrite=overwrite)
+    commit = commit.with_request("write", access.branch, overwrite=overwrite)
     found = find_commit(access, commit)
     if found is not None:
         return found
@@ -169,7 +169,7 @@ def table_names(schema: StructType, access: TableAccess) -> list[str]:
     Raises:
         DataError: a column that the table has not, or of a type that never fits.
     """
-    names = spelled(schema.fieldNames(), access)
+    names = table_spelling(schema.fieldNames(), access)
     renamed = [
         StructField(name, field.dataType) for name, field in zip(names, schema.fields, strict=True)
     ]
@@ -178,7 +178,7 @@ def table_names(schema: StructType, access: TableAccess) -> list[str]:
     return names
 
 
-def spelled(names: Iterable[str], access: TableAccess) -> list[str]:
+def table_spelling(names: Iterable[str], access: TableAccess) -> list[str]:
     """``names`` in the table's spelling, where they are those of its columns but for their case."""
     by_lower: dict[str, list[str]] = defaultdict(list)
     for field in access.schema.fields:

@@ -3,6 +3,16 @@
 ``f.hash`` of bytes is the Murmur of ``BinaryRow.hashCode``, with the same seed; so the expression puts
 the bytes of the row together: null bits, a slot for each column, texts that fit no slot
 (format 4.4).
+
+Rows (7, 'ab') and (NULL, 'abcdefgh') of INT and STRING, as the pieces that are joined::
+
+    null bits  _little_endian(0)           0000000000000000   _little_endian(1 << 8)  0001000000000000
+    slot 0     _little_endian(7)           0700000000000000   of NULL as 0            0000000000000000
+    slot 1     'ab', zeros, 0x80 + 2       6162000000000082   offset 24, length 8     0800000018000000
+    tail       nothing                                        'abcdefgh'              6162636465666768
+
+Each piece has eight bytes or a multiple of them.  That matters: Spark's Murmur takes bytes that fill no word of
+four one by one, and the hash would be another one.
 """
 
 from __future__ import annotations
@@ -45,7 +55,7 @@ def hashed(fields: Sequence[Field], given: spark.StructType) -> Column | None:
     None where Spark has no certain counterpart: types that are cast with a check, or are neither
     whole numbers nor dates nor text.
     """
-    if len(fields) > _HEADER_FIELDS or not all(_fits(each, given) for each in fields):
+    if len(fields) > _HEADER_FIELDS or not all(_fits(field, given) for field in fields):
         return None
     nullable = [at for at, field in enumerate(fields) if field.type.nullable]
     slots = [f.lit(bytes(8))]
@@ -94,10 +104,10 @@ def _fits(field: Field, given: spark.StructType) -> bool:
     type_, root = given[field.name].dataType, _root(field)
     if root is Root.VARCHAR:
         return type_ == spark.StringType()
-    found = _GIVEN.get(type(type_))
-    if found is None or root not in _BITS or Root.DATE in (found, root):
-        return found is root is Root.DATE
-    return EXACT_INTEGERS.index(found) <= EXACT_INTEGERS.index(root)
+    given_root = _GIVEN.get(type(type_))
+    if given_root is None or root not in _BITS or Root.DATE in (given_root, root):
+        return given_root is root is Root.DATE
+    return EXACT_INTEGERS.index(given_root) <= EXACT_INTEGERS.index(root)
 
 
 def _of(field: Field) -> Column:
@@ -115,7 +125,10 @@ def _number(field: Field) -> Column:
 
 
 def _little_endian(number: Column) -> Column:
-    """The eight bytes of a BIGINT, the lowest first."""
+    """The eight bytes of a BIGINT, the lowest first.
+
+    Spark has no such function.  So 7 is turned to 7 << 56, whose hex digits, sixteen of them, are the bytes.
+    """
     turned = [
         f.shiftleft(f.shiftrightunsigned(number, 8 * at).bitwiseAND(f.lit(255)), 56 - 8 * at)
         for at in range(8)

@@ -102,7 +102,7 @@ class Wanted:
     """Rows where it finds no match may be left out."""
     part: Part = WHOLE
     """All parts of a file, in order, give its rows in order."""
-    beside: bool = False
+    parallel: bool = False
     """Whether enough others read at the same time, so that more threads would be in their way."""
 
 

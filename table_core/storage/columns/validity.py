@@ -48,10 +48,10 @@ def _is_ascii(column: Any) -> bool:
     _, offsets, body = column.buffers()
     if body is None:
         return False
-    places = np.frombuffer(offsets, np.int32)[column.offset : column.offset + len(column) + 1]
-    if (places[1:] < places[:-1]).any():
+    bounds = np.frombuffer(offsets, np.int32)[column.offset : column.offset + len(column) + 1]
+    if (bounds[1:] < bounds[:-1]).any():
         return False
-    text = np.frombuffer(body, np.uint8)[places[0] : places[-1]]
+    text = np.frombuffer(body, np.uint8)[bounds[0] : bounds[-1]]
     words = text[: len(text) // 8 * 8].view(np.uint64)
     rest = text[8 * len(words) :]
     return not (np.bitwise_or.reduce(words) & _HIGH_BITS or (rest >= 0x80).any())

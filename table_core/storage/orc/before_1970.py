@@ -3,6 +3,13 @@
 Arrow divides towards 1970 and leaves nanoseconds that are negative, which stops Java's readers.  ORC
 wants them from the second before on; see ``orc_timestamps`` for how readers find that second.  Only
 the two streams of such a column are written anew; indexes and bounds go, which count on the old ones.
+
+    moment            Arrow writes        mended              readers make
+    -1.5 s            -1 s, -500000000    -1 s, 500000000     -2 s + 0.5 s, as the fraction is over a millisecond
+    -999.9995 s       -999, -999500000    -1000, 500000       -1000 s + 0.0005 s: within a millisecond, none off
+
+The last second before 1970 has no such form: 0 s is not below zero, so readers take nothing off.  Who writes
+refuses it by name.
 """
 
 from __future__ import annotations
@@ -56,33 +63,34 @@ def mend_fractions(file: Any, size: int, write: Callable[[bytes], object]) -> No
     end = _packed(encode_message(footer), tail)
     write(end)
     script |= {1: [len(end)], 5: [0]}
-    told = encode_message(script)
-    write(told + bytes([len(told)]))
+    postscript = encode_message(script)
+    write(postscript + bytes([len(postscript)]))
 
 
 def _stripe(file: Any, tail: OrcTail, number: int, wrong: set[int]) -> tuple[bytes, bytes]:
     """The streams of a stripe without its indexes, and its footer."""
     footer = stripe_footer(file, tail, number)
-    found: dict[tuple[int, int], bytes] = {}
+    streams: dict[tuple[int, int], bytes] = {}
     offset = tail.stripes[number][0]
     for part in footer.get(1, []):
         stream = decode_message(nested(part))
         kind, column, length = (one(stream, n) for n in (1, 2, 3))
         if not _FIRST_INDEX <= kind <= _FIRST_INDEX + 2:
-            found[column, kind] = read_part(file, offset, length)
+            streams[column, kind] = read_part(file, offset, length)
         offset += length
     for column in wrong:
-        if (column, _SECONDARY) in found:
+        if (column, _SECONDARY) in streams:
             both = (
-                unpacked(found[column, k], tail.codec, tail.block_size) for k in (_DATA, _SECONDARY)
+                unpacked(streams[column, kind], tail.codec, tail.block_size)
+                for kind in (_DATA, _SECONDARY)
             )
             for kind, body in zip((_DATA, _SECONDARY), _mended(*both), strict=True):
-                found[column, kind] = _packed(body, tail)
+                streams[column, kind] = _packed(body, tail)
     footer[1] = [
         encode_message({1: [kind], 2: [column], 3: [len(body)]})
-        for (column, kind), body in found.items()
+        for (column, kind), body in streams.items()
     ]
-    return b"".join(found.values()), _packed(encode_message(footer), tail)
+    return b"".join(streams.values()), _packed(encode_message(footer), tail)
 
 
 def _mended(data: bytes, secondary: bytes) -> tuple[bytes, bytes]:
@@ -98,7 +106,13 @@ def _mended(data: bytes, secondary: bytes) -> tuple[bytes, bytes]:
 
 
 def _stored(nanos: Any) -> Any:
-    """Nanoseconds without trailing zeros, if there are two, whose number less one is in three bits."""
+    """Nanoseconds without trailing zeros, if there are two, whose number less one is in three bits.
+
+    1000 is 1 and three zeros: 1 << 3 | 2.
+
+    >>> _stored(np.array([0, 5, 10, 1000])).tolist()
+    [0, 40, 80, 10]
+    """
     rest, zeros = nanos.copy(), np.zeros(len(nanos), np.int64)
     for _ in range(_ZEROS_MAX):
         more = (rest % 10 == 0) & (rest != 0)

@@ -1,5 +1,14 @@
 """Run-length codings of ORC: integers (version 2) and booleans.
 
+The first two bits of a run say which of four kinds it is; these are the examples of the specification.
+
+>>> decode_integers(bytes.fromhex("0a2710"), None, signed=False).tolist()  # 0: one value, five times
+[10000, 10000, 10000, 10000, 10000]
+>>> decode_integers(bytes.fromhex("5e035ca1ab1edeadbeef"), None, signed=False).tolist()  # 1: 16 bits each
+[23713, 43806, 57005, 48879]
+>>> decode_integers(bytes.fromhex("c609020222424246"), None, signed=False).tolist()  # 3: steps
+[2, 3, 5, 7, 11, 13, 17, 19, 23, 29]
+
 Source: the ORC v1 specification, "Run Length Encoding".
 """
 
@@ -97,6 +106,12 @@ def _direct(stream: _Bytes, first: int, signed: bool) -> Any:
 
 
 def _patched_base(stream: _Bytes, first: int, signed: bool) -> Any:  # noqa: ARG001
+    """What is above a base in few bits, and for the few values that need more, their upper bits.
+
+    >>> body = bytes.fromhex("8e132b2107d01e00147028323c46505a646e78828c96a0aab4befce8")
+    >>> decode_integers(body, None, signed=False).tolist()[:6]
+    [2030, 2000, 2020, 1000000, 2040, 2050]
+    """
     width, count = _shape(stream, first)
     third, fourth = stream.take(2)
     base_bytes, patch_width = (third >> 5) + 1, _WIDTHS[third & 31]
@@ -117,6 +132,7 @@ def _patched_base(stream: _Bytes, first: int, signed: bool) -> Any:  # noqa: ARG
 
 
 def _delta(stream: _Bytes, first: int, signed: bool) -> Any:
+    """A first value, a step, and how far each next one lies from the one before: 2, 1, then 2 2 4 2 4 2 4 6."""
     width, count = _shape(stream, first)
     fixed = not first >> 1 & 31
     start = stream.varint()

@@ -1,6 +1,13 @@
 """The structure of an ORC file: tail, stripes and the streams of a column.
 
-Only what is needed to read single columns without Arrow, whose reader knows nanoseconds alone.
+Only what is needed to read single columns without Arrow, whose reader knows nanoseconds alone.  A file is
+read from its end::
+
+    ORC | stripe: indexes, streams (column 1 PRESENT, 1 DATA, 2 DATA …), stripe footer | … | footer | postscript | n
+
+``n`` is one byte, the length of the postscript; that says the codec and the length of the footer; that where
+the stripes are; and a stripe's footer the kind, column and length of its streams, in order, without places.
+
 Source: the ORC v1 specification, "File Tail" and "Stripes".
 """
 
@@ -150,7 +157,7 @@ def check_lengths(file: Any, tail: OrcTail, stripe: int, names: Sequence[str]) -
     footer = stripe_footer(file, tail, stripe)
     wanted = {number for name in names for number in tail.subtree(tail.column(name)[0])}
     streams = list(_streams(footer, tail, stripe))
-    room = {(owner, kind): (offset, length) for kind, owner, offset, length in streams}
+    stream_at = {(owner, kind): (offset, length) for kind, owner, offset, length in streams}
     for kind, owner, offset, length in streams:
         if kind != _LENGTH or owner not in wanted:
             continue
@@ -158,12 +165,12 @@ def check_lengths(file: Any, tail: OrcTail, stripe: int, names: Sequence[str]) -
             continue  # a version 1 of integers, which only very old writers use
         body = unpacked(read_part(file, offset, length), tail.codec, tail.block_size)
         lengths = decode_integers(body, None, signed=False)
-        texts = room.get((owner, _DICTIONARY_DATA)) or room.get((owner, _DATA))
+        texts = stream_at.get((owner, _DICTIONARY_DATA)) or stream_at.get((owner, _DATA))
         most = _LONGEST if texts is None else _unpacked_most(file, tail, *texts)
         if len(lengths) and (lengths.min() < 0 or float(lengths.sum(dtype=float)) > most):
             raise ValueError(f"column {owner} holds more than its stripe")
         held = tail.types[owner]
-        present = room.get((held.children[0], _PRESENT)) if held.kind == _MAP else None
+        present = stream_at.get((held.children[0], _PRESENT)) if held.kind == _MAP else None
         if present is not None:
             keys = unpacked(read_part(file, *present), tail.codec, tail.block_size)
             if not decode_booleans(keys, int(lengths.sum())).all():
@@ -192,7 +199,7 @@ def _streams(footer: Message, tail: OrcTail, stripe: int) -> Iterator[tuple[int,
 
 
 def _unpacked_most(file: Any, tail: OrcTail, offset: int, length: int) -> int:
-    """The most bytes that a stream can unpack to."""
+    """The most bytes that a stream can unpack to: a packed block to no more than ``block_size``."""
     if tail.codec is None:
         return length
     body, at, most = read_part(file, offset, length), 0, 0
@@ -215,7 +222,13 @@ def read_part(file: Any, offset: int, length: int) -> bytes:
 
 
 def unpacked(body: bytes, codec: str | None, block_size: int) -> bytes:
-    """Blocks with a header of three bytes: length, and whether it is stored as it is."""
+    """Blocks with a header of three bytes: length, and whether it is stored as it is.
+
+    ``0B 00 00`` is 5 * 2 + 1: five bytes follow, not packed.
+
+    >>> unpacked(bytes.fromhex("0b0000") + b"abcde", "zlib", 262_144)
+    b'abcde'
+    """
     if codec is None:
         return body
     parts, at, total = [], 0, 0
@@ -237,14 +250,15 @@ def _decompressed(block: bytes, codec: str, block_size: int) -> bytes:
     if codec == "zlib":
         import zlib
 
+        # Raw deflate, and no more than a block: what unpacks to gigabytes is damage or an attack.
         return zlib.decompressobj(-15).decompress(block, block_size)
     if codec in {"snappy", "lz4"}:
         import cramjam
 
         if codec == "snappy":
             return bytes(cramjam.snappy.decompress_raw(block))
-        room = bytearray(block_size)  # a block does not say how long it becomes
-        return bytes(room[: cramjam.lz4.decompress_block_into(block, room)])
+        stream_at = bytearray(block_size)  # a block does not say how long it becomes
+        return bytes(stream_at[: cramjam.lz4.decompress_block_into(block, stream_at)])
     with pa.CompressedInputStream(pa.BufferReader(block), codec) as stream:
         return bytes(stream.read(block_size))
 

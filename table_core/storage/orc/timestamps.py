@@ -45,20 +45,20 @@ def read_timestamps(
     is_ours = pa.types.is_timestamp(type_) and type_.unit != "ns"
     if kind not in TIMESTAMPS or not is_ours:
         raise _unsupported(name, path, "nested, or with more than 6 digits of a second")
-    found = read_stripe_streams(file, tail, stripe, column)
-    if kind == _TIMESTAMP and found.timezone not in _UTC_NAMES:
-        raise _unsupported(name, path, f"and was written in the time zone {found.timezone}")
-    if found.encoding != _DIRECT_V2:
+    stored = read_stripe_streams(file, tail, stripe, column)
+    if kind == _TIMESTAMP and stored.timezone not in _UTC_NAMES:
+        raise _unsupported(name, path, f"and was written in the time zone {stored.timezone}")
+    if stored.encoding != _DIRECT_V2:
         raise _unsupported(name, path, "in the run-length encoding of ORC before 0.12")
-    present = found.streams.get(_PRESENT)
-    there = np.ones(found.rows, bool) if present is None else decode_booleans(present, found.rows)
+    present = stored.streams.get(_PRESENT)
+    there = np.ones(stored.rows, bool) if present is None else decode_booleans(present, stored.rows)
     count = int(there.sum())
-    seconds = BASE + decode_integers(found.streams.get(_DATA, b""), count, signed=True)
-    nanos = nanoseconds(decode_integers(found.streams.get(_SECONDARY, b""), count, signed=False))
+    seconds = BASE + decode_integers(stored.streams.get(_DATA, b""), count, signed=True)
+    nanos = nanoseconds(decode_integers(stored.streams.get(_SECONDARY, b""), count, signed=False))
     # Java truncates towards 1970 and writers keep it so: the fraction then belongs to one less.
     seconds = seconds - ((seconds < 0) & (nanos > 999_999))
     per_second = 1_000 if type_.unit == "ms" else 1_000_000
-    values = np.zeros(found.rows, np.int64)
+    values = np.zeros(stored.rows, np.int64)
     values[there] = seconds * per_second + nanos // (1_000_000_000 // per_second)
     return pa.array(values, mask=~there).cast(type_)
 

@@ -20,9 +20,9 @@ from table_core.datatypes.arrow import arrow_schema
 from table_core.storage.columns.conform import misfit, missing_columns, read_batch
 from table_core.storage.columns.data_format import ALL, check_rows, decoding, rows_within
 from table_core.storage.columns.stored_schema import leaf_counts
-from table_core.storage.parquet.batch_sizes import batch_room
+from table_core.storage.parquet.batch_sizes import batch_budget
 from table_core.storage.parquet.footer import read_chunk_stats
-from table_core.storage.parquet.row_ranges import Span, find_spans, span_batches
+from table_core.storage.parquet.row_ranges import RowRange, find_row_ranges, row_range_batches
 from table_core.storage.parquet.stats import row_group_ranges
 from table_core.storage.parquet.writer import ParquetFileWriter
 
@@ -89,8 +89,10 @@ class ParquetFormat:
                 groups = list(wanted.part.of(file.num_row_groups))
                 chunks = cache(partial(read_chunk_stats, source))
                 groups = _wanted_groups(file, groups, chunks, stored, names, wanted)
-                spans = _wanted_spans(file, groups, wanted.probe, len(fields), path)
-                groups = groups if spans is None else [span.group for span in spans]
+                row_ranges = _wanted_row_ranges(file, groups, wanted.probe, len(fields), path)
+                groups = (
+                    groups if row_ranges is None else [row_range.group for row_range in row_ranges]
+                )
                 physical = _physical_types(file.metadata, stored, names)
                 legacy = [field for field in fields if "INT96" in physical[field.name]]
                 integers = {name for name, types in physical.items() if types <= _INTEGERS}
@@ -99,17 +101,17 @@ class ParquetFormat:
             left = _rows(file, groups)
             with decoding(storage, path):
                 columns = {name: stored.field(name).type for name in names}
-                room = batch_room(file, groups, columns, chunks, batch_rows, batch_bytes)
-            reader = file if room.holds_groups else _in_pieces(source, file)
-            size = min(room.rows, max(left, 1))  # Arrow makes room for so many at once
-            if spans is not None:
-                batches = span_batches(reader, spans, names, size, batch_bytes)
+                budget = batch_budget(file, groups, columns, chunks, batch_rows, batch_bytes)
+            reader = file if budget.holds_groups else _in_pieces(source, file)
+            size = min(budget.rows, max(left, 1))  # Arrow makes room for so many at once
+            if row_ranges is not None:
+                batches = row_range_batches(reader, row_ranges, names, size, batch_bytes)
             else:
                 batches = reader.iter_batches(
                     size,
                     row_groups=groups,
                     columns=names,
-                    use_threads=reader is file and not wanted.beside,
+                    use_threads=reader is file and not wanted.parallel,
                 )
             while True:
                 with decoding(storage, path):
@@ -118,11 +120,11 @@ class ParquetFormat:
                         break
                     left -= batch.num_rows
                     found = read_batch(batch, fields, schema, path=path, integers=integers)
-                if room.later is not None and spans is None:
-                    size = rows_within(batch_bytes, found.num_rows, found.nbytes, room.later)
+                if budget.later is not None and row_ranges is None:
+                    size = rows_within(batch_bytes, found.num_rows, found.nbytes, budget.later)
                     reader.reader.set_batch_size(size)
                 yield found
-            if spans is None and left:  # Arrow ends where the first column does
+            if row_ranges is None and left:  # Arrow ends where the first column does
                 check_rows(storage, path, _rows(file, groups) - left, _rows(file, groups))
 
 
@@ -164,15 +166,19 @@ def _wanted_groups(
     return [g for g in groups if keep(row_group_ranges(told[g], rows[g], stored, names))]
 
 
-def _wanted_spans(
+def _wanted_row_ranges(
     file: Any, groups: Sequence[int], probe: Probe | None, columns: int, path: str
-) -> list[Span] | None:
+) -> list[RowRange] | None:
     """Where ``probe`` finds matches; None where looking does not pay."""
     rows = _rows(file, groups)
     if probe is None or len(probe.fields) >= columns or rows < _PROBED_ROWS_MIN:
         return None
-    spans = find_spans(file, groups, probe, path=path)
-    return spans if sum(span.stop - span.first for span in spans) < rows // 2 else None
+    row_ranges = find_row_ranges(file, groups, probe, path=path)
+    return (
+        row_ranges
+        if sum(row_range.stop - row_range.first for row_range in row_ranges) < rows // 2
+        else None
+    )
 
 
 def _rows(file: Any, groups: Sequence[int]) -> int:

@@ -2,6 +2,9 @@
 
 A row group is sorted by key in key tables, so the rows of a wanted key stand together, and what is
 behind them is not decoded.
+
+A group of 1,000,000 rows, key = 5: only the key column is read, hits are rows 40,000 to 40,002.  Then all
+columns are decoded up to row 40,002, and three rows of them handed on; 959,997 are not touched.
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ if TYPE_CHECKING:
 
     from table_core.storage.columns.data_format import Probe
 
-__all__ = ["Span", "find_spans", "span_batches"]
+__all__ = ["RowRange", "find_row_ranges", "row_range_batches"]
 
 _PROBED_ROWS: Final = 1 << 16
 _PROBED_ROWS_PLAIN: Final = 1 << 18
@@ -30,7 +33,7 @@ _READ_ROWS: Final = 1 << 17
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class RowRange:
     """Rows ``first`` to ``stop - 1`` of one row group."""
 
     group: int
@@ -38,7 +41,7 @@ class Span:
     stop: int
 
 
-def find_spans(file: Any, groups: Sequence[int], probe: Probe, *, path: str) -> list[Span]:
+def find_row_ranges(file: Any, groups: Sequence[int], probe: Probe, *, path: str) -> list[RowRange]:
     """The narrowest span of each of ``groups`` that holds all its matches; none where none is.
 
     Raises:
@@ -47,7 +50,7 @@ def find_spans(file: Any, groups: Sequence[int], probe: Probe, *, path: str) -> 
     schema = arrow_schema(probe.fields)
     size = _PROBED_ROWS if row_bits(schema) is None else _PROBED_ROWS_PLAIN
     missing_columns(file.schema_arrow.names, probe.fields, path=path)
-    spans = []
+    row_ranges = []
     for group in groups:
         first = stop = at = 0
         for batch in file.iter_batches(size, row_groups=[group], columns=schema.names):
@@ -59,31 +62,35 @@ def find_spans(file: Any, groups: Sequence[int], probe: Probe, *, path: str) -> 
             at += rows.num_rows
         _complete(at, file.metadata.row_group(group).num_rows)
         if stop:
-            spans.append(Span(group, first, stop))
-    return spans
+            row_ranges.append(RowRange(group, first, stop))
+    return row_ranges
 
 
-def span_batches(
-    file: Any, spans: Sequence[Span], names: Sequence[str], first_rows: int, most_bytes: int | None
+def row_range_batches(
+    file: Any,
+    row_ranges: Sequence[RowRange],
+    names: Sequence[str],
+    first_rows: int,
+    most_bytes: int | None,
 ) -> Iterator[pa.RecordBatch]:
-    """The columns ``names`` of the rows of ``spans``, as stored.
+    """The columns ``names`` of the rows of ``row_ranges``, as stored.
 
     Of each span ``first_rows`` are decoded, then as many at a time as have ``most_bytes``; what is
-    behind it is not.
+    behind it is not.  What lies before it is: Arrow cannot begin within a row group.
     """
-    for span in spans:
+    for row_range in row_ranges:
         at = 0
-        size = min(first_rows, span.stop)
-        for batch in file.iter_batches(size, row_groups=[span.group], columns=names):
-            low, high = max(span.first - at, 0), min(span.stop - at, batch.num_rows)
+        size = min(first_rows, row_range.stop)
+        for batch in file.iter_batches(size, row_groups=[row_range.group], columns=names):
+            low, high = max(row_range.first - at, 0), min(row_range.stop - at, batch.num_rows)
             at += batch.num_rows
             size = rows_within(most_bytes, batch.num_rows, batch.nbytes, _READ_ROWS)
-            file.reader.set_batch_size(max(1, min(size, span.stop - at)))
+            file.reader.set_batch_size(max(1, min(size, row_range.stop - at)))
             if low < high:
                 yield batch.slice(low, high - low)
-            if at >= span.stop:
+            if at >= row_range.stop:
                 break
-        _complete(min(at, span.stop), span.stop)
+        _complete(min(at, row_range.stop), row_range.stop)
 
 
 def _complete(found: int, expected: int) -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from table_core.ports import Storage
     from table_core.storage.stores.object_store import ObjectStorage
-    from table_core.storage.stores.prefixed import FolderedStorage
+    from table_core.storage.stores.prefixed import PrefixedStorage
 
 __all__ = ["open_storage"]
 
@@ -76,7 +76,7 @@ def open_storage(
             value=f"{scheme}://…",
         )
     if scheme not in _PROTOCOLS:
-        return _foldered(uri, scheme, _values(storage_options or {}))
+        return _prefixed(uri, scheme, _values(storage_options or {}))
     return _remote(scheme, rest, _values(storage_options or {}))
 
 
@@ -136,10 +136,10 @@ def _remote(scheme: str, rest: str, options: dict[str, Any]) -> ObjectStorage:
     return ObjectStorage(fs, scheme, str(fs._strip_protocol(f"{scheme}://{rest}")))
 
 
-def _foldered(uri: str, scheme: str, options: dict[str, Any]) -> FolderedStorage:
+def _prefixed(uri: str, scheme: str, options: dict[str, Any]) -> PrefixedStorage:
     import fsspec
 
-    from table_core.storage.stores.prefixed import FolderedStorage
+    from table_core.storage.stores.prefixed import PrefixedStorage
 
     try:
         fs, path = fsspec.core.url_to_fs(uri, **options)
@@ -149,4 +149,4 @@ def _foldered(uri: str, scheme: str, options: dict[str, Any]) -> FolderedStorage
             feature=f"{scheme}:// storage",
         ) from error
     authority = uri.partition("://")[2].partition("/")[0]
-    return FolderedStorage(fs, scheme, str(path).rstrip("/"), authority)
+    return PrefixedStorage(fs, scheme, str(path).rstrip("/"), authority)

@@ -19,11 +19,11 @@ from table_core.storage.stores.remote_file import RemoteOutput
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["FolderedStorage"]
+__all__ = ["PrefixedStorage"]
 
 
 @dataclass(frozen=True, slots=True)
-class FolderedStorage(ObjectStorage):
+class PrefixedStorage(ObjectStorage):
     """Files below the folder ``prefix`` of the fsspec file system ``fs``."""
 
     authority: str = ""
@@ -34,9 +34,9 @@ class FolderedStorage(ObjectStorage):
         """``<scheme>://<host>/<folder>``."""
         return f"{self.scheme}://{self.authority}/{self.prefix.strip('/')}".rstrip("/")
 
-    def within(self, path: str) -> FolderedStorage:
+    def within(self, path: str) -> PrefixedStorage:
         """The same file system with the folder ``path`` as root."""
-        return FolderedStorage(self.fs, self.scheme, joined(self.prefix, path), self.authority)
+        return PrefixedStorage(self.fs, self.scheme, joined(self.prefix, path), self.authority)
 
     def create(self, path: str, body: bytes) -> bool:
         """Put ``body`` at ``path`` if nothing is there; only a lock makes that safe."""

@@ -97,7 +97,7 @@ def clone_table(  # noqa: PLR0913 - as the verb on a catalog
     access = catalog.table(name).access
     state = _state(access, snapshot, tag, timestamp)
     target = home.root(database, table)
-    commit = (commit or CommitAs()).asking(
+    commit = (commit or CommitAs()).with_request(
         "clone", source=name, snapshot=snapshot, tag=tag, timestamp=timestamp
     )
     if positions and state is not None:

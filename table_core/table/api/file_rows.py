@@ -73,7 +73,7 @@ def append_files(
     asked = {name: args.get(name) for name in ("rows_uri", "rows_position", "overwrite")}
     if computed is not None:
         asked["computed_columns"] = args["computed_columns"]
-    commit = commit.asking("write", table.access.branch, **asked)
+    commit = commit.with_request("write", table.access.branch, **asked)
     landed = find_commit(table.access, commit)
     details: dict[str, Any] = {"replayed": landed is not None}
     done = landed

@@ -228,9 +228,9 @@ class Upkeep:
         Raises:
             ArgumentError: a name is no partition column, or a value does not fit its type.
         """
-        from table_core.table.metadata.partition_spec import spelled_partition
+        from table_core.table.metadata.partition_spec import canonical_partition
 
-        return spelled_partition(self.access, partition)
+        return canonical_partition(self.access, partition)
 
     def partition_key(self, partition: Mapping[str, object]) -> str:
         """The one key of a partition, ``dt=2026-01-01/hh=5``, escaped as folder names are.

@@ -144,19 +144,19 @@ def commit_parts(
         operation=operation,
         force=force or (append is not None and _keeps_empty(access, commit)),
     )
-    performer = CommitEffects(access)
+    effects = CommitEffects(access)
     try:
         refuse_commits(access)
-        outcome = _run(access, request, performer)
+        outcome = _run(access, request, effects)
     except TableError as error:
         if is_certain(error):
-            discard(access, (append, compact, *performer.made))
+            discard(access, (append, compact, *effects.made))
         raise
-    if performer.made and outcome.append is not None and not outcome.append.replayed:
-        discard(access, (append, *performer.made[:-1]), kept=performer.made[-1])
+    if effects.made and outcome.append is not None and not outcome.append.replayed:
+        discard(access, (append, *effects.made[:-1]), kept=effects.made[-1])
     for part, half in ((append, outcome.append), (compact, outcome.compact)):
         if half is not None and half.replayed:
-            discard(access, (part, *performer.made), landed=(half.snapshot,))
+            discard(access, (part, *effects.made), landed=(half.snapshot,))
     if outcome.compact_error is not None and is_certain(outcome.compact_error):
         discard(access, (compact,))
     commit_done = _described(access, outcome)
@@ -209,7 +209,7 @@ def _keeps_empty(access: TableAccess, commit: CommitAs) -> bool:
 
 
 def _run(
-    access: TableAccess, request: CommitRequest, performer: CommitEffects | None = None
+    access: TableAccess, request: CommitRequest, effects: CommitEffects | None = None
 ) -> Outcome:
     outcome = protocol.drive(
         protocol.commit(
@@ -217,7 +217,7 @@ def _run(
             bounds=access.bounds if access.schema.is_key_table else None,
             seen=access.metadata.seen,
         ),
-        (performer or CommitEffects(access)).perform,
+        (effects or CommitEffects(access)).perform,
     )
     access.metadata.seen = outcome.seen
     for warning in outcome.warnings:

@@ -41,12 +41,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Choice",
-    "asking",
     "choose",
     "clustering_of",
     "commit_compaction",
     "compact",
     "compact_bucket",
+    "with_request",
 ]
 
 _THREADS: Final = 2
@@ -86,7 +86,7 @@ def compact(
         rows=rows,
         everything=clustering is not None,
     )
-    commit = asking(commit, access, strategy, partitions, where, order_by)
+    commit = with_request(commit, access, strategy, partitions, where, order_by)
     landed = find_commit(access, commit)
     changes: list[CompactChange] = []
     if dry_run:
@@ -111,7 +111,7 @@ def compact_rows(access: TableAccess, rows: frozenset[bytes] | None) -> None:
     )
 
 
-def asking(
+def with_request(
     commit: CommitAs,
     access: TableAccess,
     strategy: str,
@@ -120,7 +120,7 @@ def asking(
     order_by: Sequence[str] | None,
 ) -> CommitAs:
     """``commit``, with this compaction as what it asks for."""
-    return commit.asking(
+    return commit.with_request(
         "compact",
         access.branch,
         strategy=strategy,

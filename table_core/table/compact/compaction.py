@@ -136,7 +136,7 @@ def _rules(
     options = access.options
     ratio = options.get(keys_write.COMPACTION_SMALL_FILE_RATIO)
     looks_up = needs_lookup(options)
-    marks = options.get(keys_write.DELETION_VECTORS_ENABLED)
+    writes_vectors = options.get(keys_write.DELETION_VECTORS_ENABLED)
     newest_wins = options.get(keys_merge.MERGE_ENGINE) == "deduplicate" and not options.get(
         keys_merge.SEQUENCE_FIELD
     )
@@ -148,7 +148,7 @@ def _rules(
             file,
             level,
             levels.max_level,
-            deletion_vectors=marks,
+            deletion_vectors=writes_vectors,
             newest_row_wins=newest_wins,
         )
 
@@ -157,7 +157,7 @@ def _rules(
         must_rewrite=rewritten_anyway(access),
         must_rewrite_to=must_rewrite_to,
         has_deletion_vector=lambda f: vectors is not None and vectors.of(f.file_name) is not None,
-        deletion_vectors=marks,
+        deletion_vectors=writes_vectors,
     )
 
 
@@ -270,8 +270,8 @@ def packs_of(
 ) -> list[tuple[DataFile, ...]]:
     """Which files of an append table's bucket are to become one."""
     rules = PackingRules.of(access.options)
-    marks = {f.file_name: vectors.index_file(bucket, f.file_name) for f in files}
-    marked = {f.file_name for f in files if marks[f.file_name] is not None}
+    writes_vectors = {f.file_name: vectors.index_file(bucket, f.file_name) for f in files}
+    marked = {f.file_name for f in files if writes_vectors[f.file_name] is not None}
     if access.schema.bucket > 0:
         uses = access.options.get(keys_write.DELETION_VECTORS_ENABLED)
         pack = pick_bucket(
@@ -287,7 +287,7 @@ def packs_of(
         return 0 if positions is None else len(positions)
 
     packs = pick_unaware(
-        files, rules, deleted_rows=deleted_rows, index_file_of=lambda f: marks[f.file_name]
+        files, rules, deleted_rows=deleted_rows, index_file_of=lambda f: writes_vectors[f.file_name]
     )
     taken = {f.file_name for pack in packs for f in pack}
     rest = tuple(

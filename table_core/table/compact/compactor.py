@@ -115,7 +115,7 @@ class BucketCompactor:
             above=frozenset(file.file_name for file in above if meets(file))
             if drops or self._looks_up
             else None,
-            marks=self.vectors is not None,
+            writes_vectors=self.vectors is not None,
             vectors=self.vectors.entry.file_name if self.vectors and self.vectors.entry else None,
         )
 
@@ -179,9 +179,9 @@ class BucketCompactor:
         return engine
 
     def _old_values(self, output_level: int) -> OldValues:
-        marks = self.vectors is not None
+        writes_vectors = self.vectors is not None
         return OldValues(
-            reader=self._reader(positions=marks),
+            reader=self._reader(positions=writes_vectors),
             runs=[run for run in self.levels.runs if run.level > output_level],
             mark=self.vectors.mark if self.vectors else None,
             kept=None if self._expiry is None else self._kept,
@@ -263,8 +263,10 @@ class _Delivering:
     def merge(self, rows: pa.Table) -> pa.Table:
         return self.engine.merge(rows)
 
-    def fold(self, rows: pa.Table, runs: Runs) -> pa.Table:
+    def merge_runs(self, rows: pa.Table, runs: Runs) -> pa.Table:
         settles = isinstance(self.engine, LowestLevel)
-        merged = self.engine.fold(rows if settles else rows.drop_columns([LEVEL_COLUMN]), runs)
+        merged = self.engine.merge_runs(
+            rows if settles else rows.drop_columns([LEVEL_COLUMN]), runs
+        )
         self.deliver(rows, runs, merged)
         return merged

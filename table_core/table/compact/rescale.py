@@ -62,7 +62,7 @@ def rescale(
             argument="buckets",
             value=buckets,
         )
-    commit = commit.asking("rescale", access.branch, buckets=buckets, partitions=partitions)
+    commit = commit.with_request("rescale", access.branch, buckets=buckets, partitions=partitions)
     done = find_commit(access, commit)  # first: others may have rescaled since
     if done is None and wanted != access.metadata.latest_schema().bucket and not dry_run:
         wanted = alter(access, (SetOption("bucket", str(wanted)),), commit).bucket

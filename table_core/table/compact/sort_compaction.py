@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from table_core.errors import UnsupportedFeatureError
 from table_core.merge.engines.kway import merge_runs
-from table_core.merge.engines.sort_only import Unmerged
+from table_core.merge.engines.sort_only import SortOnly
 from table_core.merge.sort import runs_of
 from table_core.ondisk.data_file import FileSource
 from table_core.options import keys_identity, keys_write
@@ -115,11 +115,11 @@ def _sorted(
             return
         if buffer:
             runs.append(spill.put(_in_order(buffer, clustering)))
-        yield from merge_runs([run.batches() for run in runs], Unmerged(clustering.order))
+        yield from merge_runs([run.batches() for run in runs], SortOnly(clustering.order))
 
 
 def _in_order(buffer: list[pa.Table], clustering: Clustering) -> pa.Table:
     """The tables of ``buffer``, which is emptied, as one in order."""
     rows = pa.concat_tables(buffer).combine_chunks()
     buffer.clear()
-    return Unmerged(clustering.order).fold(rows, runs_of(rows, clustering.order))
+    return SortOnly(clustering.order).merge_runs(rows, runs_of(rows, clustering.order))

@@ -59,7 +59,6 @@ __all__ = [
     "NotMatchedBySourceDelete",
     "NotMatchedBySourceUpsert",
     "NotMatchedInsert",
-    "asking",
     "changed_rows",
     "columns_of",
     "deletes",
@@ -70,6 +69,7 @@ __all__ = [
     "refuse_absent",
     "refuse_clauses",
     "source_column",
+    "with_request",
 ]
 MERGE: Final = "MERGE"
 """What Paimon calls it in snapshots."""
@@ -91,7 +91,7 @@ def merge_into(
     """
     access = access.in_newest_schema()
     refuse_clauses(access, when)
-    commit, columns = asking(commit, access, source, on, when), columns_of(access, on)
+    commit, columns = with_request(commit, access, source, on, when), columns_of(access, on)
     landed = find_commit(access, commit)
     if landed is not None:
         return described(access, access.head(), landed, {}, access.clock.now_ms())
@@ -114,7 +114,7 @@ def _once(
     return described(access, head, done, counts, started_ms)
 
 
-def asking(
+def with_request(
     commit: CommitAs,
     access: TableAccess,
     source: object,
@@ -124,7 +124,7 @@ def asking(
     """``commit``, with this merge as what it asks for; rows of the source do not belong to it."""
     name = source.access.name if hasattr(source, "access") else None
     told = source if isinstance(source, str) else name
-    return commit.asking(
+    return commit.with_request(
         "merge-into", access.branch, source=told, on=columns_of(access, on), when=list(when)
     )
 

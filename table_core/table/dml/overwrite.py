@@ -80,7 +80,7 @@ def open_writer(
     ``statement`` writes other versions of rows that it has read.
     """
     overwrite_selection(access, overwrite, ())  # refuses a bad argument before any row is written
-    commit = commit.asking("write", access.branch, overwrite=overwrite)
+    commit = commit.with_request("write", access.branch, overwrite=overwrite)
     if overwrite not in (None, "table") and crosses_partitions(access.schema):
         raise UnsupportedFeatureError(
             f"{access.name}: a key may move between partitions, so that single ones cannot be "
@@ -140,7 +140,7 @@ def commit_results(
     statement: Reads | None = None,
 ) -> Commit:
     """Commit what writers prepared, here or in other processes; see ``open_writer``."""
-    commit = commit.asking("write", access.branch, overwrite=overwrite)
+    commit = commit.with_request("write", access.branch, overwrite=overwrite)
     entries = tuple(
         ManifestEntry(EntryKind.ADD, c.partition, c.bucket, c.total_buckets, file)
         for result in results
@@ -221,7 +221,7 @@ def _take_out(
     started_ms = access.clock.now_ms()
     head = access.head()
     live = access.live_entries(head)
-    commit = commit.asking(action, access.branch, partitions=details.get("partitions"))
+    commit = commit.with_request(action, access.branch, partitions=details.get("partitions"))
     done = find_commit(access, commit)
     gone = []
     if done is None:

@@ -62,10 +62,10 @@ class Statement:
         """The condition, with the names and types of the table."""
         return bound_where(self.access.schema, self.where)
 
-    def asking(self, commit: CommitAs) -> CommitAs:
+    def with_request(self, commit: CommitAs) -> CommitAs:
         """``commit``, with this as what it asks for."""
         branch = self.access.branch
-        return commit.asking(self.action, branch, where=self.where, values=self.values)
+        return commit.with_request(self.action, branch, where=self.where, values=self.values)
 
     def versions(self, rows: pa.Table) -> pa.Table:
         """What a key table is given for ``rows``."""
@@ -142,7 +142,7 @@ def updating(access: TableAccess, values: Mapping[str, str], where: str | Expres
 
 def run(statement: Statement, commit: CommitAs) -> ResultDocument:
     """Carry ``statement`` out in this process."""
-    commit = statement.asking(commit)
+    commit = statement.with_request(commit)
     return done_again(statement.access, lambda: _once(statement, commit))
 
 

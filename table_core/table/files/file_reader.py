@@ -78,7 +78,7 @@ class FileReader:
     batch_bytes: int | None = None
     large: bool = False
     """Whether rows come in large batches, where ``batch_bytes`` surely hold so many."""
-    beside: bool = False
+    parallel: bool = False
     """See ``Wanted``."""
     probed: tuple[Field, ...] = ()
     matches: Callable[[pa.RecordBatch], Any] | None = None
@@ -167,7 +167,7 @@ class FileReader:
                     keep=keep,
                     probe=None if counts else self._probe(file, file_schema),
                     part=part,
-                    beside=self.beside,
+                    parallel=self.parallel,
                 ),
             )
             first = 0

@@ -76,7 +76,7 @@ def analyze(
     refuse_commits(access)
     started_ms = access.clock.now_ms()
     head = access.head()
-    commit = commit.asking("analyze", access.branch, columns=columns)
+    commit = commit.with_request("analyze", access.branch, columns=columns)
     done = find_commit(access, commit)
     found = None
     if done is None and head is not None:

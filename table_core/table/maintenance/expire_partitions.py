@@ -53,7 +53,7 @@ def expire_partitions(
         )
     head = access.head()
     live = access.metadata.live_files(head)
-    commit = commit.asking(_ACTION, access.branch, expiration_time=expiration_time)
+    commit = commit.with_request(_ACTION, access.branch, expiration_time=expiration_time)
     run = _Run(access, expiry, commit)
     if dry_run:
         run.plan(head, live)

@@ -140,8 +140,8 @@ class _Seen:
             shared = {layout.MANIFEST_FOLDER, layout.INDEX_FOLDER, layout.STATISTICS_FOLDER}
             kind = first if first in shared else "other"
             self.folders["data" if "bucket-" in info.path else kind] += 1
-        room = _LISTED_MAX - len(self.listed)
-        self.listed.extend((info.path, info.size) for info, _ in orphans[:room])
+        left = _LISTED_MAX - len(self.listed)
+        self.listed.extend((info.path, info.size) for info, _ in orphans[:left])
 
     def details(self) -> dict[str, object]:
         """The rest of the result document."""

@@ -191,7 +191,7 @@ class ReaderPositions:
         details = {"position": name, "before": before, "after": after}
         if dry_run:
             return unchanged(self.access, action, details, dry_run=True)
-        given = (commit or CommitAs()).asking(action, position=name, after=after)
+        given = (commit or CommitAs()).with_request(action, position=name, after=after)
         as_ = replace(
             given,
             properties={**given.properties, name: after},

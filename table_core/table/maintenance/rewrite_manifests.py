@@ -36,7 +36,7 @@ def rewrite_manifests(access: TableAccess, *, dry_run: bool, commit: CommitAs) -
     if found is not None:
         before = access.metadata.data_manifests(found[0])
         after = _planned(forced, Head(*found)) if len(before) > 1 else before
-    commit = commit.asking("rewrite-manifests", access.branch)
+    commit = commit.with_request("rewrite-manifests", access.branch)
     landed = find_commit(access, commit)
     done = landed
     if landed is None and not dry_run and _names(before) != _names(after):

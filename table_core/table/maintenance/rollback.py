@@ -58,7 +58,7 @@ def rollback_to(
     started_ms = access.clock.now_ms()
     if (snapshot, tag, timestamp).count(None) != 2:
         raise ArgumentError("name one of snapshot, tag and timestamp", argument="snapshot")
-    commit = (commit or CommitAs()).asking(
+    commit = (commit or CommitAs()).with_request(
         "rollback", access.branch, snapshot=snapshot, tag=tag, timestamp=timestamp
     )
     refuse_commits(access)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from table_core.commit.asked import differences
 from table_core.errors import ArgumentError, OutcomeUnknownError
 from table_core.ondisk import layout
-from table_core.problems import stored
+from table_core.validation_errors import stored
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

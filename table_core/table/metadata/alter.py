@@ -49,7 +49,7 @@ def alter(
     metadata = access.metadata
     named = None if commit is None or not commit.is_named else commit
     if named is not None:
-        named = named.asking("alter-table", access.branch, changes=changes)
+        named = named.with_request("alter-table", access.branch, changes=changes)
         if _has_landed(access, named):
             return metadata.latest_schema()
     for _ in range(_ATTEMPTS_MAX):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from table_core.ondisk.binary_row import Value
     from table_core.table.metadata.access import TableAccess
 
-__all__ = ["encoded_partition", "partition_matcher", "partition_row", "spelled_partition"]
+__all__ = ["canonical_partition", "encoded_partition", "partition_matcher", "partition_row"]
 
 _ZONE: Final = re.compile(r":\d\d(\.\d+)?(Z|[+-]\d\d(:?\d\d)?)$")
 _DAY: Final = re.compile(r"[+-]?\d{1,7}")
@@ -51,7 +51,7 @@ def partition_row(access: TableAccess, partition: bytes) -> dict[str, Any]:
     return dict(zip(access.schema.partition_keys, values, strict=True))
 
 
-def spelled_partition(access: TableAccess, spec: Mapping[str, object]) -> dict[str, str | None]:
+def canonical_partition(access: TableAccess, spec: Mapping[str, object]) -> dict[str, str | None]:
     """The values that ``spec`` names, some or all, in the spelling of ``ondisk.partition_key``.
 
     Raises:

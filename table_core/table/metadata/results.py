@@ -45,7 +45,7 @@ class CommitAs:
     is a no-op, and a commit without rows makes a snapshot too (``snapshot.ignore-empty-commit``)."""
     asked: str | None = None
     """What the identifier stands for.  The verbs say it; who makes one verb of several says it first,
-    with ``asking``."""
+    with ``with_request``."""
 
     def __post_init__(self) -> None:
         """Refuse what names nobody, and expectations of what no commit carries on."""
@@ -73,7 +73,7 @@ class CommitAs:
         """Whether the caller can ask for this very commit again."""
         return self.identifier is not None
 
-    def asking(self, verb: str, branch: str = MAIN, /, **arguments: object) -> CommitAs:
+    def with_request(self, verb: str, branch: str = MAIN, /, **arguments: object) -> CommitAs:
         """This, with what is asked for; as it is where that was said before, or nobody can ask again."""
         if not self.is_named or self.growing or self.asked is not None:
             return self

@@ -228,5 +228,5 @@ class _Net:
         )
         return state_changes(before, after, self.order.key)
 
-    def fold(self, rows: pa.Table, runs: Runs) -> pa.Table:  # noqa: ARG002 - rows say it all
+    def merge_runs(self, rows: pa.Table, runs: Runs) -> pa.Table:  # noqa: ARG002 - rows say it all
         return self.merge(rows)

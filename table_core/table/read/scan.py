@@ -219,12 +219,12 @@ def _whole(schema: pa.Schema, tables: Iterable[pa.Table]) -> pa.Table:
 def _read_parts(parts: Sequence[PartReader], at_once: int) -> list[pa.Table]:
     """What ``parts`` give, in order, read by this thread and others beside it."""
     found: list[list[pa.Table]] = [[] for _ in parts]
-    beside, left = len(parts) >= 2 * CORES, iter(range(len(parts)))
+    parallel, left = len(parts) >= 2 * CORES, iter(range(len(parts)))
 
     def work() -> None:
         try:
             for number in left:
-                found[number] = list(parts[number](beside))
+                found[number] = list(parts[number](parallel))
         finally:
             for _ in left:  # after an error nobody begins another part
                 pass

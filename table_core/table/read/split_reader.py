@@ -86,7 +86,7 @@ class SplitReader:
     """Whether options may have files left out that fail: not where rows are written again."""
     with_number: bool = False
     """Whether rows of ``AUDIT`` and ``CHANGES`` show their sequence number after the kind."""
-    beside: bool = False
+    parallel: bool = False
     """Whether enough others read at the same time to keep all cores busy."""
     _needed: tuple[Field, ...] = field(init=False)
 
@@ -121,7 +121,7 @@ class SplitReader:
     def parts(self, split: Split) -> list[PartReader]:
         """Parts of what ``read`` gives, in order, to be read beside one another, and as a whole."""
         if split.deletions or not self._is_plain(split):
-            return [lambda beside: replace(self, beside=beside).read(split)]
+            return [lambda parallel: replace(self, parallel=parallel).read(split)]
         return [
             partial(self._part, split, file, part)
             for file in split.files
@@ -135,8 +135,8 @@ class SplitReader:
         plain = all(self._is_plain(split) and split.branch is None for split in splits)
         return _PARTS_AT_ONCE if plain else _SPLITS_AT_ONCE
 
-    def _part(self, split: Split, file: DataFile, part: Part, beside: bool) -> Iterator[pa.Table]:
-        reader = self._reader(split, self._needed, prunes=self.where, large=True, beside=beside)
+    def _part(self, split: Split, file: DataFile, part: Part, parallel: bool) -> Iterator[pa.Table]:
+        reader = self._reader(split, self._needed, where=self.where, large=True, parallel=parallel)
         return self._shown(_tables(reader.read(file, part)), split)
 
     def _parts_of(self, file: DataFile) -> Sequence[Part]:
@@ -190,7 +190,7 @@ class SplitReader:
         return is_state and split.raw_convertible
 
     def _plain(self, split: Split) -> Iterator[pa.Table]:
-        reader = self._reader(split, self._needed, prunes=self.where)
+        reader = self._reader(split, self._needed, where=self.where)
         return _tables(batch for file in split.files for batch in reader.read(file))
 
     def _state(self, split: Split) -> Iterator[pa.Table]:
@@ -235,7 +235,7 @@ class SplitReader:
                 yield from self._single(split, section[0], fields, with_system=with_system)
                 continue
             reader = self._reader(
-                split, fields, system=True, prunes=self._of_key(), runs=len(section)
+                split, fields, system=True, where=self._of_key(), runs=len(section)
             )
             oldest_first = sorted(section, key=_first_number)
             runs = [_batches(reader, run, levels=levels) for run in oldest_first]
@@ -245,8 +245,8 @@ class SplitReader:
         self, split: Split, run: SortedRun, fields: tuple[Field, ...], *, with_system: bool
     ) -> Iterator[pa.Table]:
         """A section of one run: nothing to merge."""
-        with_kind = self._reader(split, fields, system=True, prunes=self.where)
-        without = self._reader(split, self._needed, prunes=self.where)
+        with_kind = self._reader(split, fields, system=True, where=self.where)
+        without = self._reader(split, self._needed, where=self.where)
         for file in run.files:
             plain = file.delete_row_count == 0 and not with_system
             for batch in (without if plain else with_kind).read(file):
@@ -259,13 +259,13 @@ class SplitReader:
         fields: tuple[Field, ...],
         *,
         system: bool = False,
-        prunes: Bound | None = None,
+        where: Bound | None = None,
         runs: int = 1,
         large: bool = False,
-        beside: bool = False,
+        parallel: bool = False,
     ) -> FileReader:
-        """``prunes``: what a row group must possibly fulfil to be read; ``runs``: read together."""
-        points = None if prunes is None else self._points(prunes)
+        """``where``: what a row group must possibly fulfil to be read; ``runs``: read together."""
+        points = None if where is None else self._points(where)
         return FileReader(
             access=self.access,
             partition=split.partition,
@@ -274,10 +274,10 @@ class SplitReader:
             system=system,
             ignores_damage=self.ignores_damage,
             deletions=self._deletions(split) if split.deletions else None,
-            prunes=None if prunes is None else partial(self._row_groups, prunes),
+            prunes=None if where is None else partial(self._row_groups, where),
             batch_bytes=self._memory // (2 * runs),
             large=large,
-            beside=beside or self.beside,
+            parallel=parallel or self.parallel,
             probed=() if points is None else self._stored_fields(points),
             matches=None if points is None else partial(mask, points),
         )

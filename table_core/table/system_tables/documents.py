@@ -9,10 +9,10 @@ import pyarrow as pa
 
 from table_core.datatypes.text import field_to_json, type_text
 from table_core.ondisk import layout
-from table_core.problems import Problems, json_object
 from table_core.table.metadata.refs.branches import branch_names
 from table_core.table.metadata.refs.consumers import consumers as known_consumers
 from table_core.table.metadata.refs.tags import tag_names, tagged
+from table_core.validation_errors import ValidationErrors, json_object
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -197,7 +197,7 @@ def statistics(access: TableAccess) -> pa.Table:
         return rows_table(columns, [])
     path = layout.statistics_path(head.statistics)
     found = json_object(access.metadata.named_file(path), path=path)
-    problems = Problems(path)
+    problems = ValidationErrors(path)
     row = (
         problems.need(found, "snapshotId", int, 0),
         problems.need(found, "schemaId", int, 0),

@@ -15,7 +15,7 @@ from table_core.merge.clustering import Clustering
 from table_core.merge.engines.deduplicate import Deduplicate
 from table_core.merge.engines.engine import engine_for, merges_in_parts
 from table_core.merge.engines.kway import merge_runs
-from table_core.merge.engines.sort_only import Unmerged
+from table_core.merge.engines.sort_only import SortOnly
 from table_core.merge.sort import runs_of
 from table_core.ondisk import layout
 from table_core.options import keys_scan, keys_write
@@ -158,7 +158,7 @@ class BucketWriter:
         first = self._next.get(bucket, 0)
         self._next[bucket] = first + rows.num_rows
         placed, order = self._clustering.placed(rows, first), self._clustering.order
-        ordered = Unmerged(order).fold(placed, runs_of(placed, order))
+        ordered = SortOnly(order).merge_runs(placed, runs_of(placed, order))
         return self._clustering.plain(ordered) if whole else ordered
 
     def _keyed(
@@ -227,8 +227,8 @@ class BucketWriter:
     ) -> Iterator[pa.Table]:
         """Runs of ``bucket``, oldest first, as one: merged if they are the ``whole``."""
         if self._clustering is not None:
-            ordered = merge_runs(runs, Unmerged(self._clustering.order))
+            ordered = merge_runs(runs, SortOnly(self._clustering.order))
             return map(self._clustering.plain, ordered) if whole else ordered
         if self._engine is None or bucket[1] == layout.POSTPONE_BUCKET:
             return (pa.Table.from_batches([batch]) for run in runs for batch in run)
-        return merge_runs(runs, self._engine if whole else Unmerged(self._engine.order))
+        return merge_runs(runs, self._engine if whole else SortOnly(self._engine.order))

@@ -17,7 +17,7 @@ from table_core.datatypes.kinds import MAX_LENGTH, Atomic, Field, Root
 from table_core.datatypes.row_kind import KIND_COLUMN, KIND_TEXTS, ROW_KIND_COLUMN
 from table_core.errors import ArgumentError, DataError
 from table_core.options import keys_merge
-from table_core.table.write.fitting import changed, keeps_meaning, plain
+from table_core.table.write.fitting import changed, keeps_values, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -136,7 +136,7 @@ def cast_column(field: Field, column: pa.ChunkedArray, first_row: int = 0) -> pa
     column = plain(column)
     if column.type == want:
         return column
-    if not keeps_meaning(column.type, want):
+    if not keeps_values(column.type, want):
         at = pc.index(column.is_valid(), True).as_py() if len(column) else 0
         raise _misfit(field, column, max(at, 0), first_row, want)
     if pa.types.is_integer(column.type) and pa.types.is_decimal(want):

@@ -78,10 +78,10 @@ class CrossPartition:
                 settled = self._settled(group, own, home, owner)
                 stays = own == settled.partition[group]
                 rows = rows.filter(pa.array(stays))
-                at = _Places(settled.partition[group][stays], settled.bucket[group][stays])
+                at = _Placements(settled.partition[group][stays], settled.bucket[group][stays])
             case _:
                 settled = self._settled(group, own, home, owner)
-                at = _Places(settled.partition[group], settled.bucket[group])
+                at = _Placements(settled.partition[group], settled.bucket[group])
                 rows = self._put(rows, at.partition, at.partition != own)
         self._note(distinct, settled)
         names = list(self._partitions)
@@ -105,14 +105,14 @@ class CrossPartition:
         self,
         group: npt.NDArray[np.int64],
         own: npt.NDArray[np.int64],
-        home: _Places,
+        home: _Placements,
         owner: npt.NDArray[np.int64],
-    ) -> _Places:
+    ) -> _Placements:
         """Where each key is from now on, if it stays where it was first."""
         _, first = np.unique(group, return_index=True)
         new = np.flatnonzero(home.partition < 0)
         new = new[np.argsort(first[new], kind="stable")]
-        found = _Places(home.partition.copy(), home.bucket.copy())
+        found = _Placements(home.partition.copy(), home.bucket.copy())
         found.partition[new] = own[first[new]]
         found.bucket[new] = self._room(found.partition[new], owner[new])
         return found
@@ -122,9 +122,9 @@ class CrossPartition:
         rows: pa.Table,
         group: npt.NDArray[np.int64],
         own: npt.NDArray[np.int64],
-        home: _Places,
+        home: _Placements,
         owner: npt.NDArray[np.int64],
-    ) -> tuple[pa.Table, _Places, _Places]:
+    ) -> tuple[pa.Table, _Placements, _Placements]:
         """Rows where they say, after a ``-D`` where their key was before; and where keys end."""
         order = np.argsort(group, kind="stable")
         grouped_, here = group[order], own[order]
@@ -142,12 +142,12 @@ class CrossPartition:
         old = np.append(-1, bucket[:-1])
         old[starts] = home.bucket[grouped_[starts]]
         ends = np.append(starts[1:], True)
-        settled = _Places(here[ends], bucket[ends])
-        places = _Places(np.empty_like(here), np.empty_like(bucket))
-        places.partition[order], places.bucket[order] = here, bucket
+        settled = _Placements(here[ends], bucket[ends])
+        placements = _Placements(np.empty_like(here), np.empty_like(bucket))
+        placements.partition[order], placements.bucket[order] = here, bucket
         leaves = np.flatnonzero(enters & (before >= 0))
         if not len(leaves):
-            return rows, places, settled
+            return rows, placements, settled
         gone = rows.take(pa.array(order[leaves]))
         kind = rows.schema.field(KIND_COLUMN)
         deletes = pa.repeat(pa.scalar(_DELETE, kind.type), len(leaves))
@@ -156,11 +156,11 @@ class CrossPartition:
         turn = np.argsort(
             np.concatenate([2 * order[leaves], 2 * np.arange(rows.num_rows) + 1]), kind="stable"
         )
-        places = _Places(
-            np.concatenate([before[leaves], places.partition])[turn],
-            np.concatenate([old[leaves], places.bucket])[turn],
+        placements = _Placements(
+            np.concatenate([before[leaves], placements.partition])[turn],
+            np.concatenate([old[leaves], placements.bucket])[turn],
         )
-        return pa.concat_tables([gone, rows]).take(pa.array(turn)), places, settled
+        return pa.concat_tables([gone, rows]).take(pa.array(turn)), placements, settled
 
     def _put(
         self, rows: pa.Table, partition: npt.NDArray[np.int64], which: npt.NDArray[np.bool_]
@@ -181,9 +181,9 @@ class CrossPartition:
         return rows
 
     # ------------------------------------------------------------------------- where keys are
-    def _homes(self, keys: pa.Table) -> _Places:
+    def _homes(self, keys: pa.Table) -> _Placements:
         """Where each of ``keys`` is, -1 for nowhere."""
-        found = _Places.nowhere(keys.num_rows)
+        found = _Placements.nowhere(keys.num_rows)
         wanted = keys.append_column(_GROUP, pa.array(np.arange(keys.num_rows)))
         for known in (*self._stored(), self._written):
             if known is None or not known.num_rows:
@@ -213,7 +213,9 @@ class CrossPartition:
             for rows in reader.read(split):
                 if not self._counted:
                     counts[split.bucket] = counts.get(split.bucket, 0) + rows.num_rows
-                yield _placed(rows, _Places.all_at(rows.num_rows, partition, split.bucket))
+                yield _with_placement(
+                    rows, _Placements.all_at(rows.num_rows, partition, split.bucket)
+                )
         self._counted = True
 
     def _is_young(self, split: Split) -> bool:
@@ -225,8 +227,8 @@ class CrossPartition:
         newest = max(file.creation_time_ms or 0 for file in split.files)
         return now_ms + clock.local_offset_ms(now_ms) <= newest + ttl_ms
 
-    def _note(self, keys: pa.Table, settled: _Places) -> None:
-        new = _placed(keys, settled)
+    def _note(self, keys: pa.Table, settled: _Placements) -> None:
+        new = _with_placement(keys, settled)
         old = self._written
         if old is not None:
             kept = old.join(keys, keys=keys.column_names, join_type="left anti")
@@ -251,8 +253,8 @@ class CrossPartition:
         """A bucket for each of the keys that are new in ``partitions``, of those of its owner."""
         options = self.access.options
         found = np.zeros(len(partitions), np.int64)
-        places = np.stack([partitions, owners])
-        for number, owner in np.unique(places, axis=1).T.tolist():
+        placements = np.stack([partitions, owners])
+        for number, owner in np.unique(placements, axis=1).T.tolist():
             mine = (partitions == number) & (owners == owner)
             filling = Filling(
                 self._counts.setdefault(number, {}),
@@ -266,21 +268,21 @@ class CrossPartition:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Places:
+class _Placements:
     """Numbers of partitions, and buckets in them."""
 
     partition: Any
     bucket: Any
 
     @classmethod
-    def nowhere(cls, count: int) -> _Places:
+    def nowhere(cls, count: int) -> _Placements:
         return cls.all_at(count, -1, -1)
 
     @classmethod
-    def all_at(cls, count: int, partition: int, bucket: int) -> _Places:
+    def all_at(cls, count: int, partition: int, bucket: int) -> _Placements:
         return cls(np.full(count, partition, np.int64), np.full(count, bucket, np.int64))
 
 
-def _placed(keys: pa.Table, at: _Places) -> pa.Table:
+def _with_placement(keys: pa.Table, at: _Placements) -> pa.Table:
     arrays = [*keys.columns, pa.array(at.partition), pa.array(at.bucket)]
     return pa.table(arrays, names=[*keys.column_names, _PARTITION, _BUCKET])

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["changed", "keeps_meaning", "plain"]
+__all__ = ["changed", "keeps_values", "plain"]
 
 _T: Final = pa.types
 _FAMILIES: Final[dict[str, tuple[Callable[[pa.DataType], bool], ...]]] = {
@@ -75,24 +75,24 @@ def _family(type_: pa.DataType) -> str:
     return next((n for n, tests in _FAMILIES.items() if any(t(type_) for t in tests)), str(type_))
 
 
-def keeps_meaning(have: pa.DataType, want: pa.DataType) -> bool:
+def keeps_values(have: pa.DataType, want: pa.DataType) -> bool:
     """Whether values of ``have`` mean the same as ``want``; one of them may still not fit."""
     if _T.is_null(have) or have == want:
         return True
     if _T.is_dictionary(have):
-        return keeps_meaning(have.value_type, want)
+        return keeps_values(have.value_type, want)
     pair = _family(have), _family(want)
     if pair[0] != pair[1]:
         return pair in _ACROSS
     if pair[1] == "list":
-        return keeps_meaning(have.value_type, want.value_type)
+        return keeps_values(have.value_type, want.value_type)
     if pair[1] == "map":
-        return keeps_meaning(have.key_type, want.key_type) and keeps_meaning(
+        return keeps_values(have.key_type, want.key_type) and keeps_values(
             have.item_type, want.item_type
         )
     if pair[1] == "struct":
         there = {field.name: field.type for field in want}
-        return all(f.name in there and keeps_meaning(f.type, there[f.name]) for f in have)
+        return all(f.name in there and keeps_values(f.type, there[f.name]) for f in have)
     return True
 
 

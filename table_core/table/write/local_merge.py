@@ -68,5 +68,5 @@ class LocalMerge:
         if not merges_in_parts(self.engine, rows):
             return rows
         rows = rows.append_column(SEQUENCE_COLUMN, pa.array(np.arange(rows.num_rows)))
-        merged = self.engine.fold(rows, runs_of(rows, self.engine.order))
+        merged = self.engine.merge_runs(rows, runs_of(rows, self.engine.order))
         return merged.drop_columns([SEQUENCE_COLUMN])

@@ -10,6 +10,7 @@ import pytest
 
 import table_core as tc
 from table_core.errors import ErrorKind, TableError
+from tests.tables import write_rows
 from tests.unit.cdc.lake import Lake
 from tests.unit.cdc.test_sync_database import record
 
@@ -156,9 +157,9 @@ def test_positions_of_an_earlier_release_are_gone_on_from(lake: Lake) -> None:
     }
     for table in "ab":
         target = lake.catalog.table(f"lake.{table}")
-        with target.write(commit=tc.CommitAs(properties=told)) as writer:
-            writer.write(target.read().to_arrow().slice(0, 0))
-            writer.commit()
+        write_rows(
+            target, target.read().to_arrow().slice(0, 0), commit=tc.CommitAs(properties=told)
+        )
     lake.put("2.jsonl", logged("s.a", 2), logged("s.c", 1))
     lake.sync()
     assert (ids(lake, "a"), ids(lake, "b"), ids(lake, "c")) == ([1, 2], [1], [1])

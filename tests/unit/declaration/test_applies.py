@@ -23,6 +23,7 @@ from table_core.errors import CommitConflictError, GaveUpError, SchemaError, Tab
 from table_core.schema import change
 from table_core.table.api.catalog import Catalog
 from table_core.table.api.opening import open_catalog
+from tests.tables import write_rows
 
 HEAD = "version: 1\nname: shop\ntables:\n"
 
@@ -62,9 +63,7 @@ def made(catalog: Catalog, columns: dict[str, str], **more: Any) -> None:
 
 def filled(catalog: Catalog, *rows: dict[str, Any]) -> None:
     table = catalog.table("a.t")
-    with table.write() as writer:
-        writer.write(pa.Table.from_pylist(list(rows), schema=table.arrow_schema))
-        writer.commit()
+    write_rows(table, pa.Table.from_pylist(list(rows), schema=table.arrow_schema))
 
 
 def rows(catalog: Catalog) -> list[dict[str, Any]]:

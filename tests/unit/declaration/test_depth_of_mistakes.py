@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
+from table_core.declaration import manifest
 from table_core.declaration.document import faults_of, parse
 from table_core.errors import ArgumentError
 
@@ -134,3 +137,19 @@ def test_a_target_with_a_fault_is_not_told_as_one_that_is_not_there(targets: str
 @pytest.mark.parametrize("number", range(len(RIGHT)))
 def test_what_is_right_passes(number: int) -> None:
     assert faults_of(f"{BASE}{RIGHT[number]}\n", "x.yaml") == []
+
+
+@pytest.mark.parametrize("value", [None, 5, "x", [], {}, [5], [[]], True], ids=repr)
+def test_a_manifest_with_any_member_damaged_is_not_taken_and_raises_nothing(value: object) -> None:
+    digest = manifest.digest_of(BASE.encode())
+    first, _, second = manifest.compiled(parse(BASE), digest).partition("\n")
+    head, body = json.loads(first), json.loads(second)
+    assert manifest.whole(f"{first}\n{second}", digest) is not None
+    for name in head:
+        line = json.dumps({**head, name: value})
+        assert isinstance(manifest.included(line), list)
+        for found in (manifest.head_of(line, digest), manifest.whole(f"{line}\n{second}", digest)):
+            of_another = name in ("version", "digest") and value != head[name]
+            assert not of_another or found is None
+    for name in body:
+        manifest.whole(f"{first}\n{json.dumps({**body, name: value})}\n", digest)

@@ -27,6 +27,7 @@ from table_core.errors import SchemaError, TableError
 from table_core.schema import change
 from table_core.table.api.catalog import Catalog
 from table_core.table.api.opening import open_catalog
+from tests.tables import write_rows
 
 _NUMBERS = itertools.count()
 TYPES: dict[str, Any] = {
@@ -138,9 +139,7 @@ class World:
                 row[one.name] = TYPES.get(text)
         if any(row[f.name] is None and not f.type.nullable for f in table.definition.fields):
             return
-        with table.write() as writer:
-            writer.write(pa.Table.from_pylist([row], schema=table.arrow_schema))
-            writer.commit()
+        write_rows(table, pa.Table.from_pylist([row], schema=table.arrow_schema))
 
     @property
     def there(self) -> bool:

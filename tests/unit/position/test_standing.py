@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Callable
 
 import pyarrow as pa
@@ -14,22 +13,19 @@ from table_core.position.document import Position
 from table_core.position.place import SnapshotPlace
 from table_core.position.reader import Reader, ReaderKind
 from table_core.table.metadata.positions import came_to, place_at, table_id, table_now
+from tests.tables import new_catalog, write_rows
 
 SCHEMA = pa.schema([("id", pa.int64())])
 
 
 def warehouse() -> tc.Catalog:
-    catalog = tc.open_catalog(f"memory://{uuid.uuid4().hex}")
-    catalog.create_database("d")
-    return catalog
+    return new_catalog()
 
 
 def grow(catalog: tc.Catalog, to: int, name: str = "d.t", branch: str | None = None) -> tc.Table:
     table = catalog.table(name, branch=branch)
     while (table.latest_snapshot().id if table.latest_snapshot() else 0) < to:  # type: ignore[union-attr]
-        with table.write() as writer:
-            writer.write(pa.table({"id": [1]}))
-            writer.commit()
+        write_rows(table, pa.table({"id": [1]}))
     return table
 
 

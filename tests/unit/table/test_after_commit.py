@@ -6,7 +6,6 @@ interval ignored; tags made after their snapshots expired.
 
 from __future__ import annotations
 
-import uuid
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,6 +21,7 @@ from table_core.storage.system import SystemClock, SystemIds
 from table_core.table.maintenance import expire_effects, expire_tags
 from table_core.table.maintenance.after_commit import finish_maintenance
 from table_core.table.metadata.refs.consumers import consumers, set_consumer
+from tests.tables import new_catalog, write_rows
 
 SCHEMA = pa.schema([("k", pa.int64()), ("dt", pa.string())])
 HOUR_MS = 3_600_000
@@ -55,8 +55,7 @@ class Early(SystemIds):
 
 
 def create(*, partitioned: bool = False, **options: str) -> tuple[Any, SetClock]:
-    catalog = tc.open_catalog(f"memory://{uuid.uuid4().hex}")
-    catalog.create_database("d")
+    catalog = new_catalog()
     table = catalog.create_table(
         "d.t", SCHEMA, partition_by=("dt",) if partitioned else (), options=options
     )
@@ -65,9 +64,7 @@ def create(*, partitioned: bool = False, **options: str) -> tuple[Any, SetClock]
 
 
 def put(table: Any, key: int = 1, dt: str = "2026-11-20", **more: Any) -> None:
-    with table.write(**more) as writer:
-        writer.write(pa.table({"k": [key], "dt": [dt]}, schema=SCHEMA))
-        writer.commit()
+    write_rows(table, pa.table({"k": [key], "dt": [dt]}, schema=SCHEMA), **more)
 
 
 def ids(table: Any) -> list[int]:
@@ -167,8 +164,7 @@ def test_a_fault_is_logged_and_the_commit_stands(
 def test_empty_folders_go_where_the_table_says_so(
     says: str, left: list[str] | None, tmp_path: Path
 ) -> None:
-    catalog = tc.open_catalog(str(tmp_path))
-    catalog.create_database("d")
+    catalog = new_catalog(str(tmp_path))
     options = KEEP_TWO | {"snapshot.clean-empty-directories": says}
     table = catalog.create_table("d.t", SCHEMA, partition_by=("dt",), options=options)
     put(table, dt="2026-11-19")
@@ -338,12 +334,9 @@ def test_a_commit_writes_the_hint_that_saves_the_next_a_listing() -> None:
 def test_a_commit_without_rows_lets_tags_by_watermark_go_on(idle: str, made: int) -> None:
     """``snapshot.watermark-idle-timeout``: a tag is made with a snapshot, and there is none else."""
     options = {"tag.automatic-creation": "watermark", "snapshot.watermark-idle-timeout": idle}
-    catalog = tc.open_catalog(f"memory://{uuid.uuid4().hex}")
-    catalog.create_database("d")
+    catalog = new_catalog()
     table = catalog.create_table("d.t", pa.schema([("k", pa.int64())]), options=options)
-    with table.write() as writer:
-        writer.write(pa.table({"k": [1]}))
-        writer.commit()
+    write_rows(table, pa.table({"k": [1]}))
     table.access.clock.sleep_ms(3)
     with table.write() as writer:
         assert len(writer.commit().snapshot_ids) == made

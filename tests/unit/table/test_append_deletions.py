@@ -12,6 +12,7 @@ import pytest
 import table_core as tc
 from table_core.ondisk.index_manifest import IndexEntry
 from table_core.table.read.state_plan import index_entries
+from tests.tables import new_catalog, write_rows
 
 SCHEMA = pa.schema([("id", pa.int32()), ("p", pa.string()), ("n", pa.int64())])
 LAYOUTS = {
@@ -26,8 +27,7 @@ LAYOUTS = {
 @pytest.fixture(params=LAYOUTS)
 def table(request: pytest.FixtureRequest, tmp_path: Path) -> tc.Table:
     partitions, options = LAYOUTS[request.param]
-    catalog = tc.open_catalog(f"memory://{tmp_path}")
-    catalog.create_database("d")
+    catalog = new_catalog(f"memory://{tmp_path}")
     table = catalog.create_table(
         "d.t",
         SCHEMA,
@@ -41,9 +41,7 @@ def table(request: pytest.FixtureRequest, tmp_path: Path) -> tc.Table:
 
 
 def put(table: tc.Table, rows: list[dict[str, object]]) -> None:
-    with table.write() as writer:
-        writer.write(pa.Table.from_pylist(rows, schema=SCHEMA))
-        writer.commit()
+    write_rows(table, pa.Table.from_pylist(rows, schema=SCHEMA))
 
 
 def rows_of(table: tc.Table) -> list[tuple[object, ...]]:

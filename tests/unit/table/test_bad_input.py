@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from decimal import Decimal
@@ -15,6 +14,7 @@ import pytest
 
 import table_core as tc
 from table_core import errors
+from tests.tables import new_catalog, write_rows
 
 COLUMNS = pa.schema(
     [
@@ -35,17 +35,13 @@ NOON = dt.datetime(2026, 1, 1, 12)
 
 @pytest.fixture
 def catalog() -> tc.Catalog:
-    found = tc.open_catalog(f"memory://{uuid.uuid4().hex}")
-    found.create_database("d")
-    return found
+    return new_catalog()
 
 
 @pytest.fixture
 def table(catalog: tc.Catalog) -> tc.Table:
     made = catalog.create_table("d.t", COLUMNS, primary_key=("id",), options={"bucket": "1"})
-    with made.write() as writer:
-        writer.write(pa.table({"id": pa.array([1], pa.int32())}))
-        writer.commit()
+    write_rows(made, pa.table({"id": pa.array([1], pa.int32())}))
     return made
 
 
@@ -57,9 +53,7 @@ def unchanged(table: tc.Table) -> Iterator[None]:
 
 
 def put(table: tc.Table, rows: Any, **how: Any) -> tc.Commit:
-    with table.write(**how) as writer:
-        writer.write(rows)
-        return writer.commit()
+    return write_rows(table, rows, **how)
 
 
 @pytest.mark.parametrize(
@@ -226,8 +220,7 @@ def test_a_warehouse_that_cannot_be_written_names_the_path(tmp_path: Path) -> No
 
 
 def test_a_table_folder_that_cannot_be_written_commits_nothing(tmp_path: Path) -> None:
-    catalog = tc.open_catalog(str(tmp_path / "wh"))
-    catalog.create_database("d")
+    catalog = new_catalog(str(tmp_path / "wh"))
     table = catalog.create_table("d.t", COLUMNS, primary_key=("id",), options={"bucket": "1"})
     (tmp_path / "wh" / "d.db" / "t" / "bucket-0").write_text("in the way")
     with pytest.raises(errors.TableError, match="bucket-0") as told:

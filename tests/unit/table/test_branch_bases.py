@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import uuid
-
 import pyarrow as pa
 import pytest
 
 import table_core as tc
 from table_core import errors
 from table_core.table.api import state_jobs
+from tests.tables import new_catalog, write_rows
 
 
 @pytest.fixture
 def table() -> tc.Table:
-    catalog = tc.open_catalog(f"memory://{uuid.uuid4().hex}")
-    catalog.create_database("d")
+    catalog = new_catalog()
     made = catalog.create_table("d.t", pa.schema([("k", pa.int32())]), options={"bucket": "-1"})
     for n in range(3):
-        with made.write() as writer:
-            writer.write(pa.table({"k": pa.array([n], pa.int32())}))
-            writer.commit()
+        write_rows(made, pa.table({"k": pa.array([n], pa.int32())}))
     return made
 
 
@@ -73,9 +69,7 @@ def test_a_branch_whose_making_was_cut_short_is_made_from_what_was_tagged_then(
         with pytest.raises(errors.StorageUnavailableError):
             state_jobs.create_branch(table, {"name": "x", "from_head": True})
     assert table.tags.list() == ["x-base"]
-    with table.write() as writer:
-        writer.write(pa.table({"k": pa.array([9], pa.int32())}))
-        writer.commit()
+    write_rows(table, pa.table({"k": pa.array([9], pa.int32())}))
     done = state_jobs.create_branch(table, {"name": "x", "from_head": True})
     assert (done.details["snapshot"], done.details["created"]) == (3, True)
     assert table.branches.delete("x").details["tags"] == ["x-base"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from typing import Any
 
 import pyarrow as pa
@@ -11,20 +10,17 @@ import pytest
 from table_core.errors import ArgumentError, DataError, NotFoundError, TableError
 from table_core.table.api.checks import check
 from table_core.table.api.table import Table
+from tests.tables import new_catalog, write_rows
 
 
 @pytest.fixture(params=["no snapshot", "no row"])
 def table(request: pytest.FixtureRequest) -> Table:
-    import table_core as tc
 
-    catalog = tc.open_catalog(f"memory://checks-{uuid.uuid4()}")
-    catalog.create_database("d")
+    catalog = new_catalog()
     schema = pa.schema([("id", pa.int64()), ("s", pa.string())])
     found: Table = catalog.create_table("d.t", schema, options={"bucket": "-1"})
     if request.param == "no row":
-        with found.write() as writer:
-            writer.write(pa.table({"id": [1], "s": ["x"]}, schema=schema))
-            writer.commit()
+        write_rows(found, pa.table({"id": [1], "s": ["x"]}, schema=schema))
         found.delete("id = 1")
     return found
 

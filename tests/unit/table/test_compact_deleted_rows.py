@@ -8,23 +8,20 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-import table_core as tc
 from table_core.table.read.state_plan import deletions_of
+from tests.tables import new_catalog, write_rows
 
 SCHEMA = pa.schema([("id", pa.int64()), ("p", pa.string())])
 
 
 def filled(tmp_path: Path, **options: str) -> Any:
-    catalog = tc.open_catalog(tmp_path.as_uri())
-    catalog.create_database("d")
+    catalog = new_catalog(tmp_path.as_uri())
     named = {"bucket": "-1", "deletion-vectors.enabled": "true", **options}
     table = catalog.create_table("d.t", SCHEMA, partition_by=("p",), options=named)
     for first in (0, 100, 200):
         ids = list(range(first, first + 100))
         rows = pa.table({"id": ids, "p": ["ab"[n % 2] for n in ids]}, schema=SCHEMA)
-        with table.write() as writer:
-            writer.write(rows)
-            writer.commit()
+        write_rows(table, rows)
     return table
 
 

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 import table_core as tc
+from tests.tables import new_catalog, write_rows
 
 SCHEMA = pa.schema(
     [
@@ -74,8 +75,7 @@ def arrow(rows: list[Row]) -> pa.Table:
 
 
 def made(folder: Path, **options: str) -> tc.Table:
-    catalog = tc.open_catalog(f"memory://{folder}")
-    catalog.create_database("d")
+    catalog = new_catalog(f"memory://{folder}")
     return catalog.create_table(
         "d.t",
         SCHEMA,
@@ -119,9 +119,7 @@ def test_buckets_fill_up_one_by_one(tmp_path: Path) -> None:
     table = made(tmp_path, **{"dynamic-bucket.target-row-num": "3"})
     rows = [{"k": k, "day": DAYS[0], "n": 1, "text": None, "_ROW_KIND": "+I"} for k in range(8)]
     for part in (rows[:4], rows[4:]):
-        with table.write() as writer:
-            writer.write(arrow(part))
-            writer.commit()
+        write_rows(table, arrow(part))
     counts = {}
     for split in table.read().splits():
         counts[split.bucket] = counts.get(split.bucket, 0) + sum(f.row_count for f in split.files)
@@ -131,16 +129,12 @@ def test_buckets_fill_up_one_by_one(tmp_path: Path) -> None:
 def test_overwriting_one_partition_is_refused_and_the_whole_table_is_not(tmp_path: Path) -> None:
     table = made(tmp_path)
     rows = [{"k": 1, "day": DAYS[0], "n": 1, "text": None, "_ROW_KIND": "+I"}]
-    with table.write() as writer:
-        writer.write(arrow(rows))
-        writer.commit()
+    write_rows(table, arrow(rows))
     for spec in ("partitions", {"day": "2022-01-08"}):
         with pytest.raises(tc.errors.UnsupportedFeatureError, match="move between partitions"):
             table.write(overwrite=spec)
     rows[0]["day"] = DAYS[1]
-    with table.write(overwrite="table") as writer:
-        writer.write(arrow(rows))
-        writer.commit()
+    write_rows(table, arrow(rows), overwrite="table")
     assert state_of(table) == expected("deduplicate", rows)
     assert len(table.read().splits()) == 1
 
@@ -158,9 +152,7 @@ def test_keys_that_no_read_shows_yet_are_known(tmp_path: Path, engine: str, mark
     for _ in range(4):
         rows = some(draw, deletes=engine == "deduplicate")
         history += rows
-        with waiting.write() as writer:
-            writer.write(arrow(rows))
-            writer.commit()
+        write_rows(waiting, arrow(rows))
     table.compact("minor")
     table.compact()
     assert state_of(table) == expected(engine, history)
@@ -170,8 +162,6 @@ def test_what_is_taken_back_is_not_the_partition(tmp_path: Path) -> None:
     table = made(tmp_path, **{"merge-engine": "aggregation", **ENGINES["aggregation"]})
     row = {"k": 1, "day": DAYS[0], "n": 5, "text": "a"}
     kinds = ("+I", "-U")
-    with table.write() as writer:
-        writer.write(arrow([{**row, "_ROW_KIND": kind} for kind in kinds]))
-        writer.commit()
+    write_rows(table, arrow([{**row, "_ROW_KIND": kind} for kind in kinds]))
     (found,) = table.read().to_arrow().select(["k", "n", "text"]).to_pylist()
     assert found == {"k": 1, "n": 0, "text": None}

@@ -6,7 +6,6 @@ fails stops the others; busy partitions compacted.
 
 from __future__ import annotations
 
-import uuid
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,6 +18,7 @@ import table_core as tc
 from table_core.errors import AlreadyExistsError, ArgumentError, NotFoundError
 from table_core.storage.system import SystemClock
 from table_core.table.metadata.refs.consumers import set_consumer
+from tests.tables import new_catalog, write_rows
 
 SCHEMA = pa.schema(
     [
@@ -37,9 +37,7 @@ class Later(SystemClock):
 
 @pytest.fixture
 def catalog() -> Any:
-    made = tc.open_catalog(f"memory://{uuid.uuid4().hex}")
-    made.create_database("d")
-    return made
+    return new_catalog()
 
 
 def create(catalog: Any, name: str = "d.t", **options: str) -> Any:
@@ -54,9 +52,7 @@ def create(catalog: Any, name: str = "d.t", **options: str) -> Any:
 
 
 def put(table: Any, key: int, value: int = 0, dt: str = "a") -> None:
-    with table.write() as writer:
-        writer.write(pa.table({"k": [key], "dt": [dt], "v": [value]}, schema=SCHEMA))
-        writer.commit()
+    write_rows(table, pa.table({"k": [key], "dt": [dt], "v": [value]}, schema=SCHEMA))
 
 
 def rows(table: Any, **which: Any) -> list[tuple[Any, ...]]:
@@ -89,9 +85,7 @@ def test_snapshots_and_tags_can_be_cloned_with_the_schema_of_their_time(catalog:
     table.tags.create("one")
     catalog.alter_table("d.t", [tc.AddColumn("note", "STRING")])
     table = catalog.table("d.t")
-    with table.write() as writer:
-        writer.write(pa.table({"k": [2], "dt": ["a"], "v": [2], "note": ["x"]}))
-        writer.commit()
+    write_rows(table, pa.table({"k": [2], "dt": ["a"], "v": [2], "note": ["x"]}))
     for number, which in enumerate(({"snapshot": 1}, {"tag": "one"})):
         catalog.clone_table("d.t", f"d.old{number}", **which)
         old = catalog.table(f"d.old{number}")

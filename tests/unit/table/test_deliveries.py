@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import uuid
 from decimal import Decimal
 from functools import cache
 from typing import Any
@@ -21,6 +20,7 @@ from table_core.jobs.run import run_embedded
 from table_core.ondisk.partition_key import key_of_values, values_of_key
 from table_core.ondisk.snapshot import Snapshot
 from table_core.table.commit_io.deliveries import CommitNote, told
+from tests.tables import new_catalog, write_rows
 
 DAY = dt.date(2026, 1, 1)
 ROWS = pa.schema(
@@ -30,8 +30,7 @@ KEYED = pa.schema([ROWS.field(0), pa.field("dt", pa.date32(), nullable=False), R
 
 
 def make(*, key: bool = False, **options: str) -> Any:
-    catalog = tc.open_catalog(f"memory://{uuid.uuid4().hex}")
-    catalog.create_database("d")
+    catalog = new_catalog()
     named = {name.replace("__", ".").replace("_", "-"): text for name, text in options.items()}
     bucket = {"bucket": "1" if key else "-1", "write-only": "true"}
     return catalog.create_table(
@@ -47,9 +46,7 @@ def write(table: Any, ids: list[int], kinds: list[str] | None = None, **more: An
     rows = pa.table({"id": ids, "dt": [DAY] * len(ids), "v": ids}, schema=table.arrow_schema)
     if kinds is not None:
         rows = rows.append_column("_ROW_KIND", pa.array(kinds))
-    with table.write(**more) as writer:
-        writer.write(rows)
-        done = writer.commit()
+    done = write_rows(table, rows, **more)
     assert done.snapshot_id is not None
     return int(done.snapshot_id)
 
@@ -120,13 +117,10 @@ def _forget(table: Any, snapshot: Snapshot) -> None:
 
 
 def test_what_a_snapshot_keeps_does_not_grow_with_partitions() -> None:
-    catalog = tc.open_catalog(f"memory://{uuid.uuid4().hex}")
-    catalog.create_database("d")
+    catalog = new_catalog()
     schema = pa.schema([("p", pa.int32()), ("v", pa.int32())])
     table = catalog.create_table("d.t", schema, partition_by=("p",), options={"bucket": "-1"})
-    with table.write() as writer:
-        writer.write(pa.table({"p": list(range(200)), "v": [1] * 200}, schema=schema))
-        writer.commit()
+    write_rows(table, pa.table({"p": list(range(200)), "v": [1] * 200}, schema=schema))
     head = table.latest_snapshot()
     assert head is not None
     known = recorded_delivery(head)
@@ -139,8 +133,7 @@ def test_what_a_snapshot_keeps_does_not_grow_with_partitions() -> None:
 
 
 def test_a_job_says_what_it_has_committed_though_it_is_expired_since(tmp_path: Any) -> None:
-    catalog = tc.open_catalog(f"file://{tmp_path}")
-    catalog.create_database("d")
+    catalog = new_catalog(f"file://{tmp_path}")
     table = catalog.create_table(
         "d.t",
         KEYED,
@@ -233,8 +226,7 @@ VALUES = {
 
 @cache
 def _partitioned_by(type_: pa.DataType) -> Any:
-    catalog = tc.open_catalog(f"memory://{uuid.uuid4().hex}")
-    catalog.create_database("d")
+    catalog = new_catalog()
     schema = pa.schema([("p", type_), ("v", pa.int32())])
     return catalog.create_table("d.t", schema, partition_by=("p",), options={"bucket": "-1"})
 
@@ -253,8 +245,7 @@ def test_values_are_taken_by_type() -> None:
     table = make()
     for given_day in (DAY, "2026-01-01", 20454, "20454"):
         assert table.partition_key({"dt": given_day}) == "dt=2026-01-01"
-    catalog = tc.open_catalog(f"memory://{uuid.uuid4().hex}")
-    catalog.create_database("d")
+    catalog = new_catalog()
     schema = pa.schema([("b", pa.bool_()), ("h", pa.int32()), ("s", pa.string()), ("v", pa.int8())])
     other = catalog.create_table("d.t", schema, partition_by=("b", "h", "s"), options={})
     same = [

@@ -10,6 +10,7 @@ import pytest
 import table_core as tc
 from table_core.errors import OptionError, SchemaError, UnsupportedFeatureError
 from table_core.options import codecs
+from tests.tables import new_catalog, write_rows
 
 SCHEMA = pa.schema(
     [pa.field("k", pa.int32(), nullable=False), ("v", pa.int32()), ("dt", pa.string())]
@@ -18,15 +19,11 @@ SCHEMA = pa.schema(
 
 @pytest.fixture
 def catalog(tmp_path: Any) -> tc.Catalog:
-    catalog = tc.open_catalog(tmp_path.as_uri())
-    catalog.create_database("d")
-    return catalog
+    return new_catalog(tmp_path.as_uri())
 
 
 def put(table: tc.Table, *keys: int) -> None:
-    with table.write() as writer:
-        writer.write(pa.table({"k": keys, "v": keys, "dt": ["a"] * len(keys)}, schema=SCHEMA))
-        writer.commit()
+    write_rows(table, pa.table({"k": keys, "v": keys, "dt": ["a"] * len(keys)}, schema=SCHEMA))
 
 
 @pytest.mark.parametrize(
@@ -94,9 +91,7 @@ def test_a_change_that_would_break_later_use_is_refused(catalog, changes, words)
         "d.t", schema, partition_by=("dt",), options={"clustering.columns": "c"}
     )
     catalog.alter_table("d.t", [tc.UpdateColumnDefault("s", "x")])
-    with catalog.table("d.t").write() as writer:
-        writer.write(pa.table({"k": pa.array([1], pa.int32()), "dt": [None]}))
-        writer.commit()
+    write_rows(catalog.table("d.t"), pa.table({"k": pa.array([1], pa.int32()), "dt": [None]}))
     with pytest.raises((OptionError, SchemaError), match=words):
         catalog.alter_table("d.t", changes)
     assert catalog.table("d.t").read().to_arrow()["s"].to_pylist() == ["x"]

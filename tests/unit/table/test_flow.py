@@ -28,6 +28,8 @@ from table_core.position.document import Positions
 from table_core.storage.stores.faults import Call, Crash, Fault, Faults, FaultyStorage
 from table_core.table.api.catalog import Catalog
 from table_core.table.metadata.results import ResultDocument
+from tests.sql_here import SqlHere
+from tests.tables import write_rows
 
 ORDERS = pa.schema([("id", pa.int64()), ("customer", pa.int64()), ("amount", pa.int64())])
 CUSTOMERS = pa.schema([pa.field("id", pa.int64(), nullable=False), ("country", pa.string())])
@@ -54,7 +56,8 @@ FLOW = {
 class Shop:
     """Two sources, a pending table, a target, and what should be in it."""
 
-    def __init__(self) -> None:
+    def __init__(self, engine: EmbeddedEngine | None = None) -> None:
+        self.engine = engine or EmbeddedEngine()
         self.catalog = catalog = tc.open_catalog(f"memory://{uuid.uuid4().hex}")
         catalog.create_database("d")
         catalog.create_table("d.orders", ORDERS, options=SHORT)
@@ -70,9 +73,7 @@ class Shop:
 
     def put(self, name: str, rows: Mapping[str, list[Any]]) -> None:
         table = self.table(name)
-        with table.write() as writer:
-            writer.write(pa.table(dict(rows), schema=table.arrow_schema))
-            writer.commit()
+        write_rows(table, pa.table(dict(rows), schema=table.arrow_schema))
 
     def order(self, *rows: tuple[int, int, int]) -> None:
         self.all_orders += rows
@@ -88,7 +89,7 @@ class Shop:
     ) -> ResultDocument:
         catalog = catalog or self.catalog
         target = catalog.table("d.sales")
-        return run_flow(catalog, target, FLOW, commit or tc.CommitAs(), EmbeddedEngine())
+        return run_flow(catalog, target, FLOW, commit or tc.CommitAs(), self.engine)
 
     def sales(self) -> dict[str, int]:
         rows = self.table("sales").read().to_arrow()
@@ -206,7 +207,7 @@ def crashes(*, runs_before: int) -> Iterator[tuple[int, Shop]]:
     """A flow that died at its nth changing call, for every n."""
     total = nth = 1
     while nth <= total:
-        shop = Shop()
+        shop = Shop(SqlHere())
         shop.customer(1, "NL")
         shop.order((1, 1, 10), (2, 2, 20))
         for _ in range(runs_before):

@@ -15,6 +15,7 @@ from table_core.jobs.embedded import EmbeddedEngine
 from table_core.jobs.flow import run_flow
 from table_core.position.document import Positions
 from table_core.table.metadata.results import ResultDocument
+from tests.tables import write_rows
 
 SCHEMA = pa.schema([("id", pa.int64())])
 SHORT = {"snapshot.num-retained.min": "1"}
@@ -34,9 +35,9 @@ class House:
         self.catalog.create_table(name, SCHEMA, options=SHORT)
 
     def put(self, *ids: int, name: str = "d.src", overwrite: Any = None) -> None:
-        with self.catalog.table(name).write(overwrite=overwrite) as writer:
-            writer.write(pa.table({"id": ids}, schema=SCHEMA))
-            writer.commit()
+        write_rows(
+            self.catalog.table(name), pa.table({"id": ids}, schema=SCHEMA), overwrite=overwrite
+        )
 
     def ids(self, name: str = "d.out") -> list[int]:
         return sorted(self.catalog.table(name).read().to_arrow()["id"].to_pylist())
@@ -234,11 +235,11 @@ def test_a_flow_is_known_again_under_another_task_name_or_with_other_sql_or_once
 def test_a_number_that_an_earlier_release_kept_is_read_once_and_written_anew(house: House) -> None:
     for id in (1, 2):
         house.put(id)
-    with house.catalog.table("d.out").write(
-        commit=tc.CommitAs(properties={"tc.flow.src": "1"})
-    ) as writer:
-        writer.write(pa.table({"id": [1]}))
-        writer.commit()
+    write_rows(
+        house.catalog.table("d.out"),
+        pa.table({"id": [1]}),
+        commit=tc.CommitAs(properties={"tc.flow.src": "1"}),
+    )
     house.run(task="dag.t")
     assert house.ids() == [1, 2]
     house.put(3)

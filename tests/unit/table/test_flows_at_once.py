@@ -15,6 +15,7 @@ import table_core as tc
 from table_core.errors import CommitConflictError
 from table_core.jobs.embedded import EmbeddedEngine
 from table_core.jobs.flow import run_flow
+from tests.tables import new_catalog, write_rows
 
 ROUNDS = 18
 SCHEMA = pa.schema([("id", pa.int64())])
@@ -45,8 +46,7 @@ def work(warehouse: str, barrier: Any, named: bool, told: Any) -> None:
 @pytest.mark.parametrize("named", [True, False], ids=["one name", "two names"])
 def test_two_at_once_lose_nothing_and_leave_nobody_stuck(named: bool, tmp_path: Path) -> None:
     warehouse = f"file://{tmp_path}"
-    catalog = tc.open_catalog(warehouse)
-    catalog.create_database("d")
+    catalog = new_catalog(warehouse)
     for name in ("d.src", "d.wait", "d.out"):
         catalog.create_table(name, SCHEMA, options={"snapshot.num-retained.min": "1"})
     context = multiprocessing.get_context("spawn")
@@ -57,9 +57,7 @@ def test_two_at_once_lose_nothing_and_leave_nobody_stuck(named: bool, tmp_path: 
     expected: list[int] = []
     try:
         for number in range(ROUNDS):
-            with catalog.table("d.src").write() as writer:
-                writer.write(pa.table({"id": [2 * number, 2 * number + 1]}))
-                writer.commit()
+            write_rows(catalog.table("d.src"), pa.table({"id": [2 * number, 2 * number + 1]}))
             barrier.wait(60)
             barrier.wait(60)
             for name in ("d.src", "d.wait", "d.out"):

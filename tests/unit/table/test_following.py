@@ -6,7 +6,6 @@ raises instead, which is how a test knows that nothing more is there.
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -17,13 +16,13 @@ import pytest
 import table_core as tc
 from table_core.table.api.table import Table
 from tests.clocks import Impatient, WouldWaitError
+from tests.tables import new_catalog, write_rows
 
 SCHEMA = pa.schema([pa.field("k", pa.int32(), nullable=False), pa.field("v", pa.string())])
 
 
 def table(**options: str) -> tc.Table:
-    catalog = tc.open_catalog(f"memory://{uuid.uuid4().hex}")
-    catalog.create_database("d")
+    catalog = new_catalog()
     options = {"bucket": "1", "write-only": "true"} | options
     return catalog.create_table("d.t", SCHEMA, primary_key=("k",), options=options)
 
@@ -31,9 +30,7 @@ def table(**options: str) -> tc.Table:
 def write(t: tc.Table, *rows: tuple[str, int, str | None], watermark: int | None = None) -> None:
     kinds, keys, values = zip(*rows, strict=True)
     data = pa.table({"k": pa.array(keys, pa.int32()), "v": values, "_ROW_KIND": kinds})
-    with t.write(commit=tc.CommitAs(watermark=watermark)) as writer:
-        writer.write(data)
-        writer.commit()
+    write_rows(t, data, commit=tc.CommitAs(watermark=watermark))
 
 
 def reader(t: tc.Table, options: dict[str, str] | None = None, **how: Any) -> Iterator[pa.Table]:
@@ -130,9 +127,7 @@ def test_a_reader_ahead_of_a_rollback_is_refused(three: tc.Table) -> None:
 def test_overwrites_are_left_out_unless_asked_for(reads: str, batches: Any) -> None:
     t = table()
     write(t, ("+I", 1, "a"))
-    with t.write(overwrite="table") as writer:
-        writer.write(pa.table({"k": pa.array([7], pa.int32()), "v": ["z"]}))
-        writer.commit()
+    write_rows(t, pa.table({"k": pa.array([7], pa.int32()), "v": ["z"]}), overwrite="table")
     found = rest(reader(t, {"streaming-read-overwrite": reads}, after=1))
     assert [row for batch in found for row in batch] == [row for batch in batches for row in batch]
 

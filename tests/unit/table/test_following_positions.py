@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -17,13 +16,13 @@ from table_core.ondisk import layout
 from table_core.storage.stores.faults import Call, Fault, Faults, FaultyStorage
 from table_core.table.api.table import Table
 from tests.clocks import Impatient, WouldWaitError
+from tests.tables import new_catalog, write_rows
 
 SCHEMA = pa.schema([("id", pa.int64())])
 
 
 def made(commits: int) -> tuple[tc.Catalog, tc.Table]:
-    catalog = tc.open_catalog(f"memory://{uuid.uuid4().hex}")
-    catalog.create_database("d")
+    catalog = new_catalog()
     options = {"snapshot.num-retained.min": "1"}
     table = catalog.create_table("d.t", SCHEMA, options=options)
     put(table, *range(1, commits + 1))
@@ -32,9 +31,7 @@ def made(commits: int) -> tuple[tc.Catalog, tc.Table]:
 
 def put(table: tc.Table, *ids: int) -> None:
     for id in ids:
-        with table.write() as writer:
-            writer.write(pa.table({"id": [id]}))
-            writer.commit()
+        write_rows(table, pa.table({"id": [id]}))
 
 
 def follower(table: tc.Table, **how: Any) -> Callable[[], list[int]]:

@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import table_core as tc
+from tests.tables import new_catalog, write_rows
 
 SCHEMA = pa.schema([("id", pa.int64()), ("text", pa.string()), ("list", pa.list_(pa.int32()))])
 ROWS = pa.table({"id": [1, 2, 3], "text": ["a", None, "a"], "list": [[1], [], None]}, schema=SCHEMA)
@@ -35,15 +36,12 @@ COLUMNS = {
 
 @pytest.fixture
 def table(tmp_path: Path) -> tc.Table:
-    catalog = tc.open_catalog(f"memory://{tmp_path}")
-    catalog.create_database("d")
+    catalog = new_catalog(f"memory://{tmp_path}")
     return catalog.create_table("d.t", SCHEMA, options={"bucket": "-1"})
 
 
 def written(table: tc.Table, data: Any) -> pa.Table:
-    with table.write() as writer:
-        writer.write(data)
-        writer.commit()
+    write_rows(table, data)
     return table.read().to_arrow()
 
 

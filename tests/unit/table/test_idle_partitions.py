@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import uuid
 from typing import Any
 
 import pyarrow as pa
@@ -11,6 +10,7 @@ import pytest
 
 import table_core as tc
 from table_core.table.maintenance import expire_partitions
+from tests.tables import new_catalog, write_rows
 
 SCHEMA = pa.schema([pa.field("p", pa.string(), nullable=False), ("v", pa.int64())])
 
@@ -20,8 +20,7 @@ SCHEMA = pa.schema([pa.field("p", pa.string(), nullable=False), ("v", pa.int64()
 def test_a_row_that_comes_between_plan_and_commit_keeps_its_partition(
     batch: str, named: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    catalog = tc.open_catalog(f"memory://{uuid.uuid4().hex}")
-    catalog.create_database("d")
+    catalog = new_catalog()
     options = {
         "bucket": "-1",
         "partition.expiration-strategy": "update-time",
@@ -32,9 +31,7 @@ def test_a_row_that_comes_between_plan_and_commit_keeps_its_partition(
     table = catalog.create_table("d.t", SCHEMA, partition_by=("p",), options=options)
 
     def put(*partitions: str) -> None:
-        with table.write() as writer:
-            writer.write(pa.table({"p": partitions, "v": [1] * len(partitions)}, schema=SCHEMA))
-            writer.commit()
+        write_rows(table, pa.table({"p": partitions, "v": [1] * len(partitions)}, schema=SCHEMA))
 
     put("a", "b", "c")
     time.sleep(1.1)
@@ -55,15 +52,12 @@ def test_a_row_that_comes_between_plan_and_commit_keeps_its_partition(
 
 
 def test_a_commit_to_another_partition_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
-    catalog = tc.open_catalog(f"memory://{uuid.uuid4().hex}")
-    catalog.create_database("d")
+    catalog = new_catalog()
     options = {"bucket": "-1", "partition.expiration-strategy": "update-time"}
     table = catalog.create_table("d.t", SCHEMA, partition_by=("p",), options=options)
 
     def put(partition: str) -> None:
-        with table.write() as writer:
-            writer.write(pa.table({"p": [partition], "v": [1]}, schema=SCHEMA))
-            writer.commit()
+        write_rows(table, pa.table({"p": [partition], "v": [1]}, schema=SCHEMA))
 
     put("a")
     time.sleep(1.1)

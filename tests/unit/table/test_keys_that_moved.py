@@ -12,6 +12,7 @@ import pytest
 import table_core as tc
 from table_core.errors import CommitConflictError
 from table_core.table.commit_io.prepared import WriteResult
+from tests.tables import new_catalog, write_rows
 
 SCHEMA = pa.schema(
     [
@@ -25,8 +26,7 @@ Row = tuple[int, int, int]
 
 
 def table_of(*key: str, **options: str) -> tc.Table:
-    catalog = tc.open_catalog(f"memory://keys-that-moved-{next(NUMBERS)}")
-    catalog.create_database("d")
+    catalog = new_catalog(f"memory://keys-that-moved-{next(NUMBERS)}")
     names = {"room": "dynamic-bucket.target-row-num", "merge_engine": "merge-engine"}
     given = {names[name]: value for name, value in options.items()}
     return catalog.create_table(
@@ -173,9 +173,7 @@ def test_a_known_key_is_not_known_any_more_after_an_overwrite() -> None:
     table = table_of("k", "p")
     write(table, (1, 1, 1), (1, 2, 1))
     here, there = prepared(table, (1, 1, 2)), prepared(table, (1, 2, 2))
-    with table.write(overwrite={"p": 1}) as writer:
-        writer.write(pa.table([[3], [1], [3]], schema=SCHEMA))
-        writer.commit()
+    write_rows(table, pa.table([[3], [1], [3]], schema=SCHEMA), overwrite={"p": 1})
     refused(table, [here])
     table.commit([there])
     assert read(table) == [(1, 2, 2), (3, 1, 3)]

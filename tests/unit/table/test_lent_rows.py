@@ -9,6 +9,7 @@ import pytest
 
 import table_core as tc
 from table_core.errors import UnsupportedFeatureError
+from tests.tables import new_catalog, write_rows
 
 SCHEMA = pa.schema(
     [
@@ -34,9 +35,7 @@ def rows(*given: tuple[str, int, int]) -> pa.Table:
 
 
 def put(table: tc.Table, *given: tuple[str, int, int]) -> None:
-    with table.write() as writer:
-        writer.write(rows(*given))
-        writer.commit()
+    write_rows(table, rows(*given))
 
 
 def found(table: tc.Table) -> list[tuple[Any, ...]]:
@@ -45,8 +44,7 @@ def found(table: tc.Table) -> list[tuple[Any, ...]]:
 
 @pytest.fixture(params=KINDS)
 def table(request: pytest.FixtureRequest, tmp_path: Any) -> tc.Table:
-    catalog = tc.open_catalog(tmp_path.as_uri())
-    catalog.create_database("d")
+    catalog = new_catalog(tmp_path.as_uri())
     table = catalog.create_table("d.t", SCHEMA, partition_by=("p",), **KINDS[request.param])
     table.branches.create("old")
     put(catalog.table("d.t$branch_old"), *LENT)

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import table_core as tc
 from table_core.bucketing.key_filter import KeyFilter
 from table_core.table.compact.lookup_cache import CACHE
+from tests.tables import write_rows
 
 SCHEMA = pa.schema([pa.field("id", pa.int64(), nullable=False), ("v", pa.int64())])
 ROWS = 60_000
@@ -43,9 +44,7 @@ def table(tmp_path: Path, name: str, **options: str) -> Any:
 
 def write(table: Any, ids: Any, value: Any, kinds: str = "+I") -> None:
     rows = pa.table({"id": ids, "v": np.broadcast_to(value, len(ids))}, schema=SCHEMA)
-    with table.write() as writer:
-        writer.write(rows.append_column("_ROW_KIND", pa.array([kinds] * len(ids))))
-        writer.commit()
+    write_rows(table, rows.append_column("_ROW_KIND", pa.array([kinds] * len(ids))))
 
 
 def filled(table: Any) -> Any:

@@ -5,7 +5,6 @@ Method: random rows against a loop over both sides; small tables for states, cac
 
 from __future__ import annotations
 
-import uuid
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -20,6 +19,7 @@ import table_core as tc
 from table_core.errors import ArgumentError, DataError
 from table_core.table.api.lookup_join import CACHE
 from table_core.table.api.table import Table
+from tests.tables import new_catalog, write_rows
 
 SCHEMA = pa.schema(
     [
@@ -32,8 +32,7 @@ SCHEMA = pa.schema(
 
 
 def dimension(rows: list[dict[str, Any]], **options: str) -> tc.Table:
-    catalog = tc.open_catalog(f"memory://{uuid.uuid4().hex}")
-    catalog.create_database("d")
+    catalog = new_catalog()
     table = catalog.create_table(
         "d.items", SCHEMA, primary_key=("id", "region"), options={"bucket": "2", **options}
     )
@@ -42,9 +41,7 @@ def dimension(rows: list[dict[str, Any]], **options: str) -> tc.Table:
 
 
 def write(table: tc.Table, rows: list[dict[str, Any]]) -> None:
-    with table.write() as writer:
-        writer.write(pa.Table.from_pylist(rows, schema=SCHEMA))
-        writer.commit()
+    write_rows(table, pa.Table.from_pylist(rows, schema=SCHEMA))
 
 
 def item(id: int, region: str = "eu", price: str = "1.00") -> dict[str, Any]:
@@ -220,8 +217,7 @@ def _made(catalog: tc.Catalog, price: str) -> tc.Table:
 
 
 def test_a_state_is_not_taken_for_that_of_a_table_that_stood_there() -> None:
-    catalog = tc.open_catalog(f"memory://{uuid.uuid4().hex}")
-    catalog.create_database("d")
+    catalog = new_catalog()
     first = _made(catalog, "1.00")
     first.tags.create("t")
     for how in ({}, {"as_of": 1}, {"as_of": "t"}):
@@ -255,8 +251,7 @@ def test_a_tag_that_moves_and_a_time_to_come_are_looked_up_again() -> None:
 
 
 def test_a_column_that_was_dropped_and_added_again_is_another() -> None:
-    catalog = tc.open_catalog(f"memory://{uuid.uuid4().hex}")
-    catalog.create_database("d")
+    catalog = new_catalog()
     table = _made(catalog, "1.00")
     assert _price(table) == ["1.00"]
     catalog.alter_table("d.items", [tc.DropColumn("price")])

@@ -13,6 +13,7 @@ import pytest
 
 import table_core as tc
 from table_core import errors
+from tests.tables import new_catalog, write_rows
 
 SCHEMA = pa.schema(
     [
@@ -56,11 +57,11 @@ def make(options: dict[str, str], where: str | None = None, **more: str) -> tc.T
 
 def put(table: tc.Table, *rows: tuple[str, int, int], **how: Any) -> None:
     names = SCHEMA.names
-    with table.write(**how) as writer:
-        writer.write(
-            pa.table({n: [r[i] for r in rows] for i, n in enumerate(names)}, schema=SCHEMA)
-        )
-        writer.commit()
+    write_rows(
+        table,
+        pa.table({n: [r[i] for r in rows] for i, n in enumerate(names)}, schema=SCHEMA),
+        **how,
+    )
 
 
 def rows(table: tc.Table) -> dict[tuple[str, int], int]:
@@ -190,8 +191,7 @@ def test_a_retry_finds_the_statement_that_was_done_again(monkeypatch: pytest.Mon
 
 
 def test_a_statement_of_a_table_that_was_altered_since_its_newest_snapshot() -> None:
-    catalog = tc.open_catalog(f"memory://{uuid.uuid4().hex}")
-    catalog.create_database("d")
+    catalog = new_catalog()
     catalog.create_table("d.t", SCHEMA, primary_key=("p", "k"), options={"bucket": "1"})
     put(catalog.table("d.t"), ("a", 1, 1))
     catalog.alter_table("d.t", [tc.AddColumn("x", "INT"), tc.RenameColumn("v", "w")])

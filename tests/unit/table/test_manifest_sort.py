@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import uuid
-
 import pyarrow as pa
 import pytest
 
 import table_core as tc
 from table_core.errors import SchemaError
 from table_core.ondisk.layout import partition_text
+from tests.tables import new_catalog, write_rows
 
 SCHEMA = pa.schema([("dt", pa.string()), ("shop", pa.int32()), ("v", pa.int64())])
 ALWAYS = {"manifest.full-compaction-threshold-size": "1 b", "manifest-sort.enabled": "true"}
@@ -17,15 +16,12 @@ ROWS = [("c", 2, 1), ("a", 10, 2), (None, 1, 3), ("b", 2, 4), ("a", 9, 5)]
 
 
 def made(**options: str) -> tc.Table:
-    catalog = tc.open_catalog(f"memory://{uuid.uuid4().hex}")
-    catalog.create_database("d")
+    catalog = new_catalog()
     table = catalog.create_table(
         "d.t", SCHEMA, partition_by=("dt", "shop"), options={**ALWAYS, **options}
     )
     for dt, shop, v in [*ROWS, ("z", 0, 6)]:  # the last commit merges those before it
-        with table.write() as writer:
-            writer.write(pa.table({"dt": [dt], "shop": [shop], "v": [v]}, schema=SCHEMA))
-            writer.commit()
+        write_rows(table, pa.table({"dt": [dt], "shop": [shop], "v": [v]}, schema=SCHEMA))
     return table
 
 

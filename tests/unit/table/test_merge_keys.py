@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import uuid
 from typing import Any
 
 import pyarrow as pa
@@ -11,6 +10,7 @@ import pytest
 
 import table_core as tc
 from table_core import errors
+from tests.tables import new_catalog, write_rows
 
 SCHEMA = pa.schema(
     [pa.field("k", pa.int32(), nullable=False), ("v", pa.int64()), ("t", pa.string())]
@@ -18,9 +18,7 @@ SCHEMA = pa.schema(
 
 
 def catalog() -> tc.Catalog:
-    found = tc.open_catalog(f"memory://{uuid.uuid4().hex}")
-    found.create_database("d")
-    return found
+    return new_catalog()
 
 
 def make(schema: pa.Schema = SCHEMA, key: tuple[str, ...] = ("k",), **options: str) -> tc.Table:
@@ -31,11 +29,9 @@ def make(schema: pa.Schema = SCHEMA, key: tuple[str, ...] = ("k",), **options: s
 
 
 def put(table: tc.Table, **columns: list[Any]) -> None:
-    with table.write() as writer:
-        writer.write(
-            pa.table(columns, schema=pa.schema([table.arrow_schema.field(n) for n in columns]))
-        )
-        writer.commit()
+    write_rows(
+        table, pa.table(columns, schema=pa.schema([table.arrow_schema.field(n) for n in columns]))
+    )
 
 
 def rows(table: tc.Table) -> list[tuple[Any, ...]]:

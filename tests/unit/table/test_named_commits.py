@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import uuid
-
 import pyarrow as pa
 import pytest
 
 import table_core as tc
 from table_core.ondisk.properties import COMMITS_PROPERTY
+from tests.tables import new_catalog
 
 SCHEMA = pa.schema([pa.field("k", pa.int32(), nullable=False), ("v", pa.int64())])
 
 
 @pytest.fixture
 def catalog() -> tc.Catalog:
-    found = tc.open_catalog(f"memory://{uuid.uuid4().hex}")
-    found.create_database("d")
-    return found
+    return new_catalog()
 
 
 def make(catalog: tc.Catalog, **options: str) -> tc.Table:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from typing import Any
 
 import pyarrow as pa
@@ -11,6 +10,7 @@ import pytest
 import table_core as tc
 from table_core.schema.change import AddColumn, RenameColumn, SchemaChange, UpdateColumnType
 from table_core.table.metadata.alter import alter
+from tests.tables import new_catalog, write_rows
 
 SCHEMA = pa.schema([pa.field("k", pa.int64(), nullable=False), ("v", pa.int32())])
 LOOKUP = {"changelog-producer": "lookup"}
@@ -22,17 +22,14 @@ def handles(
     *changes: SchemaChange, key: tuple[str, ...] = ("k",), **options: str
 ) -> tuple[tc.Table, tc.Table]:
     """One that was opened before ``changes``, and one after."""
-    catalog = tc.open_catalog(f"memory://{uuid.uuid4().hex}")
-    catalog.create_database("d")
+    catalog = new_catalog()
     old = catalog.create_table("d.t", SCHEMA, primary_key=key, options=options)
     alter(old.access, changes)
     return old, catalog.table("d.t")
 
 
 def put(table: tc.Table, **columns: list[Any]) -> None:
-    with table.write() as writer:
-        writer.write(pa.table(columns, schema=table.arrow_schema))
-        writer.commit()
+    write_rows(table, pa.table(columns, schema=table.arrow_schema))
 
 
 def rows(table: tc.Table) -> list[dict[str, Any]]:

@@ -14,6 +14,7 @@ import table_core as tc
 from table_core.storage.stores.local import LocalStorage
 from table_core.table.metadata.documents import Metadata
 from table_core.table.read.split_reader import SplitReader
+from tests.tables import new_catalog, write_rows
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -48,8 +49,7 @@ def day(number: int) -> str:
 @pytest.fixture
 def days(tmp_path: Path) -> tc.Table:
     """Ten commits of twenty partitions each, one file a partition."""
-    catalog = tc.open_catalog(tmp_path.as_uri())
-    catalog.create_database("d")
+    catalog = new_catalog(tmp_path.as_uri())
     catalog.create_table("d.t", DAYS, partition_by=("day",), options={"bucket": "-1"})
     for commit in range(10):
         with catalog.table("d.t").write() as writer:
@@ -121,14 +121,11 @@ def test_a_remote_store_is_asked_for_several_files_at_once(days: tc.Table) -> No
 
 
 def test_what_is_merged_is_not_read_so_often_at_once_for_each_takes_memory(tmp_path: Path) -> None:
-    catalog = tc.open_catalog(tmp_path.as_uri())
-    catalog.create_database("d")
+    catalog = new_catalog(tmp_path.as_uri())
     options = {"bucket": "16", "write-only": "true"}
     keyed = catalog.create_table("d.k", KEYED, primary_key=("id",), options=options)
     for _ in range(2):
-        with keyed.write() as writer:
-            writer.write(pa.table([range(100)], schema=KEYED))
-            writer.commit()
+        write_rows(keyed, pa.table([range(100)], schema=KEYED))
     scan = elsewhere(keyed).read()
     assert isinstance(scan.own_reader, SplitReader)
     assert scan.own_reader.at_once(keyed.read().splits()) == 4

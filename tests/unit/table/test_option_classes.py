@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import re
-import uuid
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
@@ -28,6 +27,7 @@ from table_core.options.old_names import OLD_NAMES
 from table_core.options.refused import REFUSED, Act
 from table_core.options.table import OPTIONS
 from tests.option_keys import ASKING
+from tests.tables import new_catalog, write_rows
 
 SCHEMA = pa.schema([pa.field("k", pa.int64(), nullable=False), ("v", pa.int64())])
 PACKAGE = Path(tc.__file__).parent
@@ -50,9 +50,7 @@ def rows(*keys: int) -> pa.Table:
 
 
 def put(table: Any, data: pa.Table, **more: Any) -> None:
-    with table.write(**more) as writer:
-        writer.write(data)
-        writer.commit()
+    write_rows(table, data, **more)
 
 
 def found(table: Any) -> list[int]:
@@ -61,8 +59,7 @@ def found(table: Any) -> list[int]:
 
 def made(**more: str) -> tuple[Any, Any]:
     """A catalog and a table of two snapshots, a tag and a branch."""
-    catalog = tc.open_catalog(f"memory://{uuid.uuid4().hex}")
-    catalog.create_database("d")
+    catalog = new_catalog()
     options = {"bucket": "1", "write-only": "true"} | more
     table = catalog.create_table("d.t", SCHEMA, primary_key=("k",), options=options)
     put(table, rows(1, 2))

@@ -9,7 +9,6 @@ read more loosely than Java reads it.
 from __future__ import annotations
 
 import json
-import uuid
 from typing import Any
 
 import pyarrow as pa
@@ -22,6 +21,7 @@ from table_core.options.given import refuse_wrong
 from table_core.options.table import OPTIONS
 from tests.option_keys import LINES
 from tests.option_values import OF_COLUMNS_AND_FORMATS, TYPES, WORDS, WRONG, wrong_values
+from tests.tables import new_catalog, write_rows
 
 HONOURED = sorted(
     key
@@ -40,12 +40,9 @@ KEYS: dict[str, Any] = {"primary_key": ("k", "dt"), "partition_by": ("dt",)}
 
 @pytest.fixture(scope="module")
 def catalog() -> Any:
-    found = tc.open_catalog(f"memory://{uuid.uuid4().hex}")
-    found.create_database("d")
+    found = new_catalog()
     table = found.create_table("d.t", SCHEMA, **KEYS, options={"bucket": "1"})
-    with table.write() as writer:
-        writer.write(pa.table({"k": [1], "dt": ["2026-01-01"], "v": [1]}, schema=SCHEMA))
-        writer.commit()
+    write_rows(table, pa.table({"k": [1], "dt": ["2026-01-01"], "v": [1]}, schema=SCHEMA))
     return found
 
 

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import datetime as dt
-import uuid
 from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
-import table_core as tc
 from table_core.errors import ArgumentError
 from table_core.table.api.table import Table
+from tests.tables import new_catalog, write_rows
 
 MOMENT = dt.datetime(2026, 1, 1, 5, 0, 1, 500_000)
 UTC_MOMENT = MOMENT.replace(tzinfo=dt.UTC)
@@ -20,13 +19,10 @@ UTC_US = pa.timestamp("us", "UTC")
 
 
 def one_of(type_: pa.DataType, value: Any) -> Table:
-    catalog = tc.open_catalog(f"memory://{uuid.uuid4().hex}")
-    catalog.create_database("d")
+    catalog = new_catalog()
     schema = pa.schema([("p", type_), ("n", pa.int64())])
     table = catalog.create_table("d.t", schema, partition_by=("p",), options={"bucket": "-1"})
-    with table.write() as writer:
-        writer.write(pa.table({"p": pa.array([value], type_), "n": [1]}, schema=schema))
-        writer.commit()
+    write_rows(table, pa.table({"p": pa.array([value], type_), "n": [1]}, schema=schema))
     return table
 
 

@@ -16,6 +16,7 @@ from table_core.errors import CommitConflictError
 from table_core.ports import Clock
 from table_core.table.api.table import Table
 from table_core.table.commit_io.prepared import WriteResult
+from tests.tables import new_catalog
 
 SCHEMA = pa.schema(
     [pa.field("k", pa.int64(), nullable=False), ("v", pa.int64()), ("w", pa.int64())]
@@ -43,8 +44,7 @@ class Wrong:
 
 
 def table_of(**options: str) -> tc.Table:
-    catalog = tc.open_catalog(f"memory://postponed-order-{next(NUMBERS)}")
-    catalog.create_database("d")
+    catalog = new_catalog(f"memory://postponed-order-{next(NUMBERS)}")
     given = {name.replace("_", "-"): value for name, value in options.items()}
     return catalog.create_table(
         "d.t", SCHEMA, primary_key=("k",), options={"bucket": "-2", **given}

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 import table_core as tc
+from tests.tables import new_catalog
 
 SCHEMA = pa.schema(
     [pa.field("p", pa.string(), nullable=False), pa.field("id", pa.int64(), nullable=False)]
@@ -45,8 +46,7 @@ VERBS = {
 def test_what_takes_a_partition_out_takes_its_waiting_rows(
     tmp_path: Any, verb: str, compacted: bool
 ) -> None:
-    catalog = tc.open_catalog(tmp_path.as_uri())
-    catalog.create_database("d")
+    catalog = new_catalog(tmp_path.as_uri())
     table = catalog.create_table(
         "d.t",
         SCHEMA,

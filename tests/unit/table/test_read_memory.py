@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 import pytest
 
 import table_core as tc
+from tests.tables import new_catalog, write_rows
 
 ROWS, RUNS, WIDTH = 8_000, 6, 4_000
 CHILD = """
@@ -37,8 +38,7 @@ print(rows, resident("VmHWM") - before)
 
 @pytest.fixture(scope="module", params=["deduplicate", "partial-update", "aggregation"])
 def table(tmp_path_factory, request):
-    catalog = tc.open_catalog(tmp_path_factory.mktemp("warehouse").as_uri())
-    catalog.create_database("d")
+    catalog = new_catalog(tmp_path_factory.mktemp("warehouse").as_uri())
     schema = pa.schema([pa.field("k", pa.int64(), nullable=False), ("v", pa.string())])
     options = {"bucket": "1", "write-only": "true", "merge-engine": request.param}
     catalog.create_table("d.t", schema, primary_key=("k",), options=options)
@@ -46,9 +46,7 @@ def table(tmp_path_factory, request):
     filler = "x" * (WIDTH - 10)
     for number in range(RUNS):
         text = pc.binary_join_element_wise(keys.cast(pa.string()), filler, str(number), "-")
-        with catalog.table("d.t").write() as writer:
-            writer.write(pa.table([keys, text], schema=schema))
-            writer.commit()
+        write_rows(catalog.table("d.t"), pa.table([keys, text], schema=schema))
     return catalog.table("d.t")
 
 

@@ -16,6 +16,7 @@ from table_core.storage.formats import format_for
 from table_core.storage.stores.memory import MemoryStorage
 from table_core.table.read import scan as whole
 from table_core.table.read import split_reader
+from tests.tables import new_catalog, write_rows
 
 ROWS = 6_000
 SCHEMA = pa.schema([pa.field("k", pa.int64(), nullable=False), ("s", pa.string())])
@@ -34,13 +35,10 @@ def append(tmp_path) -> tc.Table:
 
 
 def made(folder, key, options) -> tc.Table:
-    catalog = tc.open_catalog(folder.as_uri())
-    catalog.create_database("d")
+    catalog = new_catalog(folder.as_uri())
     catalog.create_table("d.t", SCHEMA, primary_key=key, options=options)
     for first in (0, ROWS):
-        with catalog.table("d.t").write() as writer:
-            writer.write(rows(first))
-            writer.commit()
+        write_rows(catalog.table("d.t"), rows(first))
     return catalog.table("d.t")
 
 
@@ -142,9 +140,7 @@ def test_files_that_must_be_merged_are_one_part(tmp_path, monkeypatch):
     monkeypatch.setattr(split_reader, "_PART_ROWS", 1_000)
     options = {"bucket": "1", "write-only": "true", "file.block-size": "8 kb"}
     table = made(tmp_path, ("k",), options)
-    with table.write() as writer:
-        writer.write(rows(ROWS // 2))
-        writer.commit()
+    write_rows(table, rows(ROWS // 2))
     assert parts_of(table.read()) == [list(range(2 * ROWS))]
     table.compact(strategy="full")
     parts = parts_of(tc.open_table(table.uri).read())
@@ -204,12 +200,9 @@ def test_a_read_in_parts_keeps_within_its_memory(append):
 
 
 def test_only_what_is_read_as_a_whole_comes_in_large_batches(tmp_path):
-    catalog = tc.open_catalog(tmp_path.as_uri())
-    catalog.create_database("d")
+    catalog = new_catalog(tmp_path.as_uri())
     catalog.create_table("d.t", SCHEMA.remove(1), options={"bucket": "-1"})
-    with catalog.table("d.t").write() as writer:
-        writer.write(pa.table([range(200_000)], schema=SCHEMA.remove(1)))
-        writer.commit()
+    write_rows(catalog.table("d.t"), pa.table([range(200_000)], schema=SCHEMA.remove(1)))
     scan = catalog.table("d.t").read()
     assert scan.to_arrow()["k"].num_chunks == 1
     assert [batch.num_rows for batch in scan.to_batches()] == [65_536] * 3 + [3_392]

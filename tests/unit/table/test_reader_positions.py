@@ -19,6 +19,7 @@ from table_core.errors import (
 )
 from table_core.jobs.job_spec import JobSpec
 from table_core.jobs.run import run_embedded
+from tests.tables import new_catalog, write_rows
 from tests.unit.table.test_flow_positions import House
 
 
@@ -126,12 +127,11 @@ def test_a_job_sets_and_resets_positions_once(tmp_path: Any) -> None:
 
 def test_the_command_line_shows_sets_and_resets_positions(tmp_path: Any) -> None:
     warehouse = f"file://{tmp_path}"
-    catalog = tc.open_catalog(warehouse)
-    catalog.create_database("d")
+    catalog = new_catalog(warehouse)
     for name in ("d.src", "d.out"):
-        with catalog.create_table(name, pa.schema([("id", pa.int64())])).write() as writer:
-            writer.write(pa.table({"id": [1]}))
-            writer.commit()
+        write_rows(
+            catalog.create_table(name, pa.schema([("id", pa.int64())])), pa.table({"id": [1]})
+        )
 
     def run(*words: str) -> Any:
         found = CliRunner().invoke(app, ["position", *words, "-w", warehouse, "--json"])

@@ -5,13 +5,13 @@ Method: small tables on a memory store through the public names; expected rows a
 
 from __future__ import annotations
 
-import uuid
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
 import table_core as tc
+from tests.tables import new_catalog, write_rows
 
 SCHEMA = pa.schema([pa.field("k", pa.int32(), nullable=False), pa.field("v", pa.string())])
 
@@ -21,8 +21,7 @@ def keyed(**options: str) -> tc.Table:
 
 
 def make(options: dict[str, str], key: tuple[str, ...] = (), schema: Any = SCHEMA, **more: Any):
-    catalog = tc.open_catalog(f"memory://{uuid.uuid4().hex}")
-    catalog.create_database("d")
+    catalog = new_catalog()
     return catalog.create_table("d.t", schema, primary_key=key, options=options, **more)
 
 
@@ -398,8 +397,7 @@ def _holds(table: tc.Table, path: str, key: int) -> bool:
 def test_a_partition_with_hidden_files_alone_is_read_from_the_fallback_branch() -> None:
     """``first-row`` shows nothing of level 0, so such a partition is one that main lacks."""
     schema = SCHEMA.append(pa.field("p", pa.string(), nullable=False))
-    catalog = tc.open_catalog(f"memory://{uuid.uuid4().hex}")
-    catalog.create_database("d")
+    catalog = new_catalog()
     options = {"bucket": "1", "write-only": "true", "merge-engine": "first-row"}
     main = catalog.create_table(
         "d.t", schema, primary_key=("k", "p"), partition_by=("p",), options=options
@@ -409,9 +407,7 @@ def test_a_partition_with_hidden_files_alone_is_read_from_the_fallback_branch() 
 
     def put(table: tc.Table, v: str, parts: str) -> None:
         keys = pa.array([1] * len(parts), pa.int32())
-        with table.write() as writer:
-            writer.write(pa.table({"k": keys, "v": [v] * len(parts), "p": list(parts)}))
-            writer.commit()
+        write_rows(table, pa.table({"k": keys, "v": [v] * len(parts), "p": list(parts)}))
 
     put(branch, "branch", "xy")
     branch.compact(strategy="full")
@@ -426,8 +422,7 @@ def test_a_partition_with_hidden_files_alone_is_read_from_the_fallback_branch() 
 @pytest.mark.parametrize("primary_key", [(), ("k",)], ids=["append", "key"])
 def test_a_read_without_columns_counts_the_rows(tmp_path, primary_key) -> None:
     schema = pa.schema([pa.field("k", pa.int32(), nullable=False)])
-    catalog = tc.open_catalog(tmp_path.as_uri())
-    catalog.create_database("d")
+    catalog = new_catalog(tmp_path.as_uri())
     table = catalog.create_table(
         "d.t",
         schema,
@@ -435,9 +430,7 @@ def test_a_read_without_columns_counts_the_rows(tmp_path, primary_key) -> None:
         options={"bucket": "1", **({} if primary_key else {"bucket-key": "k"})},
     )
     for keys in ([0, 1], [2, 3, 4]):
-        with table.write() as writer:
-            writer.write(pa.table({"k": keys}, schema=schema))
-            writer.commit()
+        write_rows(table, pa.table({"k": keys}, schema=schema))
     for scan, rows in (
         (table.read(columns=[]), 5),
         (table.read(columns=[], where="k > 2"), 2),
@@ -467,13 +460,10 @@ def test_a_name_and_a_number_that_is_no_tag_are_refused(tmp_path) -> None:
 
 
 def _four_snapshots(tmp_path) -> tc.Catalog:
-    catalog = tc.open_catalog(tmp_path.as_uri())
-    catalog.create_database("d")
+    catalog = new_catalog(tmp_path.as_uri())
     table = catalog.create_table("d.t", pa.schema([("k", pa.int64())]))
     for key in range(4):
-        with table.write() as writer:
-            writer.write(pa.table({"k": [key]}))
-            writer.commit()
+        write_rows(table, pa.table({"k": [key]}))
     for name, snapshot in (("1", 3), ("a", 1), ("b", 4)):
         table.tags.create(name, snapshot=snapshot)
     return catalog

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 import table_core as tc
+from tests.tables import new_catalog, write_rows
 
 SCHEMA = pa.schema(
     [
@@ -30,16 +31,12 @@ def rows(p: str, first: int, n: int = 0) -> pa.Table:
 
 
 def put(table: tc.Table, data: pa.Table, overwrite: object = None) -> None:
-    with table.write(overwrite=overwrite) as writer:
-        writer.write(data)
-        writer.commit()
+    write_rows(table, data, overwrite=overwrite)
 
 
 @pytest.fixture
 def catalog(tmp_path: Path) -> tc.Catalog:
-    catalog = tc.open_catalog(f"memory://{tmp_path}")
-    catalog.create_database("d")
-    return catalog
+    return new_catalog(f"memory://{tmp_path}")
 
 
 def made(catalog: tc.Catalog, kind: str = "deduplicate") -> tc.Table:

@@ -5,7 +5,6 @@ Method: a row-by-row oracle beside what is read, over batches, deletion vectors 
 
 from __future__ import annotations
 
-import uuid
 from dataclasses import replace
 
 import numpy as np
@@ -14,11 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import table_core as tc
 from table_core.errors import CorruptFileError
 from table_core.ondisk.data_file import DataFile
 from table_core.table.files.row_ids import with_tracking
 from table_core.table.read.split_reader import SplitReader
+from tests.tables import new_catalog, write_rows
 
 ROWS = 200_000
 """More than a batch."""
@@ -73,14 +72,11 @@ def test_stored_values_win_over_those_of_the_file(stored, has, first_id, first):
 
 
 def test_ids_count_rows_that_are_deleted_and_go_on_from_batch_to_batch():
-    catalog = tc.open_catalog(f"memory://{uuid.uuid4().hex}")
-    catalog.create_database("d")
+    catalog = new_catalog()
     schema = pa.schema([("v", pa.int64())])
     table = catalog.create_table("d.t", schema, options={"row-tracking.enabled": "true"})
     for rows in ([-1], range(ROWS)):
-        with table.write() as writer:
-            writer.write(pa.table({"v": pa.array(rows, pa.int64())}))
-            writer.commit()
+        write_rows(table, pa.table({"v": pa.array(rows, pa.int64())}))
     (split,) = table.read().splits()
     reader = SplitReader(access=table.access, fields=table.access.schema.fields)
     for deleted in (np.array([0, 5, 70_000, ROWS - 1]), np.array([], np.int64)):

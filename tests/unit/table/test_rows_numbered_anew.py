@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,13 +12,13 @@ import table_core as tc
 from table_core.datatypes.kinds import Atomic, Root
 from table_core.schema.change import AddColumn
 from table_core.table.metadata.alter import alter
+from tests.tables import new_catalog
 
 SCHEMA = pa.schema([pa.field("k", pa.int64(), nullable=False), ("v", pa.string())])
 
 
 def table_of(**options: str) -> tc.Table:
-    catalog = tc.open_catalog(f"memory://{uuid.uuid4().hex}")
-    catalog.create_database("d")
+    catalog = new_catalog()
     given = {"bucket": "1", "write-only": "true"} | {
         name.replace("_", "-"): value for name, value in options.items()
     }
@@ -89,8 +88,7 @@ def test_several_tasks_keep_their_order() -> None:
 
 
 def test_rows_without_a_key_in_fixed_buckets_are_in_the_order_of_commits() -> None:
-    catalog = tc.open_catalog(f"memory://{uuid.uuid4().hex}")
-    catalog.create_database("d")
+    catalog = new_catalog()
     table = catalog.create_table("d.t", SCHEMA, options={"bucket": "1", "bucket-key": "k"})
     first, second = (prepared(table, {"k": [n], "v": [str(n)]}) for n in (1, 2))
     names = files(table)

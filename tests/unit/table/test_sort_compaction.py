@@ -9,17 +9,16 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-import table_core as tc
 from table_core.errors import ArgumentError, OptionError, UnsupportedFeatureError
 from table_core.merge.clustering import Clustering
 from table_core.table.files import data_files
+from tests.tables import new_catalog, write_rows
 
 SCHEMA = pa.schema([("id", pa.int64()), ("x", pa.int32()), ("y", pa.int32()), ("p", pa.string())])
 
 
 def filled(tmp_path: Path, rows: int = 4000, **options: str) -> Any:
-    catalog = tc.open_catalog(tmp_path.as_uri())
-    catalog.create_database("d")
+    catalog = new_catalog(tmp_path.as_uri())
     named = {key.replace("__", ".").replace("_", "-"): text for key, text in options.items()}
     table = catalog.create_table(
         "d.t", SCHEMA, partition_by=("p",), options={"bucket": "-1", **named}
@@ -34,9 +33,7 @@ def filled(tmp_path: Path, rows: int = 4000, **options: str) -> Any:
             "y": pa.array(random.integers(0, 100, len(ids)), pa.int32()),
             "p": ["a" if n % 3 else "b" for n in ids],
         }
-        with table.write() as writer:
-            writer.write(pa.table(data, schema=SCHEMA))
-            writer.commit()
+        write_rows(table, pa.table(data, schema=SCHEMA))
     return table
 
 
@@ -104,8 +101,7 @@ def test_the_strategy_comes_from_the_options_or_the_number_of_columns(tmp_path: 
 
 
 def test_what_is_in_the_order_of_its_key_is_not_sorted(tmp_path: Path) -> None:
-    catalog = tc.open_catalog(tmp_path.as_uri())
-    catalog.create_database("d")
+    catalog = new_catalog(tmp_path.as_uri())
     schema = pa.schema([pa.field("id", pa.int64(), nullable=False)])
     table = catalog.create_table("d.k", schema, primary_key=("id",), options={"bucket": "1"})
     with pytest.raises(UnsupportedFeatureError, match="order_by"):
@@ -120,8 +116,7 @@ def test_a_write_brings_its_rows_in_the_order_that_the_table_wants(
 ) -> None:
     columns = "x" if strategy == "auto" else "x,id"
     options = {"sink.clustering.by-columns": columns, "clustering.strategy": strategy}
-    catalog = tc.open_catalog(tmp_path.as_uri())
-    catalog.create_database("d")
+    catalog = new_catalog(tmp_path.as_uri())
     table = catalog.create_table(
         "d.t", SCHEMA, partition_by=partitions, options={"bucket": "-1", **options}
     )

@@ -11,6 +11,7 @@ import pytest
 
 import table_core as tc
 from table_core.storage.spill import Spill
+from tests.tables import new_catalog
 
 SCHEMA = pa.schema(
     [
@@ -52,8 +53,7 @@ def parts(seed: int, *, retracts: bool = False, count: int = 12) -> list[pa.Tabl
 
 
 def written(folder: Path, tables: list[pa.Table], **options: str) -> tc.Table:
-    catalog = tc.open_catalog(f"memory://{folder}")
-    catalog.create_database("d")
+    catalog = new_catalog(f"memory://{folder}")
     key = () if options.pop("append", "") else ("dt", "k")
     table = catalog.create_table(
         "d.t", SCHEMA, primary_key=key, partition_by=("dt",), options={"bucket": "2", **options}

@@ -12,6 +12,7 @@ import pytest
 
 import table_core as tc
 from table_core import errors
+from tests.tables import new_catalog, write_rows
 
 SCHEMA = pa.schema(
     [
@@ -32,9 +33,7 @@ KINDS: dict[str, dict[str, Any]] = {
 
 @pytest.fixture
 def catalog(tmp_path: Path) -> tc.Catalog:
-    found = tc.open_catalog(tmp_path.as_uri())
-    found.create_database("d")
-    return found
+    return new_catalog(tmp_path.as_uri())
 
 
 def rows(*keys: int) -> pa.Table:
@@ -43,9 +42,7 @@ def rows(*keys: int) -> pa.Table:
 
 
 def put(table: tc.Table, *keys: int, **how: Any) -> tc.Commit:
-    with table.write(**how) as writer:
-        writer.write(rows(*keys))
-        return writer.commit()
+    return write_rows(table, rows(*keys), **how)
 
 
 def anew(catalog: tc.Catalog, kind: str) -> tc.Table:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import random
-import uuid
 from dataclasses import replace
 from typing import Any
 
@@ -24,13 +23,13 @@ from table_core.table.files.row_form import RowForm
 from table_core.table.read.split_reader import SplitReader
 from table_core.table.read.stream_plan import StreamPlanner
 from tests.clocks import Impatient, WouldWaitError
+from tests.tables import new_catalog, write_rows
 
 SCHEMA = pa.schema([pa.field("k", pa.int32(), nullable=False), pa.field("v", pa.string())])
 
 
 def table(keyed: bool = True, **options: str) -> tc.Table:
-    catalog = tc.open_catalog(f"memory://{uuid.uuid4().hex}")
-    catalog.create_database("d")
+    catalog = new_catalog()
     key = ("k",) if keyed else ()
     return catalog.create_table(
         "d.t", SCHEMA, primary_key=key, options={"bucket": "2", "bucket-key": "k"} | options
@@ -38,9 +37,11 @@ def table(keyed: bool = True, **options: str) -> tc.Table:
 
 
 def write(t: tc.Table, keys: list[int], value: str, overwrite: str | None = None) -> None:
-    with t.write(overwrite=overwrite) as writer:
-        writer.write(pa.table({"k": pa.array(keys, pa.int32()), "v": [value] * len(keys)}))
-        writer.commit()
+    write_rows(
+        t,
+        pa.table({"k": pa.array(keys, pa.int32()), "v": [value] * len(keys)}),
+        overwrite=overwrite,
+    )
 
 
 def planner(t: tc.Table, **options: str) -> StreamPlanner:

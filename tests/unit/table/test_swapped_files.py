@@ -6,7 +6,6 @@ another; every read gives what it gave before, or blames that file.
 
 from __future__ import annotations
 
-import uuid
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +15,7 @@ import pytest
 import table_core as tc
 from table_core.ondisk.deletion_vector import decode_index_file, encode_index_file
 from table_core.ondisk.index_manifest import decode_index_manifest, encode_index_manifest
+from tests.tables import new_catalog, write_rows
 
 SCHEMA = pa.schema([("n", pa.int64()), ("p", pa.string())])
 
@@ -27,13 +27,10 @@ def rows(count: int, parts: int = 1) -> pa.Table:
 
 def make(*commits: pa.Table, **options: str) -> tc.Table:
     """An append table, one commit each of ``commits``."""
-    catalog = tc.open_catalog(f"memory://{uuid.uuid4().hex}")
-    catalog.create_database("d")
+    catalog = new_catalog()
     table = catalog.create_table("d.t", SCHEMA, partition_by=("p",), options=options)
     for commit in commits:
-        with table.write() as writer:
-            writer.write(commit)
-            writer.commit()
+        write_rows(table, commit)
     return table
 
 
@@ -43,8 +40,7 @@ def paths(table: tc.Table, part: str) -> list[str]:
 
 def swapped(table: tc.Table, one: str, other: bytes) -> tc.Table:
     """The same table elsewhere, with the bytes ``other`` under the name ``one``."""
-    copy = tc.open_catalog(f"memory://{uuid.uuid4().hex}")
-    copy.create_database("d")
+    copy = new_catalog()
     storage = copy.create_table("d.t", SCHEMA).access.storage
     for info in table.access.storage.walk(""):
         storage.write(info.path, table.access.storage.read(info.path))

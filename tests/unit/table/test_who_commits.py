@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +13,7 @@ from table_core import errors
 from table_core.commit.asked import ASKED_PROPERTY, asked, differences
 from table_core.jobs.job_spec import JobSpec
 from table_core.jobs.run import run_embedded
+from tests.tables import new_catalog, write_rows
 
 SCHEMA = pa.schema(
     [
@@ -28,9 +28,7 @@ BATCH = 2**63 - 1
 
 @pytest.fixture
 def catalog() -> tc.Catalog:
-    found = tc.open_catalog(f"memory://{uuid.uuid4().hex}")
-    found.create_database("d")
-    return found
+    return new_catalog()
 
 
 @pytest.fixture
@@ -53,9 +51,7 @@ def rows(*keys: tuple[str, int], v: int = 1) -> pa.Table:
 
 
 def put(table: tc.Table, *keys: tuple[str, int], v: int = 1, **how: Any) -> tc.Commit:
-    with table.write(**how) as writer:
-        writer.write(rows(*keys, v=v))
-        return writer.commit()
+    return write_rows(table, rows(*keys, v=v), **how)
 
 
 def keys(table: tc.Table) -> list[int]:
@@ -87,9 +83,7 @@ def test_every_verb_of_a_user_alone_is_done_as_often_as_it_is_asked_for(
     table.update({"v": "9"}, "k = 3", commit=me)
     assert table.read(columns=["k", "v"]).to_arrow().to_pylist() == [{"k": 3, "v": 9}]
     table.truncate(commit=me)
-    with table.write(commit=me) as writer:
-        writer.write(rows(("a", 8)))
-        writer.commit()
+    write_rows(table, rows(("a", 8)), commit=me)
     table.truncate(commit=me)
     assert keys(table) == []
 
@@ -202,7 +196,7 @@ def test_a_snapshot_that_does_not_say_what_was_asked_is_taken_as_before(
     catalog: tc.Catalog, table: tc.Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as older:
-        older.setattr(tc.CommitAs, "asking", lambda self, *_, **__: self)
+        older.setattr(tc.CommitAs, "with_request", lambda self, *_, **__: self)
         put(table, ("a", 4), commit=NAME)
     assert ASKED_PROPERTY not in (table.snapshots()[-1].properties or {})
     assert table.delete("k = 1", commit=NAME).details["replayed"]

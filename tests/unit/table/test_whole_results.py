@@ -20,6 +20,7 @@ import table_core as tc
 from table_core.jobs.job_spec import ACTIONS, JobSpec
 from table_core.jobs.run import run_embedded
 from table_core.storage.stores.faults import Faults, FaultyStorage
+from tests.tables import new_catalog, write_rows
 from tests.unit.test_dry_runs import VERBS, Shop, shop  # noqa: F401 - a fixture
 from tests.whole_results import MEMBERS, State, refuted
 
@@ -44,15 +45,12 @@ Run = Callable[..., dict[str, Any]]
 
 
 def put(table: tc.Table, *rows: tuple[str, int, int], **how: Any) -> None:
-    with table.write(**how) as writer:
-        writer.write(pa.table(list(map(list, zip(*rows, strict=True))), schema=SCHEMA))
-        writer.commit()
+    write_rows(table, pa.table(list(map(list, zip(*rows, strict=True))), schema=SCHEMA), **how)
 
 
 def lake_of(kind: str, uri: str) -> tc.Catalog:
     """Tables ``d.t`` of the kind, with a history, and ``d.s``, which it is fed from."""
-    catalog = tc.open_catalog(uri)
-    catalog.create_database("d")
+    catalog = new_catalog(uri)
     key = () if kind.startswith("append") else ("p", "k")
     options = {"write-only": "true", "snapshot.num-retained.max": "100"} | KINDS[kind]
     table = catalog.create_table(
@@ -307,8 +305,7 @@ def test_many_tables_are_the_sum_of_each(shop: Shop) -> None:  # noqa: F811
 
 
 def test_captured_changes_are_counted(tmp_path: Path) -> None:
-    catalog = tc.open_catalog(f"memory://{uuid.uuid4().hex}")
-    catalog.create_database("d")
+    catalog = new_catalog()
     inbox = tmp_path / "events"
     inbox.mkdir()
 

@@ -7,16 +7,15 @@ from pathlib import Path
 
 import pyarrow as pa
 
-import table_core as tc
 from table_core.table.write.coerce import coerce
+from tests.tables import new_catalog
 from tests.unit.cdc.feed import Feed, columns, event, lines
 
 COLUMNS = 4000
 
 
 def test_rows_find_their_columns_in_a_time_that_grows_with_them(tmp_path: Path) -> None:
-    catalog = tc.open_catalog(tmp_path.as_uri())
-    catalog.create_database("d")
+    catalog = new_catalog(tmp_path.as_uri())
     wide = pa.schema([pa.field(f"c{n}", pa.int64()) for n in range(COLUMNS)])
     table = catalog.create_table("d.t", wide)
     rows = pa.table({f"c{n}": pa.array([n], pa.int64()) for n in range(COLUMNS)})

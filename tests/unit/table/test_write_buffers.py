@@ -18,6 +18,7 @@ import pytest
 import table_core as tc
 from table_core.ondisk.binary_row import decode_row
 from table_core.table.metadata.access import TableAccess
+from tests.tables import new_catalog, write_rows
 
 ROWS = pa.schema(
     [
@@ -31,9 +32,7 @@ ROWS = pa.schema(
 
 @pytest.fixture
 def catalog() -> tc.Catalog:
-    found = tc.open_catalog(f"memory://{uuid.uuid4().hex}")
-    found.create_database("d")
-    return found
+    return new_catalog()
 
 
 def rows_of(table: tc.Table) -> list[dict[str, Any]]:
@@ -145,9 +144,7 @@ def test_sixty_columns_with_nulls_keep_their_stats(catalog: tc.Catalog, dense: s
     )
     values = {name: [None, at, None if at % 3 else at * 2] for at, name in enumerate(names)}
     rows = pa.table({"k": [1, 2, 3], **values}, schema=schema)
-    with table.write() as writer:
-        writer.write(rows)
-        writer.commit()
+    write_rows(table, rows)
     assert table.read().to_arrow().equals(rows)
     assert table.read(where="c59 = 59").to_arrow()["k"].to_pylist() == [2]
     assert table.read(where="c58 IS NULL AND c57 = 114").to_arrow()["k"].to_pylist() == [3]

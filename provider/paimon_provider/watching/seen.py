@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from paimon_provider.watching.snapshot_facts import SnapshotFacts
 
-__all__ = ["Seen", "Since", "TableNews", "since", "unseen"]
+__all__ = ["Seen", "Since", "UnseenSnapshots", "since", "unseen"]
 
 _PATH_MAX: Final = 64
 _NEWEST: Final = 32
@@ -110,7 +110,7 @@ def _path(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TableNews:
+class UnseenSnapshots:
     """The newest snapshots of a table, as far back as somebody has not seen them."""
 
     snapshots: tuple[SnapshotFacts, ...] = ()

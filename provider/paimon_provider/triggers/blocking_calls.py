@@ -18,14 +18,14 @@ from table_core.errors import ErrorKind, TableError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Asking", "Pause", "answer_to"]
+__all__ = ["BlockingCalls", "Pause", "poll_until"]
 
 T = TypeVar("T")
 _BACKOFF_MAX: Final = 300.0
 _CALL_SECONDS: Final = 120.0
 
 
-class Asking:
+class BlockingCalls:
     """Asks one question at a time, and never waits for ever.
 
     A store that hangs keeps its thread; asking again then waits for that one first, so that
@@ -83,7 +83,9 @@ class Pause:
         return self._current * (0.9 + 0.2 * self._random.random())
 
 
-async def answer_to(question: Callable[[], T | None], asking: Asking, pause: Pause, log: Any) -> T:
+async def poll_until(
+    question: Callable[[], T | None], calls: BlockingCalls, pause: Pause, log: Any
+) -> T:
     """Ask again and again until there is an answer; one who does not answer may do so later.
 
     Raises:
@@ -91,7 +93,7 @@ async def answer_to(question: Callable[[], T | None], asking: Asking, pause: Pau
     """
     while True:
         try:
-            found = await asking.ask(question)
+            found = await calls.ask(question)
             if found is not None:
                 return found
             pause.reset()

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from paimon_provider.watching.conditions import Seen
 
-__all__ = ["Marks"]
+__all__ = ["SavedPositions"]
 
 _SETTLED_SECONDS: Final = 5.0
 """By then an event is stored, or the watcher has been cancelled.
@@ -20,7 +20,7 @@ then on.  The watcher hears of it with the triggerer's next round, up to two sec
 """
 
 
-class Marks:
+class SavedPositions:
     """Marks in the order of their events, each kept when its event has settled.
 
     Those that have not been kept when the watcher is cancelled are never: what they are about is told

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = [
     "UNFORESEEN",
     "VALUES_MAX",
-    "Problems",
+    "ValidationErrors",
     "json_object",
     "stored",
     "stored_names",
@@ -41,7 +41,7 @@ _LONG: Final = range(-(2**63), 2**63)
 """What a number of Java can be: a missing watermark is the least of them."""
 
 
-class Problems:
+class ValidationErrors:
     """A list of faults that grows while a document is read, then is raised as one error."""
 
     def __init__(self, path: str) -> None:
@@ -99,7 +99,7 @@ def json_object(body: bytes, *, path: str) -> dict[str, object]:
     Raises:
         CorruptFileError: not UTF-8, not JSON or not an object.
     """
-    problems = Problems(path)
+    problems = ValidationErrors(path)
     try:
         decoded = json.loads(body)
     except (ValueError, RecursionError) as error:

@@ -1,0 +1,97 @@
+"""What a run asks of a server whose tables it reads, and what the connections of all of them share."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Protocol
+
+from table_core.errors import MissingPackageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from table_core.cdc.model.source_table import CatalogTable
+
+__all__ = ["ServerConnection", "ServerSource", "driver_of"]
+
+
+class ServerSource(Protocol):
+    """A server, and who reads it."""
+
+    @property
+    def user(self) -> str:
+        """Whom the server knows."""
+        ...
+
+    def connect(self) -> ServerConnection:
+        """Open a connection."""
+        ...
+
+
+class ServerConnection(ABC):
+    """One connection; every method says what the server refuses and how to mend it.
+
+    ``raw`` is the driver's.
+    """
+
+    def __init__(self, raw: Any) -> None:
+        self._raw = raw
+
+    def close(self) -> None:
+        """Close it."""
+        self._raw.close()
+
+    @abstractmethod
+    def rows(self, sql: str, arguments: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """The rows of a query."""
+
+    @abstractmethod
+    def tables(self) -> list[CatalogTable]:
+        """Every table but for those of the server itself."""
+
+    @abstractmethod
+    def chunk(
+        self,
+        table: CatalogTable,
+        after: Sequence[Any] | None,
+        limit: int | None,
+        until: int | None = None,
+    ) -> Iterator[tuple[Any, ...]]:
+        """The rows behind a primary key, in its order, as they come; all of a table without one.
+
+        ``until`` is the last one, of a key that is one number.
+        """
+
+    @staticmethod
+    @abstractmethod
+    def quoted(name: str) -> str:
+        """A name as the server's SQL takes it."""
+
+    def key_bounds(self, table: CatalogTable) -> tuple[Any, Any]:
+        """The first and the last value of a key of one column."""
+        key = self.quoted(table.key[0])
+        name = f"{self.quoted(table.database)}.{self.quoted(table.name)}"
+        first, last = self.rows(f"SELECT MIN({key}), MAX({key}) FROM {name}")[0]
+        return first, last
+
+    @staticmethod
+    def cut(sql: str, key: str, until: int | None, limit: int | None) -> str:
+        """A query in the order of a key, '' for none, to ``until`` and no more rows than ``limit``."""
+        if until is not None:
+            sql += f" {'AND' if ' WHERE ' in sql else 'WHERE'} {key} <= {until}"
+        if key:
+            sql += f" ORDER BY {key}"
+        return sql if limit is None else f"{sql} LIMIT {limit}"
+
+
+def driver_of(module: str, source: str, extra: str) -> Any:
+    """The driver's module.
+
+    Raises:
+        MissingPackageError: it is not installed.
+    """
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise MissingPackageError.of(source, extra, error) from error

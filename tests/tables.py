@@ -1,0 +1,24 @@
+"""Small warehouses and commits for tests."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+import table_core as tc
+
+__all__ = ["new_catalog", "write_rows"]
+
+
+def new_catalog(uri: str | None = None) -> tc.Catalog:
+    """A catalog with the database ``d``: at ``uri``, or in memory and nobody else's."""
+    catalog = tc.open_catalog(uri or f"memory://{uuid.uuid4().hex}")
+    catalog.create_database("d")
+    return catalog
+
+
+def write_rows(table: tc.Table, rows: Any, **how: Any) -> tc.Commit:
+    """Write ``rows`` with one commit, whatever form a writer takes them in; ``how`` goes to the writer."""
+    with table.write(**how) as writer:
+        writer.write(rows)
+        return writer.commit()
