@@ -11,7 +11,7 @@ import zlib
 from typing import Final
 
 import cramjam
-import pyarrow as pa
+import numpy as np
 
 from table_core.errors import UnsupportedFeatureError
 from table_core.options import codecs
@@ -20,10 +20,10 @@ __all__ = ["codec_named", "pack", "unpack"]
 
 _BLOCK_MAX: Final = 1 << 28
 """More than this from one block is no file of ours: Paimon's blocks are 64 kB."""
-_PART_BYTES: Final = 1 << 20
-"""Room is made for so much at once, whatever a block says of itself."""
-_BUFFER_BYTES: Final = 1 << 18
-"""Enough for what most blocks hold."""
+_BUFFERS_BYTES: Final = (1 << 18, 1 << 23, _BLOCK_MAX)
+"""The first is enough for what most blocks hold."""
+_TOO_SMALL: Final = "whole buffer"
+"""How cramjam says that there is more than fits."""
 _ZSTD_LEVEL: Final = 1
 
 
@@ -76,19 +76,19 @@ def unpack(block: bytes, codec: str, path: str) -> bytes:
 
 
 def _unpack_zstd(block: bytes) -> bytes:
-    buffer = bytearray(_BUFFER_BYTES)
-    try:
-        return bytes(memoryview(buffer)[: cramjam.zstd.decompress_into(block, buffer)])
-    except cramjam.DecompressionError:
-        # Damaged, or more than usual.  Arrow's stream knows, but takes five times as long to start.
-        with pa.CompressedInputStream(pa.BufferReader(block), "zstd") as stream:
-            found = bytearray()
-            try:
-                while len(found) <= _BLOCK_MAX and (part := stream.read(_PART_BYTES)):
-                    found += part
-            except MemoryError as error:  # a window of gigabytes, which a damaged head asks for
-                raise ValueError("a block that unpacks without bounds") from error
-            return bytes(found)
+    """Whole, into the first buffer that holds it: a frame need not say how long it becomes.
+
+    Only what is written to a buffer takes memory.  Arrow's stream needs no buffer, but what it holds is not
+    given back once it has met damage.
+    """
+    for size in _BUFFERS_BYTES:
+        buffer = np.empty(size, np.uint8)
+        try:
+            return buffer[: cramjam.zstd.decompress_into(block, buffer.data)].tobytes()
+        except cramjam.DecompressionError as error:
+            if _TOO_SMALL not in str(error):
+                raise
+    raise ValueError("a block that unpacks without bounds")
 
 
 def pack(block: bytes, codec: str) -> bytes:

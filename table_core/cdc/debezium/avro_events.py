@@ -112,7 +112,10 @@ class AvroEvents:
 def _form(schema: Any) -> _Form:
     _refuse_bombs(schema, {})
     text = json.dumps(connect_schema(schema), separators=(",", ":"))
-    return _Form(fastavro.parse_schema(_travelling(schema)), text.encode())
+    try:
+        return _Form(fastavro.parse_schema(_travelling(schema)), text.encode())
+    except (fastavro.schema.SchemaParseException, fastavro.schema.UnknownType) as error:
+        raise ValueError(f"no Avro schema: {error}") from error
 
 
 def _refuse_bombs(schema: Any, known: dict[str, bool | None], space: str = "") -> bool:

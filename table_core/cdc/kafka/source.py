@@ -203,9 +203,9 @@ class JsonRecords:
     def _check(self, text: bytes) -> None:
         """Refuse what is not one JSON value: it would say things of the record that it is in."""
         if text.startswith(self._schema) and text.endswith(b"}") and len(self._schema) > 1:
-            json.loads(text[len(self._schema) : -1])
+            json.loads(text[len(self._schema) : -1].decode())
             return
-        json.loads(text)
+        json.loads(text.decode())  # of bytes it would take UTF-16 too, which the line is not
         if text.startswith(_SCHEMA) and (at := text.rfind(_PAYLOAD)) > 0:
             head = text[: at + len(_PAYLOAD)]
             with suppress(ValueError):  # there is a payload within the payload
@@ -376,7 +376,7 @@ def json_text(body: bytes | None) -> bytes:
     if text[:1] not in _BEGINS:
         return _as_text(body)
     try:
-        json.loads(text)
+        json.loads(text.decode())  # of bytes it would take UTF-16 too, which the line is not
     except (ValueError, RecursionError):
         return _as_text(body)
     return text
