@@ -9,7 +9,7 @@ from paimon_provider._compat import DecoratedOperator, is_mapped, task_decorator
 from paimon_provider.arguments.table_identity import is_template, require_named_so
 from paimon_provider.assets import table_asset
 from paimon_provider.failures import TABLE_RETRIES, airflow_failures
-from paimon_provider.runs.identity import RunIdentity, commit_user
+from paimon_provider.runs.identity import run_identity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -78,7 +78,7 @@ class PaimonDecoratedOperator(DecoratedOperator):
 
         session: Any = None
         with airflow_failures():
-            hook = PaimonHook(self.paimon_conn_id, identity=RunIdentity(commit_user(context)))
+            hook = PaimonHook(self.paimon_conn_id, identity=run_identity(context))
             self._require_named_so(hook.warehouse.catalog_name)
             given: dict[str, Any] = {name: hook.table(table) for name, table in self.tables.items()}
             if "paimon" in self._given:

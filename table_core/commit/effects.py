@@ -116,6 +116,8 @@ class FindMine:
     newest: int
     oldest: int
     growing: bool
+    since_ms: int | None = None
+    """Snapshots that are older cannot be this commit; None: nobody knows when it was first tried."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,8 @@ __all__ = [
 ]
 
 _SEEN_MAX: Final = 3
+_CLOCKS_MS: Final = 60_000
+"""So far the clocks of those who commit may be apart."""
 
 
 def digest(body: bytes) -> str:
@@ -114,8 +116,9 @@ def search(
     halves: list[Snapshot] = []
     id, lowest = asked.newest, asked.newest + 1
     superseded_by: int | None = None
+    last_read = id + 1
     while id >= asked.oldest and (snapshot := read(id)) is not None:
-        lowest = id
+        lowest = last_read = id
         if snapshot.commit_user == asked.user:
             if snapshot.commit_identifier == asked.identifier:
                 halves.append(snapshot)
@@ -127,11 +130,26 @@ def search(
                 # Smaller: everything below is older still.  What is asked for is not there.
                 lowest = FIRST_ID
                 break
+        if _is_older(snapshot, asked):
+            lowest = FIRST_ID
+            break
         if not asked.growing:
             lowest = ruled_out_from(snapshot, asked.user, asked.identifier)
         leap = range(max(lowest, asked.oldest) - 1, id)
         id = next((i for i in leap if i in at_hand), leap.start)
+    if asked.since_ms is not None and not halves and lowest > asked.oldest:
+        # The last leap ended in what is expired.  What is left of the snapshots that it passed over may be
+        # old enough.
+        left = (read(id) for id in range(lowest, last_read))
+        earliest = next((snapshot for snapshot in left if snapshot is not None), None)
+        if earliest is not None and _is_older(earliest, asked):
+            lowest = FIRST_ID
     return Search(found=tuple(halves), lowest=lowest, superseded_by=superseded_by)
+
+
+def _is_older(snapshot: Snapshot, asked: FindMine) -> bool:
+    """Whether this snapshot, and so each below it, was there before the commit was first tried."""
+    return asked.since_ms is not None and snapshot.time_millis < asked.since_ms - _CLOCKS_MS
 
 
 def committed_identifiers(

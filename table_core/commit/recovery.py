@@ -167,6 +167,7 @@ def _search(run: Run, head: fx.Head | None) -> Steps[None]:
             newest=newest,
             oldest=oldest,
             growing=request.growing,
+            since_ms=request.since_ms if proof_from is None else None,
         )
         assert isinstance(reply, fx.Search)
         result = reply
@@ -189,6 +190,16 @@ def _search(run: Run, head: fx.Head | None) -> Steps[None]:
                 id=oldest,
                 floor=max(floor, result.lowest),
             )
+    elif not result.found and request.since_ms is not None and result.lowest > oldest:
+        raise run.unknown(
+            f"not found down to snapshot {result.lowest}, and an earlier attempt may have committed before "
+            "that, in a snapshot that is expired since. Look whether its rows are there: if they are, mark "
+            "the task as done; if not, clear it, and it is done under a new name. A table that keeps its "
+            "snapshots ('snapshot.time-retained') for longer than attempts take knows the answer",
+            id=oldest,
+            floor=result.lowest,
+            since_ms=request.since_ms,
+        )
 
 
 def unchanged(seen: Seen, stored: fx.Head) -> Steps[None]:

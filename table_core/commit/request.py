@@ -147,6 +147,10 @@ class CommitRequest:
     commit began.  Every run passes it, the first one too: a process that was taken for dead may wake up
     after its successor has committed and that snapshot has expired.  None: nobody recorded anything; then
     the search goes down to the earliest snapshot, and what is not there is taken as never made."""
+    since_ms: int | None = None
+    """No run of this commit began before this time, in epoch milliseconds, and an earlier one may have landed.
+    Then what is not there, while history that could hold it is expired, is an unknown outcome.  None: this
+    is the first run, or nobody knows; then what is not there is taken as never made."""
     growing: bool = False
     """Identifiers of ``user`` only grow (a stream): one at or below the newest has landed."""
     force: bool = False

@@ -40,6 +40,7 @@ SPEC_SCHEMA: Final[Mapping[str, Any]] = {
         "table": {"type": ["string", "null"]},
         "commit_user": {"type": ["string", "null"]},
         "commit_identifier": {"type": ["integer", "null"]},
+        "commit_since_ms": {"type": ["integer", "null"]},
         "args": {"type": "object"},
         "options": {"type": "object", "additionalProperties": {"type": "string"}},
     },
@@ -73,6 +74,8 @@ class JobSpec:
     options: Mapping[str, str] = field(default_factory=dict)
     commit_user: str | None = None
     commit_identifier: int | None = None
+    commit_since_ms: int | None = None
+    """``CommitAs.since_ms``: of an attempt that is not the first."""
     version: int = VERSION
 
     def __post_init__(self) -> None:
@@ -183,6 +186,7 @@ _TYPES: Final[Mapping[str, Callable[[object], bool]]] = {
     "table": _optional(str),
     "commit_user": _optional(str),
     "commit_identifier": _optional(int),
+    "commit_since_ms": _optional(int),
     "options": lambda value: (
         value is None
         or (isinstance(value, dict) and all(isinstance(one, str) for one in value.values()))

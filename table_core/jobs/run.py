@@ -49,7 +49,12 @@ def run_job(spec: JobSpec, engine: Engine) -> dict[str, object]:
         catalog=catalog,
         target=spec.table,
         args=args,
-        commit=CommitAs(user=spec.commit_user, identifier=spec.commit_identifier, **of_commit),
+        commit=CommitAs(
+            user=spec.commit_user,
+            identifier=spec.commit_identifier,
+            since_ms=spec.commit_since_ms,
+            **of_commit,
+        ),
         engine=engine,
         options=spec.options,
         storage_options=storage,

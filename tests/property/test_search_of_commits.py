@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from table_core.commit import readback
 from table_core.commit.effects import FindMine
 from table_core.commit.readback import search
 from table_core.ondisk import properties
@@ -29,7 +30,7 @@ def snapshot(id: int, user: str, identifier: int, kind: CommitKind, named: str |
         commit_user=user,
         commit_identifier=identifier,
         commit_kind=kind,
-        time_millis=0,
+        time_millis=id,
         total_record_count=0,
         delta_record_count=0,
         properties=None if named is None else {properties.COMMITS_PROPERTY: named},
@@ -63,6 +64,7 @@ def read_one_by_one(history: Mapping[int, Snapshot], user: str, identifier: int)
 @pytest.fixture(autouse=True)
 def short_lists(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(properties, "_COMMITS_MAX", LISTED)
+    monkeypatch.setattr(readback, "_CLOCKS_MS", 0)
 
 
 who = st.sampled_from(["a", "b", None])
@@ -82,6 +84,27 @@ def test_leaps_find_what_reading_all_finds(made: list[Made], expired: int) -> No
             assert [s.id for s in found.found] == read_one_by_one(history, user, n)
             gone = set(read_one_by_one(whole, user, n)) - set(history)
             assert all(id < found.lowest for id in gone), "ruled out, though it was there once"
+
+
+@given(made=made, expired=st.integers(0, 30), since=st.integers(0, 50))
+def test_what_is_older_than_the_first_attempt_is_not_it(
+    made: list[Made], expired: int, since: int
+) -> None:
+    """Snapshot 7 is of time 7: an attempt that began at 9 cannot have made it."""
+    whole = history_of(made)
+    history = {id: s for id, s in whole.items() if id > expired}
+    for user, n in [("a", 99), *((user, n) for user, n, _ in made if user)]:
+        asked = FindMine(
+            user=user, identifier=n, newest=len(whole), oldest=1, growing=False, since_ms=since
+        )
+        for at_hand in ((), range(0, 80, 3), range(80)):
+            found = search(asked, history.get, at_hand=at_hand)
+            ids = [id for id in read_one_by_one(whole, user, n) if id >= since]
+            there = [id for id in ids if id in history]
+            assert [s.id for s in found.found if s.id >= since] == there
+            assert all(id < found.lowest for id in ids if id not in history), "taken as never made"
+            if not found.found and min(history, default=since) < since:
+                assert found.lowest == 1, "an older snapshot is there: nothing is hidden"
 
 
 def test_a_long_history_is_looked_through_in_leaps(monkeypatch: pytest.MonkeyPatch) -> None:

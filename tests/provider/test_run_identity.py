@@ -12,6 +12,7 @@ import pytest
 
 from paimon_provider.hooks.paimon import PaimonHook
 from paimon_provider.runs.identity import IDENTIFIERS_PER_VERB, RunIdentity
+from table_core import CommitAs
 from table_core.jobs.job_spec import JobSpec
 from table_core.jobs.run import run_embedded
 from table_core.table.api.catalog import Catalog
@@ -54,6 +55,30 @@ def test_a_retry_after_the_commit_writes_nothing(runs: Runs, warehouse: Catalog,
     die.unlink()
     assert runs.finish() == {"create": "success", "load": "success", "other": "success"}
     assert count(warehouse) == 1
+
+
+def test_a_retry_whose_commit_may_be_expired_fails_and_writes_nothing(
+    runs: Runs, warehouse: Catalog, die: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from table_core.ondisk import properties
+
+    monkeypatch.setattr(properties, "_COMMITS_MAX", 2)
+    runs.create()
+    die.touch()
+    runs.step()
+    runs.step()
+    table = warehouse.table("shop.orders")
+    for number in range(3):
+        with table.write(commit=CommitAs(user=f"other {number}", identifier=0)) as writer:
+            writer.write(pa.table({"id": [0]}))
+            writer.commit()
+    table.expire_snapshots(retain_max=1, retain_min=1)
+    die.unlink()
+    assert runs.finish()["load"] == "failed"
+    assert count(warehouse) == 4
+    runs.clear("load")
+    assert runs.finish()["load"] == "success"
+    assert count(warehouse) == 5
 
 
 @pytest.mark.parametrize("reset_run", [True, False])

@@ -122,12 +122,10 @@ class PaimonHook(BaseHook):
 
     def _commit_by_handle(self) -> Any:
         """Who commits by a handle: numbered apart from what ``commit_as`` gives."""
-        from table_core.table.metadata.results import CommitAs
-
         if self._by_handle is None:
             assert self.identity is not None
             self._by_handle = self.identity.apart("handles")
-        return CommitAs(user=self._by_handle.user, identifier=self._by_handle.next_identifier())
+        return _next_of(self._by_handle)
 
     def commit_as(self, **more: Any) -> Any:
         """A ``table_core.CommitAs`` for the next verb of this task run."""
@@ -135,7 +133,7 @@ class PaimonHook(BaseHook):
 
         if self.identity is None:
             return CommitAs(**more)
-        return CommitAs(user=self.identity.user, identifier=self.identity.next_identifier(), **more)
+        return _next_of(self.identity, **more)
 
     def run(
         self,
@@ -185,6 +183,7 @@ class PaimonHook(BaseHook):
             options=self.warehouse.job_options(),
             commit_user=self.identity.user if self.identity else None,
             commit_identifier=self.identity.next_identifier() if self.identity else None,
+            commit_since_ms=self.identity.since_ms if self.identity else None,
         )
 
     def cluster(self, spark_conf: Mapping[str, str] | None = None) -> StandaloneLauncher:
@@ -372,3 +371,15 @@ def _reaches(oldest: SnapshotFacts, since: Seen, head_id: int) -> bool:
         return False
     remembered = min((id for id, _ in since.path), default=oldest.id + 1)
     return oldest.id < remembered and 0 < oldest.time_millis <= since.time_millis
+
+
+def _next_of(identity: RunIdentity, **more: Any) -> Any:
+    """The ``CommitAs`` of the next verb of a task run."""
+    from table_core.table.metadata.results import CommitAs
+
+    return CommitAs(
+        user=identity.user,
+        identifier=identity.next_identifier(),
+        since_ms=identity.since_ms,
+        **more,
+    )

@@ -20,7 +20,7 @@ from paimon_provider.assets import table_asset
 from paimon_provider.failures import TABLE_RETRIES, airflow_failures
 from paimon_provider.links import SparkUILink, TableLink, show_link, show_table, web_address
 from paimon_provider.runs.cluster_jobs import ClusterJobs
-from paimon_provider.runs.identity import RunIdentity, commit_user
+from paimon_provider.runs.identity import run_identity
 from paimon_provider.runs.mapped_tables import as_given, over_tables, own_of
 from paimon_provider.watching.commit_events import (
     event_of_commits,
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from paimon_provider._compat import Context, RetryPolicy
     from paimon_provider.hooks.paimon import PaimonHook
     from paimon_provider.lineage.columns import Derivation
+    from paimon_provider.runs.identity import RunIdentity
 
 __all__ = ["EVENTS", "PaimonDatabaseOperator", "PaimonTableOperator"]
 
@@ -157,8 +158,8 @@ class PaimonTableOperator(ChecksArguments, BaseOperator):
         with airflow_failures():
             require_arguments(self)
             require_approved(self, context)
-            user = commit_user(context)
-            self.hook = self._hook_of(RunIdentity(user))
+            identity = run_identity(context)
+            self.hook, user = self._hook_of(identity), identity.user
             self._require_announced_table()
             self.outlets = own_of(self.outlets, self._asset_uri())
             show_table(context, self, self._asset_uri())
@@ -183,8 +184,8 @@ class PaimonTableOperator(ChecksArguments, BaseOperator):
     def execute_complete(self, context: Context, event: Mapping[str, Any]) -> dict[str, Any]:
         """Take the result of the job that the trigger has seen ending."""
         with airflow_failures():
-            user = commit_user(context, resumed=True)
-            self.hook = self._hook_of(RunIdentity(user))
+            identity = run_identity(context, resumed=True)
+            self.hook, user = self._hook_of(identity), identity.user
             self.outlets = own_of(self.outlets, self._asset_uri())
             jobs = ClusterJobs(self.hook.cluster(self.task_conf()), context, user)
             show_table(context, self, self._asset_uri())

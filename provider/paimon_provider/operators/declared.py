@@ -14,7 +14,7 @@ from paimon_provider.links import show_table
 from paimon_provider.operators.base import PaimonTableOperator
 from paimon_provider.pages.reports_folder import clear_reports
 from paimon_provider.runs.cluster_jobs import ClusterJobs
-from paimon_provider.runs.identity import RunIdentity, commit_user
+from paimon_provider.runs.identity import run_identity
 from table_core.errors import ArgumentError, ErrorKind, SchemaError, TableError
 
 if TYPE_CHECKING:
@@ -202,9 +202,8 @@ class PaimonUpkeepOperator(PaimonTableOperator):
         results = []
         with airflow_failures():
             require_arguments(self)
-            user = commit_user(context)
-            identity = RunIdentity(user)
-            self.hook = self._hook_of(identity)
+            identity = run_identity(context)
+            self.hook, user = self._hook_of(identity), identity.user
             show_table(context, self, self._asset_uri())
             judged = self.hook.run(self.action, self.table, self.arguments(), engine="local")
             for action, settings in self.policy.items():

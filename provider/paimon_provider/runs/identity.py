@@ -9,6 +9,7 @@ task, and never else, however it is cleared: then a new name is drawn (ADR 11).
 from __future__ import annotations
 
 import re
+import time
 import uuid
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,7 +18,7 @@ from paimon_provider._compat import NEVER_EXPIRE
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["IDENTIFIERS_PER_VERB", "RunIdentity", "commit_user", "is_commit_of"]
+__all__ = ["IDENTIFIERS_PER_VERB", "RunIdentity", "is_commit_of", "run_identity"]
 
 # Never change these: a retry that spans an upgrade must find the same names.
 _NAMESPACE: Final = uuid.UUID("5f0d3c52-0c0e-5d0b-9a53-6a2f0c1b7e11")
@@ -32,15 +33,19 @@ class RunIdentity:
     """The commit user of one task run, and an identifier for each verb that it calls.
 
     Verbs are counted in the order of the calls, which is the same in every attempt.
+
+    :param since_ms: for an attempt that is not the first, when the name was drawn, in epoch milliseconds:
+        what has landed under it landed later.
     """
 
-    def __init__(self, user: str) -> None:
+    def __init__(self, user: str, since_ms: int | None = None) -> None:
         self.user = user
+        self.since_ms = since_ms
         self._verbs = 0
 
     def apart(self, name: str) -> RunIdentity:
         """Another identity of the same task run, which counts for itself."""
-        return RunIdentity(str(uuid.uuid5(_NAMESPACE, f"{self.user}/{name}")))
+        return RunIdentity(str(uuid.uuid5(_NAMESPACE, f"{self.user}/{name}")), self.since_ms)
 
     def next_identifier(self) -> int:
         """The first identifier of the next verb: 0, then a million, then two."""
@@ -49,8 +54,8 @@ class RunIdentity:
         return identifier
 
 
-def commit_user(context: Mapping[str, Any] | Any, *, resumed: bool = False) -> str:
-    """Name this task run: the same in every attempt, another one after somebody clears the task.
+def run_identity(context: Mapping[str, Any] | Any, *, resumed: bool = False) -> RunIdentity:
+    """Who this task run is: the same in every attempt, another one after somebody clears the task.
 
     A new name is kept before anything can be committed under it.  It is a UUID because Paimon puts
     the commit user into the data file names of postpone-bucket tables.
@@ -62,12 +67,19 @@ def commit_user(context: Mapping[str, Any] | Any, *, resumed: bool = False) -> s
     ti, store = context["ti"], context["task_state_store"]
     kept = store.get(_KEY)
     if isinstance(kept, dict) and _UUID.fullmatch(str(kept.get("user"))) and _is_of(kept, ti):
-        return str(kept["user"])
+        drawn_ms = kept.get("drawn_ms")  # earlier releases did not say
+        return RunIdentity(str(kept["user"]), drawn_ms if type(drawn_ms) is int else None)
     before = kept is None and (resumed or _is_retry(ti))  # an attempt that kept no name
     user = _name_of_old(context) if before else str(uuid.uuid4())
-    mark = {"user": user, "max_tries": ti.max_tries, "try": ti.try_number, "instance": str(ti.id)}
+    mark = {
+        "user": user,
+        "max_tries": ti.max_tries,
+        "try": ti.try_number,
+        "instance": str(ti.id),
+        "drawn_ms": int(time.time() * 1000),
+    }
     store.set(_KEY, mark, retention=NEVER_EXPIRE)
-    return user
+    return RunIdentity(user)
 
 
 def is_commit_of(commit_user: str, user: str) -> bool:

@@ -184,6 +184,7 @@ def _request(access: TableAccess, commit: CommitAs) -> CommitRequest:
         opened=Opened.of(access.schema),
         asked=commit.asked,
         growing=commit.growing,
+        since_ms=commit.since_ms,
         properties=commit.properties,
         expect=commit.expect,
         watermark=commit.watermark,

@@ -43,6 +43,10 @@ class CommitAs:
     growing: bool = False
     """Identifiers of ``user`` only grow, as those of a stream: one at or below the newest that landed
     is a no-op, and a commit without rows makes a snapshot too (``snapshot.ignore-empty-commit``)."""
+    since_ms: int | None = None
+    """For who tries again: no attempt began before this time, in epoch milliseconds.  A commit that is not
+    found, and may have landed since in a snapshot that is expired, is then ``OutcomeUnknownError``.
+    None: this is the first attempt, or nobody knows."""
     asked: str | None = None
     """What the identifier stands for.  The verbs say it; who makes one verb of several says it first,
     with ``with_request``."""
