@@ -9,6 +9,7 @@ import pytest
 from tests.test_circles import PACKAGES
 
 OLD = {
+    "Told": "Finding",
     "unsent": "unavailable",
     "table_news": "schema_changes",
     "TableNews": "UnseenSnapshots",

@@ -79,15 +79,15 @@ def validate(
     body = _body(file)
     text = decoded(body, str(file))
     variables = _variables(target)
-    faults = faults_of(text, str(file), environment=variables, texts=_texts(file))
+    diagnostics = faults_of(text, str(file), environment=variables, texts=_texts(file))
     if as_json:
         members = ("file", "line", "column", "message")
-        told = [{name: getattr(fault, name) for name in members} for fault in faults]
+        told = [{name: getattr(diagnostic, name) for name in members} for diagnostic in diagnostics]
         typer.echo(json.dumps({"faults": told}))
     else:
-        for fault in faults:
-            typer.echo(str(fault))
-    if faults:
+        for diagnostic in diagnostics:
+            typer.echo(str(diagnostic))
+    if diagnostics:
         raise typer.Exit(1)
     if compile_to is None and pools is None:
         return

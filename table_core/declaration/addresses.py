@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from table_core.declaration.environment import looks_secret
 from table_core.declaration.hints import hint
-from table_core.declaration.located import Fault
+from table_core.declaration.located import Diagnostic
 from table_core.options.table import OPTIONS
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from table_core.declaration.located import Located, Place
 
-__all__ = ["address_faults"]
+__all__ = ["address_diagnostics"]
 
 _SCHEMES: Final = ("file", "memory", "s3", "s3a", "gs", "abfs", "abfss")
 _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):")
@@ -23,23 +23,23 @@ _FOREIGN: Final = re.compile(r"\$\((\w+)\)|(?:^|/)\$([A-Za-z_]\w*)|(?:^|/)%([A-Z
 """Variables as other tools write them."""
 _SETTINGS: Final = ("options", "spark_conf", "java_options", "registry_options")
 _ELSEWHERE: Final = "secrets belong into the connection, not here"
-Told = tuple["Place", str]
+Finding = tuple["Place", str]
 
 
-def address_faults(root: Located, file: str) -> list[Fault]:
+def address_diagnostics(root: Located, file: str) -> list[Diagnostic]:
     """Warehouses and connections that cannot be, and settings that hold a secret; in targets too."""
-    told: list[Told] = []
+    findings: list[Finding] = []
     for top in (root, *_members(root, "targets").values()):
         given = _members(top)
-        told += _of_warehouse(given.get("warehouse"))
-        told += _of_connection(given.get("connection"))
-        told += _secrets(top)
+        findings += _of_warehouse(given.get("warehouse"))
+        findings += _of_connection(given.get("connection"))
+        findings += _secrets(top)
     for group in ("tables", "sources", "flows"):
         for entry in _members(root, group).values():
-            told += _secrets(entry)
+            findings += _secrets(entry)
             if "sync" in _members(entry):
-                told += _secrets(_members(entry)["sync"])
-    return [Fault(file, *place, message) for place, message in told]
+                findings += _secrets(_members(entry)["sync"])
+    return [Diagnostic(file, *place, message) for place, message in findings]
 
 
 def _members(here: Located, name: str = "") -> Mapping[str, Any]:
@@ -49,7 +49,7 @@ def _members(here: Located, name: str = "") -> Mapping[str, Any]:
     return found.value if found is not None and isinstance(found.value, dict) else {}
 
 
-def _of_warehouse(given: Located | None) -> Iterator[Told]:
+def _of_warehouse(given: Located | None) -> Iterator[Finding]:
     if given is None or given.text is None:
         return
     text = given.text
@@ -71,15 +71,15 @@ def _scheme_hint(scheme: str) -> str:
     return near if near.startswith("did") else ""
 
 
-def _of_connection(given: Located | None) -> Iterator[Told]:
+def _of_connection(given: Located | None) -> Iterator[Finding]:
     if given is None or given.text is None:
         return
     if "://" in given.text or not given.text.strip():
-        told = f"connection {given.text!r}: write the name (conn_id) of an Airflow connection"
-        yield given.place, told
+        message = f"connection {given.text!r}: write the name (conn_id) of an Airflow connection"
+        yield given.place, message
 
 
-def _secrets(entry: Located) -> Iterator[Told]:
+def _secrets(entry: Located) -> Iterator[Finding]:
     for member in _SETTINGS:
         for name, item in _members(entry, member).items():
             if name not in OPTIONS and looks_secret(name) and item.text:

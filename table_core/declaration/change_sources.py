@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from table_core.cdc.model.computed import METADATA_COLUMNS, computed_columns
 from table_core.declaration.hints import hint
-from table_core.declaration.located import Fault, Located, place_of
+from table_core.declaration.located import Diagnostic, Located, place_of
 from table_core.errors import TableError
 from table_core.schema.type_mapping import TypeMapping
 
@@ -19,32 +19,32 @@ if TYPE_CHECKING:
 
     from table_core.declaration.model import Declaration, Step, TableDeclaration
 
-__all__ = ["source_faults"]
+__all__ = ["source_diagnostics"]
 
 _FROM_CONNECTION: Final = {"host", "user", "database", "servers"}
 """What an Airflow connection may give."""
 
 
-def source_faults(found: Declaration, root: Located, file: str) -> list[Fault]:
+def source_diagnostics(found: Declaration, root: Located, file: str) -> list[Diagnostic]:
     """Kinds and members of sources that do not exist, and members that are missing."""
     given = {step.name: step.arguments for step in found.steps if step.verb == "sync"}
 
-    faults = []
+    diagnostics = []
     for name, arguments in given.items():
         group = "sources" if name in _names(root, "sources") else "flows"
         connected = bool(arguments.get("source_connection"))
-        for member, told in _problems(arguments["sync"], connected=connected):
+        for member, message in _problems(arguments["sync"], connected=connected):
             place = place_of(root, (group, name, "sync", member))
-            faults.append(Fault(file, *place, told))
-        for path, told in _argument_problems(arguments):
-            faults.append(Fault(file, *place_of(root, (group, name, *path)), told))
+            diagnostics.append(Diagnostic(file, *place, message))
+        for path, message in _argument_problems(arguments):
+            diagnostics.append(Diagnostic(file, *place_of(root, (group, name, *path)), message))
     for step in found.steps:
         if step.verb == "sync" and (table := found.tables.get(step.table)) is not None:
             group = "sources" if step.name in _names(root, "sources") else "flows"
-            for member, told in _key_problems(step, table):
+            for member, message in _key_problems(step, table):
                 path = (group, step.name, "with", member)
-                faults.append(Fault(file, *place_of(root, path), told))
-    return faults
+                diagnostics.append(Diagnostic(file, *place_of(root, path), message))
+    return diagnostics
 
 
 def _argument_problems(arguments: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], str]]:
@@ -60,8 +60,8 @@ def _argument_problems(arguments: Mapping[str, Any]) -> Iterator[tuple[tuple[str
         yield ("with", "type_mapping"), str(error)
     for name in (given.get("settings") or {}).get("metadata_columns") or ():
         if name not in METADATA_COLUMNS:
-            told = f"no metadata column {name!r}; {hint(name, METADATA_COLUMNS)}"
-            yield ("with", "settings", "metadata_columns"), told
+            message = f"no metadata column {name!r}; {hint(name, METADATA_COLUMNS)}"
+            yield ("with", "settings", "metadata_columns"), message
 
 
 def _key_problems(step: Step, table: TableDeclaration) -> Iterator[tuple[str, str]]:
@@ -76,8 +76,8 @@ def _key_problems(step: Step, table: TableDeclaration) -> Iterator[tuple[str, st
             and given.get(member)
             and tuple(given[member]) != tuple(declared)
         ):
-            told = f"{step.table} is declared with {list(declared)}: leave {member} out here"
-            yield member, told
+            message = f"{step.table} is declared with {list(declared)}: leave {member} out here"
+            yield member, message
 
 
 def _names(root: Located, group: str) -> Mapping[str, Any]:

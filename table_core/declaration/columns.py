@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from table_core.datatypes.kinds import DataType, Field
     from table_core.declaration.model import CheckDeclaration, Declaration, Step, TableDeclaration
 
-__all__ = ["column_faults"]
+__all__ = ["column_diagnostics"]
 
 _TEMPLATE: Final = "{{"
 _NUMBERS: Final = frozenset(
@@ -39,10 +39,10 @@ _WHOLE_PERCENT: Final = 100
 _ZERO_TIME: Final = re.compile(r"\s*0+\s*[a-z]+\s*")
 _OPEN: Final = "both bounds are open: this checks nothing"
 _OF_PARTITIONS: Final = ("drop-partitions", "expire-partitions", "mark-done")
-Told = tuple[tuple[str, ...], str]
+Finding = tuple[tuple[str, ...], str]
 
 
-def column_faults(found: Declaration) -> Iterator[Told]:
+def column_diagnostics(found: Declaration) -> Iterator[Finding]:
     """Checks, steps, upkeep and triggers that name a column or a value that cannot be."""
     yield from _of_checks(found)
     yield from _of_upkeep(found)
@@ -52,22 +52,22 @@ def column_faults(found: Declaration) -> Iterator[Told]:
             continue
         path = ("triggers", trigger.name)
         for member, name in (trigger.report or {}).items():
-            if told := _no_column(trigger.table, table, [name]):
-                yield (*path, "report", member), told
+            if message := _no_column(trigger.table, table, [name]):
+                yield (*path, "report", member), message
         yield from _of_partitions((*path, "partitions"), trigger.watch.get("partitions"), table)
     for step in found.steps:
         engine = step.engine or found.pipeline.get("engine")
         if step.spark_conf is not None and engine == "local":
-            told = "spark_conf goes with engine: spark"
-            yield ("flows", step.name, "spark_conf"), told
+            message = "spark_conf goes with engine: spark"
+            yield ("flows", step.name, "spark_conf"), message
         if step.table in found.tables:
             yield from _of_step(step, found.tables[step.table])
         merged = (step.arguments.get("merge") or {}).get("source", {}).get("table")
         source = found.tables.get(merged) or found.external.get(merged)
         if source is not None:
             on = [name for name in step.arguments["merge"]["on"] if _TEMPLATE not in name]
-            if told := _no_column(merged, source, on):
-                yield ("flows", step.name, "merge", "on"), told
+            if message := _no_column(merged, source, on):
+                yield ("flows", step.name, "merge", "on"), message
 
 
 def _no_column(name: str, table: TableDeclaration, columns: Iterable[str]) -> str:
@@ -79,7 +79,7 @@ def _no_column(name: str, table: TableDeclaration, columns: Iterable[str]) -> st
     return ""
 
 
-def _of_checks(found: Declaration) -> Iterator[Told]:
+def _of_checks(found: Declaration) -> Iterator[Finding]:
     for check in found.checks:
         path = ("checks", check.name)
         yield from _of_rules(path, check, audited=check.table in found.audited)
@@ -88,8 +88,8 @@ def _of_checks(found: Declaration) -> Iterator[Told]:
             continue
         for rule in ("not_null", "unique", "range"):
             for name in check.rules.get(rule) or ():
-                if told := _no_column(check.table, table, [name]):
-                    yield (*path, rule), told
+                if message := _no_column(check.table, table, [name]):
+                    yield (*path, rule), message
         for name, bounds in (check.rules.get("range") or {}).items():
             if name in table.columns:
                 yield from (((*path, "range", name), t) for t in _bounds(name, bounds, table))
@@ -99,11 +99,13 @@ def _of_checks(found: Declaration) -> Iterator[Told]:
                 yield (*path, rule), _OPEN
             elif None not in (low, high) and low > high:
                 yield (*path, rule), f"no number is at least {low} and at most {high}"
-        if told := _condition(check.rules.get("where"), table):
-            yield (*path, "where"), told
+        if message := _condition(check.rules.get("where"), table):
+            yield (*path, "where"), message
 
 
-def _of_rules(path: tuple[str, ...], check: CheckDeclaration, *, audited: bool) -> Iterator[Told]:
+def _of_rules(
+    path: tuple[str, ...], check: CheckDeclaration, *, audited: bool
+) -> Iterator[Finding]:
     """Rules that hold always, or never, or of which a part is not looked at.
 
     The branch of an ``audited`` table is compared with its own main.
@@ -180,17 +182,17 @@ def _value(sql: Any, table: TableDeclaration) -> str:
     return ""
 
 
-def _of_partitions(path: tuple[str, ...], given: Any, table: TableDeclaration) -> Iterator[Told]:
+def _of_partitions(path: tuple[str, ...], given: Any, table: TableDeclaration) -> Iterator[Finding]:
     for partition in given if isinstance(given, list) else ():
-        if told := partition_problem(partition, table):
-            yield path, told
+        if message := partition_problem(partition, table):
+            yield path, message
 
 
-def _of_step(step: Step, table: TableDeclaration) -> Iterator[Told]:
+def _of_step(step: Step, table: TableDeclaration) -> Iterator[Finding]:
     path = ("flows", step.name)
     overwrite = step.arguments.get("overwrite")
-    if isinstance(overwrite, dict) and (told := partition_problem(overwrite, table)):
-        yield (*path, "overwrite"), told
+    if isinstance(overwrite, dict) and (message := partition_problem(overwrite, table)):
+        yield (*path, "overwrite"), message
     uri = str(step.arguments.get("rows_uri") or "")
     ending = uri.rpartition("/")[2].rpartition(".")[2] if "." in uri.rpartition("/")[2] else ""
     if ending.isalnum() and _TEMPLATE not in uri and ending not in _ENDINGS:
@@ -202,8 +204,8 @@ def _of_step(step: Step, table: TableDeclaration) -> Iterator[Told]:
         yield (*path, "overwrite"), f"{step.table} has no partitions: overwrite: table"
     if step.verb == "merge":
         on = [name for name in step.arguments["merge"]["on"] if _TEMPLATE not in name]
-        if told := _no_column(step.table, table, on):
-            yield (*path, "merge", "on"), told
+        if message := _no_column(step.table, table, on):
+            yield (*path, "merge", "on"), message
         for clause in step.arguments["merge"]["when"]:
             values = clause.get("values") or {}
             if values and clause["action"].endswith("-delete"):
@@ -211,11 +213,11 @@ def _of_step(step: Step, table: TableDeclaration) -> Iterator[Told]:
                     (*path, "merge", "when"),
                     f"{clause['action']} takes no values: leave them out",
                 )
-            if told := _no_column(step.table, table, values):
-                yield (*path, "merge", "when"), told
+            if message := _no_column(step.table, table, values):
+                yield (*path, "merge", "when"), message
             for sql in (*values.values(), clause.get("condition")):
-                if told := _no_sql(sql):
-                    yield (*path, "merge", "when"), told
+                if message := _no_sql(sql):
+                    yield (*path, "merge", "when"), message
     yield from _of_arguments(step, path, table)
 
 
@@ -232,23 +234,23 @@ def _no_sql(sql: Any) -> str:
     return ""
 
 
-def _of_arguments(step: Step, path: tuple[str, ...], table: TableDeclaration) -> Iterator[Told]:
+def _of_arguments(step: Step, path: tuple[str, ...], table: TableDeclaration) -> Iterator[Finding]:
     given: Mapping[str, Any] = step.arguments.get("with") or {}
     yield from _of_partitions((*path, "with", "partitions"), given.get("partitions"), table)
-    if told := _condition(given.get("where"), table):
-        yield (*path, "with", "where"), told
+    if message := _condition(given.get("where"), table):
+        yield (*path, "with", "where"), message
     if step.verb != "run":
         return
     if step.arguments["run"] in _OF_PARTITIONS and not table.partition_by:
         yield (*path, "run"), f"{step.table} has no partitions"
     for member in ("order_by", "columns", "values"):
-        if told := _no_column(step.table, table, given.get(member) or ()):
-            yield (*path, "with", member), told
+        if message := _no_column(step.table, table, given.get(member) or ()):
+            yield (*path, "with", member), message
     for name, sql in (given.get("values") or {}).items():
-        if name in table.columns and (told := _value(sql, table)):
-            yield (*path, "with", "values", name), told
-    if told := _retained(given):
-        yield (*path, "with"), told
+        if name in table.columns and (message := _value(sql, table)):
+            yield (*path, "with", "values", name), message
+    if message := _retained(given):
+        yield (*path, "with"), message
     tag = given.get("tag")
     if (
         isinstance(tag, str)
@@ -267,20 +269,20 @@ def _retained(given: Mapping[str, Any]) -> str:
     return ""
 
 
-def _of_upkeep(found: Declaration) -> Iterator[Told]:
+def _of_upkeep(found: Declaration) -> Iterator[Finding]:
     for name, policy in found.policies.items():
         table = found.tables[name]
         compact = policy.get("compact") or {}
-        if told := _no_column(name, table, compact.get("order_by") or ()):
-            yield ("upkeep",), f"compact.order_by: {told}"
-        if told := _condition(compact.get("where"), table):
-            yield ("upkeep",), f"compact.where of {name}: {told}"
+        if message := _no_column(name, table, compact.get("order_by") or ()):
+            yield ("upkeep",), f"compact.order_by: {message}"
+        if message := _condition(compact.get("where"), table):
+            yield ("upkeep",), f"compact.where of {name}: {message}"
         limits = {**_LIMITS, **(policy.get("thresholds") or {})}
         for due in _LIMITS:
             urgent = due.replace("_due", "_urgent")
             if due.endswith("_due") and limits[due] > limits.get(urgent, limits[due]):
-                told = f"{due} {limits[due]} is more than {urgent} {limits[urgent]}"
-                yield ("upkeep",), f"thresholds of {name}, as inherited: {told}"
+                message = f"{due} {limits[due]} is more than {urgent} {limits[urgent]}"
+                yield ("upkeep",), f"thresholds of {name}, as inherited: {message}"
         kept = policy.get("expire-snapshots") or {}
-        if told := _retained(kept):
-            yield ("upkeep",), f"expire-snapshots of {name}, as inherited: {told}"
+        if message := _retained(kept):
+            yield ("upkeep",), f"expire-snapshots of {name}, as inherited: {message}"

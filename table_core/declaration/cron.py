@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from table_core.declaration.hints import hint
-from table_core.declaration.located import Fault
+from table_core.declaration.located import Diagnostic
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from table_core.declaration.located import Located
 
-__all__ = ["schedule_faults", "spread"]
+__all__ = ["schedule_diagnostics", "spread"]
 
 _FIELDS: Final = (
     ("minute", 0, 59),
@@ -48,9 +48,9 @@ _PRESETS: Final = ("@hourly", "@daily", "@weekly", "@monthly", "@quarterly", "@y
 _AT: Final = (("pipeline", "schedule"), ("upkeep", "schedule"))
 
 
-def schedule_faults(root: Located, file: str) -> list[Fault]:
+def schedule_diagnostics(root: Located, file: str) -> list[Diagnostic]:
     """Schedules that are no cron expressions, or name no day that ever comes."""
-    faults = []
+    diagnostics = []
     for group, member in _AT:
         above = root.value.get(group)
         here = above.value.get(member) if above and isinstance(above.value, dict) else None
@@ -58,11 +58,13 @@ def schedule_faults(root: Located, file: str) -> list[Fault]:
             problem = _problem(here.text)
             if problem:
                 line, column = here.place
-                faults.append(Fault(file, line, column, f"schedule {here.text!r}: {problem}"))
-    return [*faults, *_zone_faults(root, file)]
+                diagnostics.append(
+                    Diagnostic(file, line, column, f"schedule {here.text!r}: {problem}")
+                )
+    return [*diagnostics, *_zone_diagnostics(root, file)]
 
 
-def _zone_faults(root: Located, file: str) -> list[Fault]:
+def _zone_diagnostics(root: Located, file: str) -> list[Diagnostic]:
     pipeline = root.value.get("pipeline")
     zone = pipeline.value.get("timezone") if pipeline and isinstance(pipeline.value, dict) else None
     if zone is None or zone.text is None:
@@ -73,7 +75,7 @@ def _zone_faults(root: Located, file: str) -> list[Fault]:
         near = hint(zone.text.replace(" ", "_"), sorted(available_timezones()))
         more = f"; {near}" if near.startswith("did") else ""
         line, column = zone.place
-        return [Fault(file, line, column, f"no time zone {zone.text!r}{more}")]
+        return [Diagnostic(file, line, column, f"no time zone {zone.text!r}{more}")]
     return []
 
 
@@ -106,10 +108,10 @@ def _problem(cron: str) -> str:
         return f"expected one of {', '.join(_PRESETS)}, or five fields; without a schedule leave it out"
     fields = cron.split()
     if len(fields) != len(_FIELDS):
-        told = f"a cron expression has {len(_FIELDS)} fields, this has {len(fields)}"
+        message = f"a cron expression has {len(_FIELDS)} fields, this has {len(fields)}"
         names = ", ".join(name for name, _, _ in _FIELDS)
         seconds = "; leave the seconds out" if len(fields) in {6, 7} and _looks_cron(fields) else ""
-        return f"{told}: {names}{seconds}"
+        return f"{message}: {names}{seconds}"
     for position, given in enumerate(fields):
         for part in given.split(","):
             problem = _part_problem(position, part, alone=part == given)

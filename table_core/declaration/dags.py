@@ -163,7 +163,7 @@ def as_text(dags: Iterable[MadeDag]) -> str:
 
 
 def _lines(dag: MadeDag) -> Iterator[str]:
-    told = [dag.schedule or "by hand", *(f"tag:{tag}" for tag in dag.tags)]
-    yield f"{dag.id}   ({', '.join(told)})"
+    message = [dag.schedule or "by hand", *(f"tag:{tag}" for tag in dag.tags)]
+    yield f"{dag.id}   ({', '.join(message)})"
     for name, after in dag.tasks.items():
         yield f"  {name}" + (f"   (after {', '.join(after)})" if after else "")

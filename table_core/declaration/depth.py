@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any, Final
 
 from table_core.datatypes.kinds import Array, Map, Multiset, Row, Vector
 from table_core.datatypes.text import parse_type
-from table_core.declaration.change_sources import source_faults
-from table_core.declaration.columns import column_faults
-from table_core.declaration.computed_faults import computed_faults
-from table_core.declaration.cron import schedule_faults
+from table_core.declaration.change_sources import source_diagnostics
+from table_core.declaration.columns import column_diagnostics
+from table_core.declaration.computed_diagnostics import computed_diagnostics
+from table_core.declaration.cron import schedule_diagnostics
 from table_core.declaration.foreign_types import type_hint
-from table_core.declaration.located import Fault, place_of
-from table_core.declaration.merge_expressions import merge_faults
-from table_core.declaration.parameters import parameter_faults
-from table_core.declaration.queries import query_faults
+from table_core.declaration.located import Diagnostic, place_of
+from table_core.declaration.merge_expressions import merge_diagnostics
+from table_core.declaration.parameters import parameter_diagnostics
+from table_core.declaration.queries import query_diagnostics
 from table_core.declaration.read_document import read, read_for_target
 from table_core.declaration.table_schema import schema_of
-from table_core.declaration.templates import template_faults
+from table_core.declaration.templates import template_diagnostics
 from table_core.errors import SchemaError, TableError
 
 if TYPE_CHECKING:
@@ -38,74 +38,79 @@ def faults_of(
     *,
     environment: Mapping[str, str] | None = None,
     texts: Callable[[str], str] | None = None,
-) -> list[Fault]:
+) -> list[Diagnostic]:
     """Everything that is wrong with ``text``, in the order of the file; tables and SQL in depth."""
     found = read(text, file, environment, texts)
-    faults = list(found.faults)
+    diagnostics = list(found.diagnostics)
     if found.root is not None and found.sound is not None:
-        faults += schedule_faults(found.root, file)
-        faults += source_faults(found.sound, found.root, file)
+        diagnostics += schedule_diagnostics(found.root, file)
+        diagnostics += source_diagnostics(found.sound, found.root, file)
         for name, table in found.sound.tables.items():
-            faults += _table_faults(name, table, found.root, file)
+            diagnostics += _table_diagnostics(name, table, found.root, file)
         for name, external in found.sound.external.items():
             if external is not None:
-                faults += _type_faults("external", name, external, found.root, file)
-        told = (
-            *column_faults(found.sound),
-            *computed_faults(found.sound),
-            *query_faults(found.sound),
-            *merge_faults(found.sound),
-            *template_faults(found.sound),
-            *parameter_faults(found.sound),
+                diagnostics += _type_diagnostics("external", name, external, found.root, file)
+        findings = (
+            *column_diagnostics(found.sound),
+            *computed_diagnostics(found.sound),
+            *query_diagnostics(found.sound),
+            *merge_diagnostics(found.sound),
+            *template_diagnostics(found.sound),
+            *parameter_diagnostics(found.sound),
         )
-        faults += [Fault(file, *_place(found.root, path), message) for path, message in told]
-        faults += _common_option_faults(found.sound, found.root, file)
-        faults += _upkeep_faults(found.sound, found.root, file)
-        faults += _target_faults(found.root, file, set(faults))
-    return sorted(dict.fromkeys(faults), key=lambda fault: (fault.file, fault.line, fault.column))
+        diagnostics += [
+            Diagnostic(file, *_place(found.root, path), message) for path, message in findings
+        ]
+        diagnostics += _common_option_diagnostics(found.sound, found.root, file)
+        diagnostics += _upkeep_diagnostics(found.sound, found.root, file)
+        diagnostics += _target_diagnostics(found.root, file, set(diagnostics))
+    return sorted(
+        dict.fromkeys(diagnostics),
+        key=lambda diagnostic: (diagnostic.file, diagnostic.line, diagnostic.column),
+    )
 
 
 _OF_TARGETS: Final = ("pipeline", "upkeep", "options", "pool")
 """What a target may say that can be wrong only together with the rest."""
 
 
-def _target_faults(root: Located, file: str, known: set[Fault]) -> list[Fault]:
+def _target_diagnostics(root: Located, file: str, known: set[Diagnostic]) -> list[Diagnostic]:
     """What is wrong for a target and not without it."""
-    faults: dict[Fault, None] = {}
+    diagnostics: dict[Diagnostic, None] = {}
     for name, given in _members(root, "targets").items():
         if not isinstance(given.value, dict) or not set(_OF_TARGETS) & given.value.keys():
             continue
         aim, found = read_for_target(root, file, name)
-        told = [*found.faults, *schedule_faults(aim, file)]
+        findings = [*found.diagnostics, *schedule_diagnostics(aim, file)]
         if found.sound is not None:
             both = (
-                *column_faults(found.sound),
-                *computed_faults(found.sound),
-                *parameter_faults(found.sound),
+                *column_diagnostics(found.sound),
+                *computed_diagnostics(found.sound),
+                *parameter_diagnostics(found.sound),
             )
-            told += [Fault(file, *_place(aim, path), message) for path, message in both]
+            findings += [Diagnostic(file, *_place(aim, path), message) for path, message in both]
             if "options" in given.value:
                 for table, declared in found.sound.tables.items():
-                    told += _table_faults(table, declared, aim, file)
-        told = [one for one in told if one not in known]
-        for one in told:
-            faults[replace(one, message=f"for target {name!r}: {one.message}")] = None
-    return list(faults)
+                    findings += _table_diagnostics(table, declared, aim, file)
+        findings = [one for one in findings if one not in known]
+        for one in findings:
+            diagnostics[replace(one, message=f"for target {name!r}: {one.message}")] = None
+    return list(diagnostics)
 
 
-def _upkeep_faults(found: Declaration, root: Located, file: str) -> list[Fault]:
+def _upkeep_diagnostics(found: Declaration, root: Located, file: str) -> list[Diagnostic]:
     """What is asked for one table, by its name, and never happens there."""
     upkeep = root.value.get("upkeep")
-    faults = []
+    diagnostics = []
     for name, given in _members(upkeep, "tables").items() if upkeep and _is_mapping(upkeep) else ():
         settings = given.value.get("expire-partitions") if _is_mapping(given) else None
         table = found.tables.get(name)
         if settings is None or settings.value is False or table is None or table.partition_by:
             continue
         at = place_of(root, ("upkeep", "tables", name, "expire-partitions"))
-        told = f"{name} has no partitions: leave expire-partitions out, or declare partition_by"
-        faults.append(Fault(file, *at, told))
-    return faults
+        message = f"{name} has no partitions: leave expire-partitions out, or declare partition_by"
+        diagnostics.append(Diagnostic(file, *at, message))
+    return diagnostics
 
 
 def _is_mapping(given: Located) -> bool:
@@ -124,23 +129,23 @@ def _members(root: Located, group: str) -> Mapping[str, Any]:
     return found.value if found is not None and isinstance(found.value, dict) else {}
 
 
-def _type_faults(
+def _type_diagnostics(
     group: str, name: str, table: TableDeclaration, root: Located, file: str
-) -> list[Fault]:
+) -> list[Diagnostic]:
     """Types that there are not."""
-    faults = []
+    diagnostics = []
     columns = _members(_members(root, group)[name], "columns")
     for column, kind in table.columns.items():
         try:
-            told = _twins(parse_type(kind))
+            message = _twins(parse_type(kind))
         except TableError as error:
             near = "" if "is not between" in str(error) else type_hint(kind)
-            told = f"{error}{near}"
-        if told:
+            message = f"{error}{near}"
+        if message:
             given = columns[column]
             at: Place = given.value["type"].place if isinstance(given.value, dict) else given.place
-            faults.append(Fault(file, *at, f"column {column!r}: {told}"))
-    return faults
+            diagnostics.append(Diagnostic(file, *at, f"column {column!r}: {message}"))
+    return diagnostics
 
 
 def _twins(kind: DataType) -> str:
@@ -160,19 +165,21 @@ def _twins(kind: DataType) -> str:
     return ""
 
 
-def _table_faults(name: str, table: TableDeclaration, root: Located, file: str) -> list[Fault]:
+def _table_diagnostics(
+    name: str, table: TableDeclaration, root: Located, file: str
+) -> list[Diagnostic]:
     """What the rules of tables have against it."""
     path = ("tables", name)
-    faults = _type_faults("tables", name, table, root, file)
-    if faults:
-        return faults
+    diagnostics = _type_diagnostics("tables", name, table, root, file)
+    if diagnostics:
+        return diagnostics
     try:
         schema_of(table)
     except SchemaError as error:
         told_all = error.facts.get("problems")
         problems = told_all if isinstance(told_all, list | tuple) else [str(error)]
         return [
-            Fault(file, *_place_of_problem(root, path, str(problem), table), str(problem))
+            Diagnostic(file, *_place_of_problem(root, path, str(problem), table), str(problem))
             for problem in problems
         ]
     except TableError as error:
@@ -181,7 +188,7 @@ def _table_faults(name: str, table: TableDeclaration, root: Located, file: str) 
         where = (*path, "options", option) if option in given else ("options", option)
         if option not in given and option not in _members(root, "options"):
             where = path
-        return [Fault(file, *place_of(root, where), str(error))]
+        return [Diagnostic(file, *place_of(root, where), str(error))]
     return []
 
 
@@ -202,17 +209,17 @@ def _place_of_problem(
     return place_of(root, path)
 
 
-def _common_option_faults(found: Declaration, root: Located, file: str) -> list[Fault]:
+def _common_option_diagnostics(found: Declaration, root: Located, file: str) -> list[Diagnostic]:
     """Options of every table, where no table is there to try them."""
     from table_core.options.given import refuse_wrong
 
     given = root.value.get("options")
     if found.tables or given is None or not isinstance(given.value, dict):
         return []
-    faults = []
+    diagnostics = []
     for key, item in given.value.items():
         try:
             refuse_wrong({key: str(item.text)})
         except TableError as error:
-            faults.append(Fault(file, *place_of(root, ("options", key)), str(error)))
-    return faults
+            diagnostics.append(Diagnostic(file, *place_of(root, ("options", key)), str(error)))
+    return diagnostics

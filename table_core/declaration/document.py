@@ -11,7 +11,7 @@ from table_core.errors import ArgumentError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from table_core.declaration.located import Fault
+    from table_core.declaration.located import Diagnostic
     from table_core.declaration.model import Declaration
 
 __all__ = ["faults_of", "parse"]
@@ -33,8 +33,8 @@ def parse(
         ArgumentError: it has faults; facts list all of them as ``file:line:column: message``.
     """
     found = read(text, file, environment, texts)
-    if found.faults or found.sound is None:
-        problems = [str(fault) for fault in found.faults]
+    if found.diagnostics or found.sound is None:
+        problems = [str(diagnostic) for diagnostic in found.diagnostics]
         raise ArgumentError(
             f"{len(problems)} faults in {file}:\n" + "\n".join(problems),
             argument="declaration",
@@ -49,7 +49,7 @@ def faults_of(
     *,
     environment: Mapping[str, str] | None = None,
     texts: Callable[[str], str] | None = None,
-) -> list[Fault]:
+) -> list[Diagnostic]:
     """Everything that is wrong with ``text``, in the order of the file; tables and SQL in depth."""
     from table_core.declaration import depth  # brings an SQL parser and clients of sources along
 

@@ -39,12 +39,12 @@ def shows_password(text: str) -> bool:
 
 def replaced(text: str, environment: Mapping[str, str]) -> tuple[str, list[str]]:
     """``text`` with the values of variables, and what is wrong with them."""
-    faults: list[str] = []
+    diagnostics: list[str] = []
 
     def value(match: re.Match[str]) -> str:
         name, other = match["name"], match["other"]
         if match["wrong"]:
-            faults.append(
+            diagnostics.append(
                 f"{match['wrong']} is no variable: write ${{NAME}} or ${{NAME:-what else}}, "
                 "and $${…} for the text itself"
             )
@@ -52,18 +52,18 @@ def replaced(text: str, environment: Mapping[str, str]) -> tuple[str, list[str]]
         if name is None:
             return "${"
         if _SECRET.search(name):
-            faults.append(
+            diagnostics.append(
                 f"variable {name} looks like a secret: it belongs into the connection, not here"
             )
             return match[0]
         if name in environment and (environment[name] or other is None):
             return environment[name]
         if other is None:
-            faults.append(f"variable {name} is not set: set it, or write ${{{name}:-…}}")
+            diagnostics.append(f"variable {name} is not set: set it, or write ${{{name}:-…}}")
             return match[0]
         return other
 
-    return _MARK.sub(value, text), faults
+    return _MARK.sub(value, text), diagnostics
 
 
 def names_in(text: str) -> list[str]:

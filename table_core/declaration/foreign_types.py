@@ -97,9 +97,9 @@ def type_hint(given: str) -> str:
     for pattern, ours in _SIZED:
         if (sized := pattern.fullmatch(whole)) is not None:
             return f"; write {ours.format(*sized.groups())}"
-    for pattern, told in _CLAUSES:
+    for pattern, message in _CLAUSES:
         if pattern.search(whole):
-            return f"; {told}"
+            return f"; {message}"
     match = _NAME.match(given)
     if match is None:
         return _EXAMPLES

@@ -64,11 +64,11 @@ def by_table(files: Iterable[FileSchema], folder: str) -> dict[str, list[FileSch
         own = "/".join(parts)
         name = re.sub(r"[^0-9A-Za-z_]+", "_", own or folder).strip("_").lower() or "rows"
         if (other := folders.setdefault(name, own)) != own:
-            told = (
+            message = (
                 f"the folders {other or '.'!r} and {own or '.'!r} would both be the table {name}: give "
                 "one of them another name, or declare them one by one"
             )
-            raise SchemaError(told, problems=[told])
+            raise SchemaError(message, problems=[message])
         found.setdefault(name, []).append(file)
     return found
 
@@ -116,11 +116,11 @@ def _refuse_cases(table: str, names: Iterable[str]) -> None:
     there: dict[str, str] = {}
     for name in names:
         if (other := there.setdefault(name.casefold(), name)) != name:
-            told = (
+            message = (
                 f"{table}: columns {other!r} and {name!r} differ in case alone: rename one of them "
                 "in the files, or declare the table by hand"
             )
-            raise SchemaError(told, problems=[told])
+            raise SchemaError(message, problems=[message])
 
 
 def _type(file: FileSchema, column: pa.Field) -> DataType:
@@ -149,11 +149,11 @@ def _joined(
         return with_nullability(b, nullable=nullable)
     both = union(a, b)
     if both is None or not (holds_all(a, both) and holds_all(b, both)):
-        told = (
+        message = (
             f"{table}: column {column!r} is {type_text(a)} in {first[column].path} and {type_text(b)} in "
             f"{file.path}, and no type holds both: declare the table by hand"
         )
-        raise SchemaError(told, problems=[told])
+        raise SchemaError(message, problems=[message])
     return with_nullability(both, nullable=nullable)
 
 
@@ -161,8 +161,8 @@ def _partitions(table: str, files: Sequence[FileSchema]) -> dict[str, DataType]:
     """The columns that folders name, with the type that all their values have."""
     names = {tuple(file.partition) for file in files}
     if len(names) > 1:
-        told = f"{table}: files lie in folders of {' and of '.join(sorted(map(str, names)))}"
-        raise SchemaError(told, problems=[told])
+        message = f"{table}: files lie in folders of {' and of '.join(sorted(map(str, names)))}"
+        raise SchemaError(message, problems=[message])
     values: dict[str, list[str | None]] = {name: [] for name in next(iter(names))}
     for file in files:
         for name, text in file.partition.items():

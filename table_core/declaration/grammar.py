@@ -32,7 +32,7 @@ from table_core.declaration.verbs import NAME, STEP
 from table_core.health.verdict import Thresholds
 
 if TYPE_CHECKING:
-    from table_core.declaration.located import Fault, Located
+    from table_core.declaration.located import Diagnostic, Located
 
 __all__ = [
     "CHECK_RULES",
@@ -58,10 +58,10 @@ class _Nothing(Shape):
         """It itself."""
         return "`null`"
 
-    def check(self, given: Located, file: str, faults: list[Fault]) -> None:
+    def check(self, given: Located, file: str, diagnostics: list[Diagnostic]) -> None:
         """Nothing but nothing."""
         if given.value is not None:
-            self._expect(given, "null", file, faults)
+            self._expect(given, "null", file, diagnostics)
 
     def _schema(self, defs: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002 - it has no parts
         return {"type": "null"}
@@ -76,10 +76,10 @@ class _Version(Shape):
         """It itself."""
         return f"`{VERSION}`"
 
-    def check(self, given: Located, file: str, faults: list[Fault]) -> None:
+    def check(self, given: Located, file: str, diagnostics: list[Diagnostic]) -> None:
         """1."""
         if isinstance(given.value, bool) or given.value != VERSION:
-            self._expect(given, f"version {VERSION}", file, faults)
+            self._expect(given, f"version {VERSION}", file, diagnostics)
 
     def _schema(self, defs: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002 - it has no parts
         return {"type": "integer", "const": VERSION}

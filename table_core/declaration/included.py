@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from table_core.declaration.located import Fault, Located, read_yaml
+from table_core.declaration.located import Diagnostic, Located, read_yaml
 from table_core.errors import TableError
 
 if TYPE_CHECKING:
@@ -29,35 +29,37 @@ def with_included(
     file: str,
     texts: Callable[[str], str] | None,
     environment: Mapping[str, str] | None,
-) -> tuple[Located, list[Fault]]:
+) -> tuple[Located, list[Diagnostic]]:
     """``root`` with the members of the files that it includes, and what is wrong with those.
 
     ``texts`` gives the text of a path as it is written, which is from the folder of ``file``.
     """
-    faults: list[Fault] = []
+    diagnostics: list[Diagnostic] = []
     for item in include_names(root):
         path = str(item.text)
         if texts is None:
-            faults.append(Fault(file, *item.place, "files can be included only by a file"))
+            diagnostics.append(
+                Diagnostic(file, *item.place, "files can be included only by a file")
+            )
             continue
         try:
             text = texts(path)
         except TableError as error:
-            faults.append(Fault(file, *item.place, str(error)))
+            diagnostics.append(Diagnostic(file, *item.place, str(error)))
             continue
-        more, told = read_yaml(text, path, environment, named=True)
-        faults += told
+        more, message = read_yaml(text, path, environment, named=True)
+        diagnostics += message
         if more is None:
             continue
         if not isinstance(more.value, dict) or "include" in more.value:
             what = "an included file is a mapping, and includes nothing itself"
-            faults.append(Fault(file, *item.place, f"{path}: {what}"))
+            diagnostics.append(Diagnostic(file, *item.place, f"{path}: {what}"))
             continue
-        root = _joined(root, more, path, faults)
-    return root, faults
+        root = _joined(root, more, path, diagnostics)
+    return root, diagnostics
 
 
-def _joined(root: Located, more: Located, path: str, faults: list[Fault]) -> Located:
+def _joined(root: Located, more: Located, path: str, diagnostics: list[Diagnostic]) -> Located:
     members, keys = dict(root.value), dict(root.keys or {})
     for name, item in more.value.items():
         at = (more.keys or {}).get(name, more.place)
@@ -65,19 +67,19 @@ def _joined(root: Located, more: Located, path: str, faults: list[Fault]) -> Loc
         if here is None:
             members[name], keys[name] = item, at
         elif isinstance(here.value, dict) and isinstance(item.value, dict):
-            members[name] = _entries(here, item, path, faults)
+            members[name] = _entries(here, item, path, diagnostics)
         elif name not in _OWN:
-            faults.append(Fault(path, *at, f"{name!r} is in another file too"))
+            diagnostics.append(Diagnostic(path, *at, f"{name!r} is in another file too"))
     return replace(root, value=members, keys=keys)
 
 
-def _entries(here: Located, more: Located, path: str, faults: list[Fault]) -> Located:
+def _entries(here: Located, more: Located, path: str, diagnostics: list[Diagnostic]) -> Located:
     entries: dict[str, Any] = dict(here.value)
     keys = dict(here.keys or {})
     for name, item in more.value.items():
         at = (more.keys or {}).get(name, more.place)
         if name in entries:
-            faults.append(Fault(path, *at, f"{name!r} is in another file too"))
+            diagnostics.append(Diagnostic(path, *at, f"{name!r} is in another file too"))
         else:
             entries[name], keys[name] = item, at
     return replace(here, value=entries, keys=keys)

@@ -18,7 +18,7 @@ from table_core.errors import ArgumentError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["Fault", "Located", "Place", "decoded", "place_of", "read_yaml"]
+__all__ = ["Diagnostic", "Located", "Place", "decoded", "place_of", "read_yaml"]
 
 Place = tuple[int, int]
 """Line and column, counted from 1."""
@@ -67,7 +67,7 @@ class _LineOf(int):
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class Diagnostic:
     """What is wrong, and where."""
 
     file: str
@@ -131,34 +131,34 @@ def decoded(body: bytes, file: str) -> str:
             f"{file}:{line}:{column}: {what}",
             argument="declaration",
             value=file,
-            problems=[str(Fault(file, line, column, what))],
+            problems=[str(Diagnostic(file, line, column, what))],
         ) from error
 
 
 def read_yaml(
     text: str, file: str, environment: Mapping[str, str] | None = None, *, named: bool = False
-) -> tuple[Located | None, list[Fault]]:
+) -> tuple[Located | None, list[Diagnostic]]:
     """The document in ``text``; none where it is no YAML, or empty.
 
     ``environment`` are the variables that ``${…}`` stands for.  ``named``: the places know the file, as
     they come to stand beside those of another one.
     """
-    told = _too_much(text)
-    if told is not None:
-        return None, [Fault(file, 1, 1, told)]
+    message = _too_much(text)
+    if message is not None:
+        return None, [Diagnostic(file, 1, 1, message)]
     try:
         node = yaml.compose(text, Loader=_LOADER)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
-        return None, [Fault(file, line, column, f"no YAML: {_why(error, text, line)}")]
+        return None, [Diagnostic(file, line, column, f"no YAML: {_why(error, text, line)}")]
     except yaml.YAMLError as error:
-        return None, [Fault(file, *_place_of_reader(error, text), f"no YAML: {error}")]
+        return None, [Diagnostic(file, *_place_of_reader(error, text), f"no YAML: {error}")]
     if node is None:
-        return None, [Fault(file, 1, 1, "the file is empty")]
+        return None, [Diagnostic(file, 1, 1, "the file is empty")]
     reader = _Reader(file, environment or {}, named=named)
     found = reader.read(node, 0)
-    return found, reader.faults
+    return found, reader.diagnostics
 
 
 def _too_much(text: str) -> str | None:
@@ -236,7 +236,7 @@ class _Reader:
         self.file = file
         self.named = named
         self.environment = environment
-        self.faults: list[Fault] = []
+        self.diagnostics: list[Diagnostic] = []
         self._done: dict[int, tuple[Located, int]] = {}
         self._open: set[int] = set()
         self._repeated = 0
@@ -251,26 +251,28 @@ class _Reader:
             line.file = self.file
         return line, column
 
-    def _fault(self, place: Place, told: str) -> None:
-        if len(self.faults) < _FAULTS_MAX:
-            self.faults.append(Fault(self.file, *place, told))
+    def _diagnostic(self, place: Place, message: str) -> None:
+        if len(self.diagnostics) < _FAULTS_MAX:
+            self.diagnostics.append(Diagnostic(self.file, *place, message))
 
     def _sized(self, node: Any, depth: int) -> tuple[Located, int]:
         """The value, and how many values are in it."""
         place = self._start(node)
         if id(node) in self._open:
-            self._fault(place, "this refers to itself: an alias cannot stand in its own anchor")
+            self._diagnostic(
+                place, "this refers to itself: an alias cannot stand in its own anchor"
+            )
             return Located(None, place), 1
         if id(node) in self._done:
             found, size = self._done[id(node)]
             self._repeated += size
             if self._repeated > _REPEATED_MAX:
                 if self._repeated - size <= _REPEATED_MAX:
-                    self._fault(place, f"aliases add more than {_REPEATED_MAX:,} values")
+                    self._diagnostic(place, f"aliases add more than {_REPEATED_MAX:,} values")
                 return Located(None, place), 1
             return found, size
         if depth > _DEPTH_MAX:
-            self._fault(place, f"more than {_DEPTH_MAX} values within each other")
+            self._diagnostic(place, f"more than {_DEPTH_MAX} values within each other")
             return Located(None, place), 1
         self._open.add(id(node))
         found, size = self._new(node, place, depth)
@@ -282,7 +284,7 @@ class _Reader:
         if isinstance(node, yaml.ScalarNode):
             return self._scalar(node, place), 1
         if node.tag not in {f"{_CORE}map", f"{_CORE}seq"}:
-            self._tag_fault(node, place)
+            self._tag_diagnostic(node, place)
         if isinstance(node, yaml.MappingNode):
             return self._mapping(node, place, depth)
         items = [self._sized(item, depth + 1) for item in node.value]
@@ -296,7 +298,7 @@ class _Reader:
         for key_node, item in node.value:
             here = self._start(key_node)
             if not isinstance(key_node, yaml.ScalarNode):
-                self._fault(here, "a name must be text, not a list or a mapping")
+                self._diagnostic(here, "a name must be text, not a list or a mapping")
                 continue
             key = key_node.value
             value, size = self._sized(item, depth + 1)
@@ -306,10 +308,10 @@ class _Reader:
                     merged.setdefault(name, (one, here))
                 continue
             if "${" in key.replace("$${", ""):
-                self._fault(here, "variables stand in values only, not in names")
+                self._diagnostic(here, "variables stand in values only, not in names")
             key = key.replace("$${", "${")
             if key in found:
-                self._fault(here, f"{key!r} is there twice")
+                self._diagnostic(here, f"{key!r} is there twice")
             found[key], keys[key] = value, here
         for name, (one, here) in merged.items():  # what is there itself wins
             if name not in found:
@@ -321,7 +323,7 @@ class _Reader:
         together: dict[str, Located] = {}
         for part in parts:
             if not isinstance(part.value, dict):
-                self._fault(place, "<< takes a mapping, or a list of mappings")
+                self._diagnostic(place, "<< takes a mapping, or a list of mappings")
                 continue
             for name, one in part.value.items():
                 together.setdefault(name, one)
@@ -330,24 +332,24 @@ class _Reader:
     def _scalar(self, node: Any, place: Place) -> Located:
         tag, text = node.tag, node.value
         if "${" in text:
-            text, told = replaced(text, self.environment)
-            for one in told:
-                self._fault(place, one)
+            text, findings = replaced(text, self.environment)
+            for one in findings:
+                self._diagnostic(place, one)
             if not node.style and text != node.value:
                 tag = _tag(text)
         if shows_password(text):
-            self._fault(place, _PASSWORD_SHOWN)
+            self._diagnostic(place, _PASSWORD_SHOWN)
         name = tag.removeprefix(_CORE)
         if name not in _PLAIN_TAGS or not tag.startswith(_CORE):
-            self._tag_fault(node, place)
+            self._tag_diagnostic(node, place)
             return Located(text, place, text=text)
         if name == "null":
             return Located(None, place)
         return Located(_value(name, text), place, text=text)
 
-    def _tag_fault(self, node: Any, place: Place) -> None:
+    def _tag_diagnostic(self, node: Any, place: Place) -> None:
         hint = "; write ${NAME} for a variable" if "env" in node.tag else ""
-        self._fault(place, f"tag {node.tag} is not known{hint}")
+        self._diagnostic(place, f"tag {node.tag} is not known{hint}")
 
 
 _RESOLVER: Final[Any] = yaml.resolver.Resolver()

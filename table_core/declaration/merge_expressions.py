@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
     from table_core.declaration.model import Declaration
 
-__all__ = ["merge_faults"]
+__all__ = ["merge_diagnostics"]
 
 _TEMPLATE: Final = "{{"
-Told = tuple[tuple[str, ...], str]
+Finding = tuple[tuple[str, ...], str]
 Sides = dict[str, list[str] | None]
 
 
-def merge_faults(found: Declaration) -> Iterator[Told]:
+def merge_diagnostics(found: Declaration) -> Iterator[Finding]:
     """Columns in ``merge.when`` that the source or the table has not."""
     for step in found.steps:
         if step.verb != "merge" or step.table not in found.tables:
@@ -35,12 +35,12 @@ def merge_faults(found: Declaration) -> Iterator[Told]:
         path = ("flows", step.name, "merge", "when")
         if sides["source"] is not None and given["source"].get("sql") is not None:
             names = [name for name in given["on"] if _TEMPLATE not in name]
-            for told in _lacking(names, sides["source"], "the source"):
-                yield (*path[:-1], "on"), told
+            for message in _lacking(names, sides["source"], "the source"):
+                yield (*path[:-1], "on"), message
         for clause in given["when"]:
             for sql in (*(clause.get("values") or {}).values(), clause.get("condition")):
-                for told in _faults(sql, sides):
-                    yield path, told
+                for message in _diagnostics(sql, sides):
+                    yield path, message
 
 
 def _source_columns(source: Mapping[str, Any], found: Declaration) -> list[str] | None:
@@ -51,7 +51,7 @@ def _source_columns(source: Mapping[str, Any], found: Declaration) -> list[str] 
     return columns_given(source.get("sql"), views)
 
 
-def _faults(sql: Any, sides: Sides) -> Iterator[str]:
+def _diagnostics(sql: Any, sides: Sides) -> Iterator[str]:
     if not isinstance(sql, str) or _TEMPLATE in sql:
         return
     from sqlglot import errors, exp, parse_one

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from table_core.declaration.located import Fault, Located, place_of
+from table_core.declaration.located import Diagnostic, Located, place_of
 from table_core.declaration.verbs import VERBS, pending_view
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ __all__ = [
     "CHECK_PREFIX",
     "UPKEEP_SUFFIX",
     "audit_group",
-    "name_faults",
+    "name_diagnostics",
 ]
 
 APPLY_TASK: Final = "apply_declaration"
@@ -38,7 +38,7 @@ _RESERVED_DATABASE: Final = "sys"
 _QUOTES: Final = "`'\""
 
 
-def name_faults(root: Located, file: str) -> list[Fault]:
+def name_diagnostics(root: Located, file: str) -> list[Diagnostic]:
     """Names that are there twice or taken, of Dags, tasks, tables, columns and views."""
     found = [
         *_tasks(root),
@@ -48,10 +48,10 @@ def name_faults(root: Located, file: str) -> list[Fault]:
         *_columns(root),
         *_views(root),
     ]
-    return [Fault(file, *place_of(root, path), told) for path, told in found]
+    return [Diagnostic(file, *place_of(root, path), message) for path, message in found]
 
 
-Told = tuple[tuple[str, ...], str]
+Finding = tuple[tuple[str, ...], str]
 
 
 def _members(root: Located, *path: str) -> Mapping[str, Located]:
@@ -63,15 +63,15 @@ def _members(root: Located, *path: str) -> Mapping[str, Located]:
     return here.value if isinstance(here.value, dict) else {}
 
 
-def _tasks(root: Located) -> Iterator[Told]:
+def _tasks(root: Located) -> Iterator[Finding]:
     taken: dict[str, str] = {}
     for group in ("sources", "flows"):
         for name in _members(root, group):
             if name in taken:
                 other = taken[name]
                 both = f"{name!r} names a source and a flow"
-                told = both if other == "a source" else f"{name!r} is the name of {other}"
-                yield (group, name), told
+                message = both if other == "a source" else f"{name!r} is the name of {other}"
+                yield (group, name), message
             taken[name] = f"a {group.removesuffix('s')}"
     for name in _members(root, "checks"):
         task = f"{CHECK_PREFIX}{name}"
@@ -82,8 +82,8 @@ def _tasks(root: Located) -> Iterator[Told]:
         task = f"{CHECK_PREFIX}{fresh_check(name)}"
         if isinstance(table.value, dict) and "freshness" in table.value:
             if task in taken:
-                told = f"its task is called {task!r}, as is {taken[task]}"
-                yield ("external", name, "freshness"), told
+                message = f"its task is called {task!r}, as is {taken[task]}"
+                yield ("external", name, "freshness"), message
             taken[task] = f"the freshness of {name}"
     yield from _audits(root, taken)
 
@@ -98,7 +98,7 @@ def audit_group(table: str) -> str:
     return f"audit_{re.sub('[^A-Za-z0-9_-]', '_', table)}"
 
 
-def _audits(root: Located, taken: dict[str, str]) -> Iterator[Told]:
+def _audits(root: Located, taken: dict[str, str]) -> Iterator[Finding]:
     for name, table in _members(root, "tables").items():
         if not isinstance(table.value, dict) or "audit" not in table.value:
             continue
@@ -113,7 +113,7 @@ def _audits(root: Located, taken: dict[str, str]) -> Iterator[Told]:
             taken[task] = f"the audit of {name}"
 
 
-def _dags(root: Located) -> Iterator[Told]:
+def _dags(root: Located) -> Iterator[Finding]:
     given = root.value.get("name") if isinstance(root.value, dict) else None
     name = str(given.text) if given is not None and given.text else ""
     for trigger in _members(root, "triggers"):
@@ -121,7 +121,7 @@ def _dags(root: Located) -> Iterator[Told]:
             yield ("triggers", trigger), f"the id of its Dag is longer than {_ID_MAX} characters"
 
 
-def _same_but_for_case(root: Located, path: tuple[str, ...]) -> Iterator[Told]:
+def _same_but_for_case(root: Located, path: tuple[str, ...]) -> Iterator[Finding]:
     seen: dict[str, str] = {}
     for name in _members(root, *path):
         other = seen.setdefault(name.casefold(), name)
@@ -129,7 +129,7 @@ def _same_but_for_case(root: Located, path: tuple[str, ...]) -> Iterator[Told]:
             yield (*path, name), f"{name!r} and {other!r} differ in case alone"
 
 
-def _databases(root: Located) -> Iterator[Told]:
+def _databases(root: Located) -> Iterator[Finding]:
     for name in _members(root, "tables"):
         if name.partition(".")[0] == _RESERVED_DATABASE:
             yield ("tables", name), f"database {_RESERVED_DATABASE!r} is reserved"
@@ -138,7 +138,7 @@ def _databases(root: Located) -> Iterator[Told]:
             yield ("tables", name), f"{name} has quotes in it: write {plain}"
 
 
-def _columns(root: Located) -> Iterator[Told]:
+def _columns(root: Located) -> Iterator[Finding]:
     for table in _members(root, "tables"):
         yield from _same_but_for_case(root, ("tables", table, "columns"))
         for name in _members(root, "tables", table, "columns"):
@@ -146,7 +146,7 @@ def _columns(root: Located) -> Iterator[Told]:
                 yield ("tables", table, "columns", name), "a column has no name"
 
 
-def _views(root: Located) -> Iterator[Told]:
+def _views(root: Located) -> Iterator[Finding]:
     for group in ("sources", "flows"):
         for name, step in _members(root, group).items():
             verbs = [verb for verb in VERBS if isinstance(step.value, dict) and verb in step.value]
@@ -158,13 +158,15 @@ def _views(root: Located) -> Iterator[Told]:
                 yield from _beside_pending(root, (group, name), views)
 
 
-def _beside_pending(root: Located, step: tuple[str, str], views: Iterable[str]) -> Iterator[Told]:
+def _beside_pending(
+    root: Located, step: tuple[str, str], views: Iterable[str]
+) -> Iterator[Finding]:
     members = _members(root, *step, "pending")
     given = {name: one.text for name, one in members.items() if one.text}
     pending = pending_view(given) if "table" in given else ""
     for view in views:
         if pending and view.casefold() == pending.casefold():
-            told = (
+            message = (
                 f"view {view!r} is what the rows of the pending table are called: rename the view"
             )
-            yield (*step, "reads", view), told
+            yield (*step, "reads", view), message

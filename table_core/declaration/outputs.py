@@ -77,8 +77,8 @@ def template_problems(text: str) -> list[str]:
     for opening, closing in (("{{", "}}"), ("{%", "%}")):
         if text.count(opening) != text.count(closing):
             return [f"a template opens with {opening} and does not close with {closing}"]
-    if told := jinja_problem(text):
-        return [told]
+    if message := jinja_problem(text):
+        return [message]
     found = _OF_DBT.search(text)
     if found is not None:
         what = "name the table under reads and its view in SQL"

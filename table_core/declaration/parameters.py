@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from table_core.declaration.model import Declaration
 
-__all__ = ["has_default", "parameter_faults"]
+__all__ = ["has_default", "parameter_diagnostics"]
 
 _ASKED: Final = re.compile(r"\bparams(?:\.(\w+)|\[\s*['\"](\w+)['\"]\s*\])")
 _TYPES: Final[Mapping[str, tuple[type, ...]]] = {
@@ -38,7 +38,7 @@ _MEANT: Final[Mapping[str, str]] = {
     "datetime": "write type: string, format: date-time",
     "timestamp": "write type: string, format: date-time",
 }
-Told = tuple[tuple[str, ...], str]
+Finding = tuple[tuple[str, ...], str]
 
 
 def has_default(given: Any) -> bool:
@@ -46,17 +46,17 @@ def has_default(given: Any) -> bool:
     return not isinstance(given, dict) or "default" in given
 
 
-def parameter_faults(found: Declaration) -> Iterator[Told]:
+def parameter_diagnostics(found: Declaration) -> Iterator[Finding]:
     """Parameters that a run would ask for and not have."""
     params: Mapping[str, Any] = found.pipeline.get("params") or {}
     open_ones = [name for name, given in params.items() if not has_default(given)]
     if found.pipeline.get("schedule") is not None:
         for name in open_ones:
-            told = f"parameter {name!r} needs a default: a schedule gives none"
-            yield ("pipeline", "params", name), told
+            message = f"parameter {name!r} needs a default: a schedule gives none"
+            yield ("pipeline", "params", name), message
     for name, given in params.items():
-        for told in _schema_problems(given):
-            yield ("pipeline", "params", name), f"parameter {name!r}: {told}"
+        for message in _schema_problems(given):
+            yield ("pipeline", "params", name), f"parameter {name!r}: {message}"
     asked = {step.name: _asked(step.arguments) for step in found.steps}
     for step in found.steps:
         for name in sorted(asked[step.name] - set(params)):
@@ -66,8 +66,8 @@ def parameter_faults(found: Declaration) -> Iterator[Told]:
     for trigger in found.triggers:
         for flow in trigger.flows:
             for name in sorted(asked.get(flow, set()) & set(open_ones)):
-                told = f"{flow} asks for params.{name}: give it a default, a trigger gives none"
-                yield ("triggers", trigger.name, "flows"), told
+                message = f"{flow} asks for params.{name}: give it a default, a trigger gives none"
+                yield ("triggers", trigger.name, "flows"), message
 
 
 def _schema_problems(given: Any) -> Iterator[str]:

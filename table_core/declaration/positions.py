@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
     from table_core.declaration.model import Declaration, Step
 
-__all__ = ["position_faults"]
+__all__ = ["position_diagnostics"]
 
 _TEMPLATE: Final = "{{"
-Told = tuple[str, tuple[str, ...], str]
+Finding = tuple[str, tuple[str, ...], str]
 """Step, where in it, and what is wrong."""
 
 
-def position_faults(found: Declaration) -> Iterator[Told]:
+def position_diagnostics(found: Declaration) -> Iterator[Finding]:
     """Positions and pending tables that two would share, or that nobody may have."""
     taken: dict[tuple[str, str], str] = {}
     for step in found.steps:
@@ -37,12 +37,12 @@ def position_faults(found: Declaration) -> Iterator[Told]:
                 yield step.name, path, str(error)
             other = taken.setdefault((step.table, name), step.name)
             if other != step.name or _is_second(step, path, name):
-                told = (
+                message = (
                     f"{other} keeps its position in {step.table} as {name!r} too: "
                     "each reader needs a name of its own, or rows are skipped"
                 )
-                yield step.name, path, told
-    yield from _pending_faults(found.steps)
+                yield step.name, path, message
+    yield from _pending_diagnostics(found.steps)
 
 
 def _positions(step: Step, declared: str) -> Iterator[tuple[tuple[str, ...], str]]:
@@ -74,7 +74,7 @@ def _is_second(step: Step, path: tuple[str, ...], name: str) -> bool:
     return False
 
 
-def _pending_faults(steps: Sequence[Step]) -> Iterator[Told]:
+def _pending_diagnostics(steps: Sequence[Step]) -> Iterator[Finding]:
     """Rows that wait replace all that is in their table."""
     for step in steps:
         table = (step.arguments.get("pending") or {}).get("table")

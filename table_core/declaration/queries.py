@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from table_core.declaration.model import Declaration, Step
 
-__all__ = ["columns_given", "columns_read", "query_faults"]
+__all__ = ["columns_given", "columns_read", "query_diagnostics"]
 
 _UNRESOLVED: Final = re.compile(
     r"Column '\"?(?P<name>[^'\"]*)\"?' could not be resolved(?: for table: '(?P<view>[^']*)')?"
@@ -30,20 +30,22 @@ _QUOTED: Final = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|`[^`]*`|--[
 _LOOSE_COMMA: Final = re.compile(r",\s*FROM\b", re.IGNORECASE)
 """Spark does not take it."""
 _CHARACTERS_MAX: Final = 200_000
-Told = tuple[tuple[str, ...], str]
+Finding = tuple[tuple[str, ...], str]
 
 
-def query_faults(found: Declaration) -> Iterator[Told]:
+def query_diagnostics(found: Declaration) -> Iterator[Finding]:
     """Queries that do not parse, or name a column or view that is not there."""
     for step in found.steps:
         if step.table in found.tables:
-            for path, told in _of_step(step, found):
-                yield ("flows", step.name, *path), told
+            for path, message in _of_step(step, found):
+                yield ("flows", step.name, *path), message
     for check in found.checks:
         sql, table = check.rules.get("sql"), found.tables.get(check.table)
         if sql is not None and table is not None:
-            for told in _sql_faults(sql, {"rows": [*table.columns]}, "the rows are the view rows"):
-                yield ("checks", check.name, "sql"), told
+            for message in _sql_diagnostics(
+                sql, {"rows": [*table.columns]}, "the rows are the view rows"
+            ):
+                yield ("checks", check.name, "sql"), message
 
 
 def _of_step(step: Step, found: Declaration) -> Iterator[tuple[tuple[str, ...], str]]:
@@ -64,22 +66,22 @@ def _of_step(step: Step, found: Declaration) -> Iterator[tuple[tuple[str, ...], 
         (("sql",), given.get("sql"), step.table if step.verb == "sql" else ""),
         (("pending", "sql"), pending.get("sql"), str(pending.get("table"))),
     ):
-        query, told = _parsed(sql)
+        query, message = _parsed(sql)
         if query is not None:
-            told = [*_name_faults(query, views, f"reads has {known}")]
-            told += parameter_problems(query, parameters)
-            if makes in found.tables and not told and None not in views.values():
+            message = [*_name_diagnostics(query, views, f"reads has {known}")]
+            message += parameter_problems(query, parameters)
+            if makes in found.tables and not message and None not in views.values():
                 fixed = given.get("overwrite")
                 fixed = fixed if isinstance(fixed, dict) else {}
-                told += output_problems(query, makes, found.tables[makes], fixed)
-        for one in told:
+                message += output_problems(query, makes, found.tables[makes], fixed)
+        for one in message:
             yield (*inner, *path), one
 
 
 def columns_given(sql: Any, views: Mapping[str, Sequence[str] | None]) -> list[str] | None:
     """The columns of a query over ``views``; None where nobody knows, or where it is wrong."""
     query, _ = _parsed(sql)
-    if query is None or None in views.values() or _name_faults(query, views, ""):
+    if query is None or None in views.values() or _name_diagnostics(query, views, ""):
         return None
     names = [str(name) for name in query.named_selects]
     return None if "*" in names or not all(names) else names
@@ -124,13 +126,15 @@ def _parsed(sql: Any) -> tuple[Any, list[str]]:
     return None, [f"expected one SELECT, found {what or 'nothing'}"]
 
 
-def _sql_faults(sql: Any, views: Mapping[str, Sequence[str] | None], there: str) -> list[str]:
+def _sql_diagnostics(sql: Any, views: Mapping[str, Sequence[str] | None], there: str) -> list[str]:
     """What is wrong with ``sql``; with templates it is known only at run time."""
-    query, told = _parsed(sql)
-    return told if query is None else _name_faults(query, views, there)
+    query, message = _parsed(sql)
+    return message if query is None else _name_diagnostics(query, views, there)
 
 
-def _name_faults(query: Any, views: Mapping[str, Sequence[str] | None], there: str) -> list[str]:
+def _name_diagnostics(
+    query: Any, views: Mapping[str, Sequence[str] | None], there: str
+) -> list[str]:
     """Views and columns that are not there; ``query`` is qualified where all is known."""
     from sqlglot import errors, exp
     from sqlglot.optimizer.qualify import qualify
@@ -158,11 +162,11 @@ def _name_faults(query: Any, views: Mapping[str, Sequence[str] | None], there: s
     return []
 
 
-def _column_problem(told: str, views: Mapping[str, Sequence[str] | None]) -> str:
+def _column_problem(message: str, views: Mapping[str, Sequence[str] | None]) -> str:
     """What the parser says of a column, with what there is instead."""
-    match = _UNRESOLVED.match(told)
+    match = _UNRESOLVED.match(message)
     if match is None:
-        return told
+        return message
     name, view = match["name"], match["view"]
     if view and view.casefold() not in {one.casefold() for one in views}:
         return f"no view {view!r} for column {name!r}; {hint(view, views)}"

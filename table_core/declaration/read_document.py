@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from table_core.declaration.addresses import address_faults
+from table_core.declaration.addresses import address_diagnostics
 from table_core.declaration.environment import TARGET
 from table_core.declaration.grammar import CHECK_RULES, DECLARATION, GROUPS
 from table_core.declaration.included import with_included
-from table_core.declaration.located import Fault, Located, place_of, read_yaml
+from table_core.declaration.located import Diagnostic, Located, place_of, read_yaml
 from table_core.declaration.model import (
     CheckDeclaration,
     Declaration,
@@ -18,11 +18,11 @@ from table_core.declaration.model import (
     TriggerDeclaration,
     UpkeepDeclaration,
 )
-from table_core.declaration.names import fresh_check, name_faults
+from table_core.declaration.names import fresh_check, name_diagnostics
 from table_core.declaration.order import ordered
 from table_core.declaration.partition_texts import canonical
 from table_core.declaration.policy import policy_of
-from table_core.declaration.references import reference_faults
+from table_core.declaration.references import reference_diagnostics
 from table_core.declaration.targets import aimed
 from table_core.declaration.verbs import COMMON, MAKES_ROWS, VERBS
 
@@ -42,7 +42,7 @@ class Read:
     """All that is there; None where it is no YAML."""
     sound: Declaration | None
     """What is without faults of its own; None where nothing is."""
-    faults: list[Fault]
+    diagnostics: list[Diagnostic]
 
 
 def read(
@@ -52,44 +52,48 @@ def read(
     texts: Callable[[str], str] | None = None,
 ) -> Read:
     """What ``text`` says.  A fault in one place does not hide those in others."""
-    root, faults = read_yaml(text, file, environment)
+    root, diagnostics = read_yaml(text, file, environment)
     if root is None:
-        return Read(file, None, None, faults)
+        return Read(file, None, None, diagnostics)
     root, told_of_others = with_included(root, file, texts, environment)
-    faults += told_of_others
-    DECLARATION.check(root, file, faults)
+    diagnostics += told_of_others
+    DECLARATION.check(root, file, diagnostics)
     if not isinstance(root.value, dict):
-        return Read(file, root, None, faults)
-    sound = _sound(root) if faults else root
+        return Read(file, root, None, diagnostics)
+    sound = _sound(root) if diagnostics else root
     target = (environment or {}).get(TARGET)
     if target and "targets" in root.value:
-        sound, told = aimed(sound, target)
+        sound, message = aimed(sound, target)
         given = root.value["targets"].value
-        if told and isinstance(given, dict) and target not in given:  # else its own fault is told
-            faults.append(Fault(file, *place_of(root, ("targets",)), told))
-        DECLARATION.check(sound, file, faults)
-        sound = _sound(sound) if faults else sound
+        if (
+            message and isinstance(given, dict) and target not in given
+        ):  # else its own fault is told
+            diagnostics.append(Diagnostic(file, *place_of(root, ("targets",)), message))
+        DECLARATION.check(sound, file, diagnostics)
+        sound = _sound(sound) if diagnostics else sound
     declaration = _declaration(DECLARATION.plain(sound))
-    faults += [*name_faults(root, file), *reference_faults(declaration, root, file)]
-    faults += address_faults(root, file)
-    return Read(file, root, declaration, sorted(set(faults), key=_by_place))
+    diagnostics += [*name_diagnostics(root, file), *reference_diagnostics(declaration, root, file)]
+    diagnostics += address_diagnostics(root, file)
+    return Read(file, root, declaration, sorted(set(diagnostics), key=_by_place))
 
 
 def read_for_target(root: Located, file: str, target: str) -> tuple[Located, Read]:
     """``root`` as it is for ``target``, and what is wrong with the members that the target has a say in."""
     aim, _ = aimed(_sound(root), target)
-    faults: list[Fault] = []
+    diagnostics: list[Diagnostic] = []
     said = root.value["targets"].value[target].value
     for name in said if isinstance(said, dict) else ():
         if name in aim.value and name in DECLARATION.members:
-            DECLARATION.members[name].check(aim.value[name], file, faults)
-    sound = _sound(aim) if faults else aim
+            DECLARATION.members[name].check(aim.value[name], file, diagnostics)
+    sound = _sound(aim) if diagnostics else aim
     declaration = _declaration(DECLARATION.plain(sound))
-    return aim, Read(file, aim, declaration, faults + reference_faults(declaration, aim, file))
+    return aim, Read(
+        file, aim, declaration, diagnostics + reference_diagnostics(declaration, aim, file)
+    )
 
 
-def _by_place(fault: Fault) -> tuple[str, int, int, str]:
-    return fault.file, fault.line, fault.column, fault.message
+def _by_place(diagnostic: Diagnostic) -> tuple[str, int, int, str]:
+    return diagnostic.file, diagnostic.line, diagnostic.column, diagnostic.message
 
 
 def _sound(root: Located) -> Located:
@@ -109,9 +113,9 @@ def _sound(root: Located) -> Located:
 
 
 def _fits(shape: Any, given: Located) -> bool:
-    faults: list[Fault] = []
-    shape.check(given, "", faults)
-    return not faults
+    diagnostics: list[Diagnostic] = []
+    shape.check(given, "", diagnostics)
+    return not diagnostics
 
 
 def _declaration(given: Mapping[str, Any]) -> Declaration:

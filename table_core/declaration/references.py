@@ -6,9 +6,9 @@ import fnmatch
 from typing import TYPE_CHECKING
 
 from table_core.declaration.hints import hint
-from table_core.declaration.located import Fault, Located, place_of
+from table_core.declaration.located import Diagnostic, Located, place_of
 from table_core.declaration.order import cycle, tables_read, tables_written
-from table_core.declaration.positions import position_faults
+from table_core.declaration.positions import position_diagnostics
 from table_core.declaration.verbs import changes_rows, views_of_step
 
 if TYPE_CHECKING:
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
 
     from table_core.declaration.model import Declaration
 
-__all__ = ["reference_faults"]
+__all__ = ["reference_diagnostics"]
 
-Told = tuple[tuple[str, ...], str]
+Finding = tuple[tuple[str, ...], str]
 _CHANGES_NOTHING = {"compact"}
 """Kinds of snapshots that no flow which makes rows gives."""
 
 
-def reference_faults(found: Declaration, root: Located, file: str) -> list[Fault]:
+def reference_diagnostics(found: Declaration, root: Located, file: str) -> list[Diagnostic]:
     """Names that lead nowhere.  ``found`` has what is sound, ``root`` all that is there."""
     tables = list(_names(root, "tables"))
     there = [*tables, *_names(root, "external")]
-    told = [
+    findings = [
         *(
             (("external", name), f"{name} is declared in tables too: it is ours or of others")
             for name in _names(root, "external")
@@ -36,15 +36,15 @@ def reference_faults(found: Declaration, root: Located, file: str) -> list[Fault
         *_of_steps(found, root, tables, there),
         *_of_others(found, root, there),
         *(
-            (("sources" if step in _names(root, "sources") else "flows", step, *path), told)
-            for step, path, told in position_faults(found)
+            (("sources" if step in _names(root, "sources") else "flows", step, *path), message)
+            for step, path, message in position_diagnostics(found)
         ),
         *_of_triggers(found),
         *_of_audits(found, root),
         *_of_upkeep(root, tables),
         *_of_moves(root, tables),
     ]
-    return [Fault(file, *place_of(root, path), message) for path, message in told]
+    return [Diagnostic(file, *place_of(root, path), message) for path, message in findings]
 
 
 def _names(root: Located, group: str) -> Mapping[str, Located]:
@@ -74,7 +74,7 @@ def _steps(root: Located) -> list[str]:
 
 def _of_steps(
     found: Declaration, root: Located, tables: list[str], there: list[str]
-) -> Iterator[Told]:
+) -> Iterator[Finding]:
     names = _steps(root)
     for step in found.steps:
         group = "sources" if step.name in _names(root, "sources") else "flows"
@@ -96,7 +96,7 @@ def _of_steps(
         yield ("flows",), f"these wait for each other: {', '.join(round_trip)}{seen}"
 
 
-def _of_others(found: Declaration, root: Located, tables: list[str]) -> Iterator[Told]:
+def _of_others(found: Declaration, root: Located, tables: list[str]) -> Iterator[Finding]:
     for group, entries in (("checks", found.checks), ("triggers", found.triggers)):
         for entry in entries:
             if entry.table not in tables:
@@ -109,7 +109,7 @@ def _of_others(found: Declaration, root: Located, tables: list[str]) -> Iterator
     yield from _of_starts(found, root, tables)
 
 
-def _of_starts(found: Declaration, root: Located, tables: list[str]) -> Iterator[Told]:
+def _of_starts(found: Declaration, root: Located, tables: list[str]) -> Iterator[Finding]:
     names = _steps(root)
     for trigger in found.triggers:
         for name in sorted({one for one in trigger.flows if trigger.flows.count(one) > 1}):
@@ -123,29 +123,31 @@ def _of_starts(found: Declaration, root: Located, tables: list[str]) -> Iterator
             yield ("pipeline", "schedule"), _no_table(name, tables)
 
 
-def _of_audits(found: Declaration, root: Located) -> Iterator[Told]:
+def _of_audits(found: Declaration, root: Located) -> Iterator[Finding]:
     """What cannot be kept back until checks have passed, and what nothing would stop."""
     for table in found.audited:
         if not any(_stops(check, table) for check in _names(root, "checks").values()):
-            told = "no check of severity error looks at the table: nothing would be kept back"
-            yield ("tables", table, "audit"), told
+            message = "no check of severity error looks at the table: nothing would be kept back"
+            yield ("tables", table, "audit"), message
     for step in found.steps:
         path = ("sources" if step.name in _names(root, "sources") else "flows", step.name)
         if step.verb == "sync" and step.table in found.audited:
-            told = (
+            message = (
                 f"{step.table} is audited, and a sync tells its source what it has taken before the "
                 "rows are checked: sync into a table of its own, and let a flow read that"
             )
-            yield path, told
+            yield path, message
         pending = (step.arguments.get("pending") or {}).get("table")
         if pending in found.audited:
-            told = f"{pending} is audited, and the rows that wait are written past an audit"
-            yield (*path, "pending"), told
+            message = f"{pending} is audited, and the rows that wait are written past an audit"
+            yield (*path, "pending"), message
         for view, source in views_of_step(step.verb, step.arguments).items():
             given = source if isinstance(source, dict) else {"table": source}
             if given.get("mode") == "changes" and given["table"] == step.table in found.audited:
-                told = f"view {view!r} reads the changes of the audited table that the step writes"
-                yield path, told
+                message = (
+                    f"view {view!r} reads the changes of the audited table that the step writes"
+                )
+                yield path, message
 
 
 def _stops(check: Located, table: str) -> bool:
@@ -154,7 +156,7 @@ def _stops(check: Located, table: str) -> bool:
     return looks and not ("severity" in given and given["severity"].text == "warn")
 
 
-def _of_triggers(found: Declaration) -> Iterator[Told]:
+def _of_triggers(found: Declaration) -> Iterator[Finding]:
     """Triggers that would wake themselves, alone or through others: for ever."""
     written = {
         step.name: tables_written(step)
@@ -182,8 +184,8 @@ def _of_triggers(found: Declaration) -> Iterator[Told]:
         for flow in flows:
             through = [one for one in sorted(written.get(flow, ())) if _leads(wakes, one, table)]
             if through:
-                told = f"{flow} writes {through[0]}, which wakes it again, for ever"
-                yield path, told
+                message = f"{flow} writes {through[0]}, which wakes it again, for ever"
+                yield path, message
                 break
 
 
@@ -200,7 +202,7 @@ def _leads(wakes: Mapping[str, set[str]], start: str, end: str) -> bool:
     return False
 
 
-def _of_upkeep(root: Located, tables: list[str]) -> Iterator[Told]:
+def _of_upkeep(root: Located, tables: list[str]) -> Iterator[Finding]:
     upkeep = root.value.get("upkeep")
     if upkeep is None or not isinstance(upkeep.value, dict):
         return
@@ -213,7 +215,7 @@ def _of_upkeep(root: Located, tables: list[str]) -> Iterator[Told]:
             yield ("upkeep", "databases", name), f"no database of a table matches {name!r}"
 
 
-def _of_moves(root: Located, tables: list[str]) -> Iterator[Told]:
+def _of_moves(root: Located, tables: list[str]) -> Iterator[Finding]:
     yield from _moves(root, ("moved",), tables, "table")
     for name, table in _names(root, "tables").items():
         if isinstance(table.value, dict):
@@ -221,7 +223,7 @@ def _of_moves(root: Located, tables: list[str]) -> Iterator[Told]:
             yield from _moves(table, ("tables", name, "moved"), columns, "column")
 
 
-def _moves(here: Located, path: tuple[str, ...], known: list[str], what: str) -> Iterator[Told]:
+def _moves(here: Located, path: tuple[str, ...], known: list[str], what: str) -> Iterator[Finding]:
     moved = here.value.get("moved")
     items = moved.value if moved is not None and isinstance(moved.value, list) else []
     seen: set[tuple[str, str | None]] = set()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from table_core.declaration.foreign_words import member_hint
 from table_core.declaration.hints import hint
-from table_core.declaration.located import Fault, Located
+from table_core.declaration.located import Diagnostic, Located
 from table_core.declaration.slips import glued, shown, slip
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class Shape:
         """The shape in a few words, for the reference; '' where its parts say it."""
         return ""
 
-    def check(self, given: Located, file: str, faults: list[Fault]) -> None:
+    def check(self, given: Located, file: str, diagnostics: list[Diagnostic]) -> None:
         """Add a fault for everything in ``given`` that does not fit."""
 
     def plain(self, given: Located) -> Any:
@@ -72,9 +72,9 @@ class Shape:
     def _schema(self, defs: Defs) -> dict[str, Any]:  # noqa: ARG002 - of subclasses
         return {}
 
-    def _expect(self, given: Located, what: str, file: str, faults: list[Fault]) -> None:
-        told = f"expected {what}, found {shown(given)}{slip(given, what)}"
-        faults.append(Fault(file, *given.place, told))
+    def _expect(self, given: Located, what: str, file: str, diagnostics: list[Diagnostic]) -> None:
+        message = f"expected {what}, found {shown(given)}{slip(given, what)}"
+        diagnostics.append(Diagnostic(file, *given.place, message))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,20 +103,20 @@ class Text(Shape):
         choices = ", ".join(f"`{one}`" for one in self.one_of)
         return choices or self.what
 
-    def check(self, given: Located, file: str, faults: list[Fault]) -> None:
+    def check(self, given: Located, file: str, diagnostics: list[Diagnostic]) -> None:
         """Text, and one of those that are known."""
         if not isinstance(given.value, str | int | float):
-            self._expect(given, self.what, file, faults)
+            self._expect(given, self.what, file, diagnostics)
         elif self.one_of and (not isinstance(given.value, str) or given.value not in self.one_of):
             known = ", ".join(self.one_of)
-            told = f"expected one of {known}, found {shown(given)}"
+            message = f"expected one of {known}, found {shown(given)}"
             near = hint(str(given.text), self.one_of)
             more = f"; {near}" if near.startswith("did") else ""
-            faults.append(Fault(file, *given.place, f"{told}{more}"))
+            diagnostics.append(Diagnostic(file, *given.place, f"{message}{more}"))
         elif self.pattern and not isinstance(given.value, str):
-            self._expect(given, f"{self.what}, in quotes", file, faults)
+            self._expect(given, f"{self.what}, in quotes", file, diagnostics)
         elif self.pattern and re.search(f"^(?:{self.pattern})$", str(given.text)) is None:
-            self._expect(given, self.what, file, faults)
+            self._expect(given, self.what, file, diagnostics)
 
     def plain(self, given: Located) -> str | None:
         """The source text."""
@@ -144,17 +144,17 @@ class Number(Shape):
         bound = "" if self.minimum is None else f" of at least {self.minimum:g}"
         return f"{'whole number' if self.whole else 'number'}{bound}"
 
-    def check(self, given: Located, file: str, faults: list[Fault]) -> None:
+    def check(self, given: Located, file: str, diagnostics: list[Diagnostic]) -> None:
         """A number that is large enough."""
         value = given.value
         if isinstance(value, bool) or not isinstance(value, int | float):
-            self._expect(given, "a number", file, faults)
+            self._expect(given, "a number", file, diagnostics)
         elif self.whole and value != int(value):
-            self._expect(given, "a whole number", file, faults)
+            self._expect(given, "a whole number", file, diagnostics)
         elif self.minimum is not None and value < self.minimum:
-            self._expect(given, f"at least {self.minimum:g}", file, faults)
+            self._expect(given, f"at least {self.minimum:g}", file, diagnostics)
         elif self.maximum is not None and value > self.maximum:
-            self._expect(given, f"at most {self.maximum:g}", file, faults)
+            self._expect(given, f"at most {self.maximum:g}", file, diagnostics)
 
     def plain(self, given: Located) -> int | float:
         """The number."""
@@ -176,10 +176,10 @@ class Flag(Shape):
         """Both values."""
         return "`true` or `false`"
 
-    def check(self, given: Located, file: str, faults: list[Fault]) -> None:
+    def check(self, given: Located, file: str, diagnostics: list[Diagnostic]) -> None:
         """One of the two."""
         if not isinstance(given.value, bool):
-            self._expect(given, "true or false", file, faults)
+            self._expect(given, "true or false", file, diagnostics)
 
     def _schema(self, defs: Defs) -> dict[str, Any]:  # noqa: ARG002 - it has no parts
         return {"type": "boolean"}
@@ -194,11 +194,11 @@ class Scalar(Shape):
         """All that it may be."""
         return "number, text or `null`"
 
-    def check(self, given: Located, file: str, faults: list[Fault]) -> None:
+    def check(self, given: Located, file: str, diagnostics: list[Diagnostic]) -> None:
         """Neither a list, nor a mapping, nor a flag."""
         value = given.value
         if isinstance(value, bool) or not isinstance(value, str | int | float | None):
-            self._expect(given, "a number, a text or null", file, faults)
+            self._expect(given, "a number, a text or null", file, diagnostics)
 
     def plain(self, given: Located) -> str | None:
         """The source text, which is exact where a floating number would not be."""
@@ -216,17 +216,17 @@ class ListOf(Shape):
     least: int = 0
     most: int | None = None
 
-    def check(self, given: Located, file: str, faults: list[Fault]) -> None:
+    def check(self, given: Located, file: str, diagnostics: list[Diagnostic]) -> None:
         """Each of its items, and how many there are."""
         if not isinstance(given.value, list):
-            self._expect(given, "a list", file, faults)
+            self._expect(given, "a list", file, diagnostics)
             return
         count = len(given.value)
         if count < self.least or (self.most is not None and count > self.most):
-            told = f"expected {self._counted()}, found {count}"
-            faults.append(Fault(file, *given.place, told))
+            message = f"expected {self._counted()}, found {count}"
+            diagnostics.append(Diagnostic(file, *given.place, message))
         for item in given.value:
-            self.item.check(item, file, faults)
+            self.item.check(item, file, diagnostics)
 
     def _counted(self) -> str:
         if self.least == self.most:
@@ -257,25 +257,27 @@ class MapOf(Shape):
     taken_by: str = ""
     least: int = 0
 
-    def check(self, given: Located, file: str, faults: list[Fault]) -> None:
+    def check(self, given: Located, file: str, diagnostics: list[Diagnostic]) -> None:
         """Each of its values."""
         if not isinstance(given.value, dict):
-            self._expect(given, "a mapping", file, faults)
+            self._expect(given, "a mapping", file, diagnostics)
             return
         if len(given.value) < self.least:
-            faults.append(Fault(file, *given.place, "expected at least one member, found none"))
+            diagnostics.append(
+                Diagnostic(file, *given.place, "expected at least one member, found none")
+            )
         for name, item in given.value.items():
             if self.names and re.search(f"^(?:{self.names})$", name) is None:
                 at = (given.keys or {}).get(name, given.place)
-                faults.append(Fault(file, *at, f"{name!r} is {self.names_are}"))
+                diagnostics.append(Diagnostic(file, *at, f"{name!r} is {self.names_are}"))
             if self.taken and name == self.taken:
                 at = (given.keys or {}).get(name, given.place)
-                faults.append(Fault(file, *at, f"{name!r} is taken: {self.taken_by}"))
-            before = len(faults)
-            self.item.check(item, file, faults)
-            if len(faults) > before and (told := glued(name, item)):
+                diagnostics.append(Diagnostic(file, *at, f"{name!r} is taken: {self.taken_by}"))
+            before = len(diagnostics)
+            self.item.check(item, file, diagnostics)
+            if len(diagnostics) > before and (message := glued(name, item)):
                 at = (given.keys or {}).get(name, given.place)
-                faults[before:] = [Fault(file, *at, told)]
+                diagnostics[before:] = [Diagnostic(file, *at, message)]
 
     def plain(self, given: Located) -> dict[str, Any]:
         """Names to values."""
@@ -296,24 +298,24 @@ class OneOf(Shape):
     shapes: Sequence[Shape]
     what: str
 
-    def check(self, given: Located, file: str, faults: list[Fault]) -> None:
+    def check(self, given: Located, file: str, diagnostics: list[Diagnostic]) -> None:
         """The first that fits; the faults of the one that came closest."""
-        tries: list[list[Fault]] = []
+        tries: list[list[Diagnostic]] = []
         for shape in self.shapes:
-            found: list[Fault] = []
+            found: list[Diagnostic] = []
             shape.check(given, file, found)
             if not found:
                 return
             tries.append(found)
         inner = [found for found in tries if (found[0].line, found[0].column) != given.place]
         if inner:
-            faults += inner[0]
+            diagnostics += inner[0]
         elif isinstance(given.value, dict) and (made := self._of_mappings(tries)):
-            faults += made
+            diagnostics += made
         else:
-            self._expect(given, self.what, file, faults)
+            self._expect(given, self.what, file, diagnostics)
 
-    def _of_mappings(self, tries: Sequence[list[Fault]]) -> list[Fault]:
+    def _of_mappings(self, tries: Sequence[list[Diagnostic]]) -> list[Diagnostic]:
         """What a mapping is told by the shapes that take one: a member that is missing."""
         for shape, found in zip(self.shapes, tries, strict=True):
             if isinstance(shape, Record | MapOf):
@@ -323,7 +325,7 @@ class OneOf(Shape):
     def plain(self, given: Located) -> Any:
         """The value, as the shape that fits has it."""
         for shape in self.shapes:
-            found: list[Fault] = []
+            found: list[Diagnostic] = []
             shape.check(given, "", found)
             if not found:
                 return shape.plain(given)
@@ -344,10 +346,10 @@ class Record(Shape):
     some_of: Sequence[str] = field(default=())
     """Members of which there must be one at least."""
 
-    def check(self, given: Located, file: str, faults: list[Fault]) -> None:
+    def check(self, given: Located, file: str, diagnostics: list[Diagnostic]) -> None:
         """Each member, none that is unknown, all that are needed."""
         if not isinstance(given.value, dict):
-            self._expect(given, "a mapping", file, faults)
+            self._expect(given, "a mapping", file, diagnostics)
             return
         keys = given.keys or {}
         for name, item in given.value.items():
@@ -355,22 +357,24 @@ class Record(Shape):
             if shape is None:
                 inner = getattr(self.members.get("with"), "members", ())
                 near = glued(name, item) or member_hint(name, self.members, inner=inner)
-                faults.append(Fault(file, *keys[name], f"unknown member {name!r}; {near}"))
+                diagnostics.append(
+                    Diagnostic(file, *keys[name], f"unknown member {name!r}; {near}")
+                )
             else:
-                shape.check(item, file, faults)
-        faults += [
-            Fault(file, *given.place, f"member {name!r} is missing")
+                shape.check(item, file, diagnostics)
+        diagnostics += [
+            Diagnostic(file, *given.place, f"member {name!r} is missing")
             for name in self.required
             if name not in given.value
         ]
         chosen = [name for name in self.exactly_one if name in given.value]
         if self.exactly_one and len(chosen) != 1:
             found = ", ".join(chosen) or "none"
-            told = f"give one of {', '.join(self.exactly_one)}; found {found}"
-            faults.append(Fault(file, *given.place, told))
+            message = f"give one of {', '.join(self.exactly_one)}; found {found}"
+            diagnostics.append(Diagnostic(file, *given.place, message))
         if self.some_of and not any(name in given.value for name in self.some_of):
-            told = f"give at least one of {', '.join(self.some_of)}"
-            faults.append(Fault(file, *given.place, told))
+            message = f"give at least one of {', '.join(self.some_of)}"
+            diagnostics.append(Diagnostic(file, *given.place, message))
 
     def plain(self, given: Located) -> dict[str, Any]:
         """Members to values."""

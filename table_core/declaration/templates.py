@@ -11,13 +11,13 @@ if TYPE_CHECKING:
 
     from table_core.declaration.model import Declaration
 
-__all__ = ["jinja_problem", "template_faults"]
+__all__ = ["jinja_problem", "template_diagnostics"]
 
 _MARKS: Final = ("{{", "{%", "{#")
-Told = tuple[tuple[str, ...], str]
+Finding = tuple[tuple[str, ...], str]
 
 
-def template_faults(found: Declaration) -> Iterator[Told]:
+def template_diagnostics(found: Declaration) -> Iterator[Finding]:
     """Values that are no templates though they look so; SQL of queries is told with the query."""
     for step in found.steps:
         yield from _in(step.arguments, ("flows", step.name))
@@ -27,10 +27,10 @@ def template_faults(found: Declaration) -> Iterator[Told]:
         yield from _in(trigger.watch, ("triggers", trigger.name))
 
 
-def _in(given: Any, path: tuple[str, ...]) -> Iterator[Told]:
+def _in(given: Any, path: tuple[str, ...]) -> Iterator[Finding]:
     if isinstance(given, str):
-        if path[-1] != "sql" and (told := jinja_problem(given)):
-            yield path, told
+        if path[-1] != "sql" and (message := jinja_problem(given)):
+            yield path, message
     elif isinstance(given, dict):
         for name, item in given.items():
             yield from _in(item, (*path, str(name)))

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from table_core.declaration.foreign_words import member_hint
-from table_core.declaration.located import Fault
+from table_core.declaration.located import Diagnostic
 from table_core.declaration.shape import (
     AnyValue,
     ListOf,
@@ -235,40 +235,42 @@ class _Step(Shape):
         """See there."""
         return "[source or flow](#sources-and-flows)"
 
-    def check(self, given: Located, file: str, faults: list[Fault]) -> None:
+    def check(self, given: Located, file: str, diagnostics: list[Diagnostic]) -> None:
         """Which verb it is, and then what that verb takes."""
         if not isinstance(given.value, dict):
-            self._expect(given, "a mapping", file, faults)
+            self._expect(given, "a mapping", file, diagnostics)
             return
         chosen = [name for name in VERBS if name in given.value]
         if len(chosen) != 1:
             found = ", ".join(chosen) or "none"
-            told = f"give one of {', '.join(VERBS)}; found {found}"
-            faults.append(Fault(file, *given.place, told))
+            message = f"give one of {', '.join(VERBS)}; found {found}"
+            diagnostics.append(Diagnostic(file, *given.place, message))
             if not chosen:
-                self._unknown(given, file, faults)
+                self._unknown(given, file, diagnostics)
             return
         record = _record_of(chosen[0], given)
         left = {name: item for name, item in given.value.items() if not _elsewhere(name, record)}
         for name in given.value.keys() - left.keys():
             others = [verb for verb, one in VERBS.items() if name in one.takes]
-            told = f"{name!r} goes with {' or '.join(others)}, not with {chosen[0]}"
-            faults.append(Fault(file, *(given.keys or {}).get(name, given.place), told))
+            message = f"{name!r} goes with {' or '.join(others)}, not with {chosen[0]}"
+            diagnostics.append(
+                Diagnostic(file, *(given.keys or {}).get(name, given.place), message)
+            )
         action = ACTIONS.get(str(given.value[chosen[0]].text)) if chosen[0] == "run" else None
         if action is not None and action.required and "with" not in left:
             needed = f"'with' must have {', '.join(action.required)}"
-            told = f"run: {given.value['run'].text}: {needed}"
-            faults.append(Fault(file, *given.place, told))
+            message = f"run: {given.value['run'].text}: {needed}"
+            diagnostics.append(Diagnostic(file, *given.place, message))
             record = _RECORDS["run"]
-        record.check(_replaced(given, left), file, faults)
+        record.check(_replaced(given, left), file, diagnostics)
 
-    def _unknown(self, given: Located, file: str, faults: list[Fault]) -> None:
+    def _unknown(self, given: Located, file: str, diagnostics: list[Diagnostic]) -> None:
         """Names that nobody knows: perhaps a verb that is misspelt."""
         known = [*VERBS, *(n for one in _RECORDS.values() for n in one.members)]
         for name in given.value:
             if name not in known:
-                told = f"unknown member {name!r}; {member_hint(name, known)}"
-                faults.append(Fault(file, *(given.keys or {})[name], told))
+                message = f"unknown member {name!r}; {member_hint(name, known)}"
+                diagnostics.append(Diagnostic(file, *(given.keys or {})[name], message))
 
     def plain(self, given: Located) -> dict[str, Any]:
         """Its members, as the verb has them."""

@@ -167,7 +167,7 @@ def imports(path: Path) -> Iterator[tuple[str, bool]]:
                 modules = [module]
             case ast.Call(func=func, args=[ast.Constant(value=str(module)), *_]) if ast.unparse(
                 func
-            ).endswith("import_module"):
+            ).endswith(("import_module", "driver_of")):
                 modules = [module]
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda():
                 lazily = True

@@ -102,8 +102,8 @@ def test_a_selector_that_chooses_nothing_is_an_error_with_what_may_be_meant(
 
 def test_a_tag_is_one_word_and_the_manifest_keeps_it() -> None:
     for wrong in ("[a b]", "['a,b']", "['a:b']", "['']", "daily"):
-        (fault,) = faults_of(CHAIN.replace("[raw]", wrong))
-        assert str(fault).startswith("<declaration>:5:")
+        (diagnostic,) = faults_of(CHAIN.replace("[raw]", wrong))
+        assert str(diagnostic).startswith("<declaration>:5:")
     declaration = parse(CHAIN)
     assert manifest.whole(manifest.compiled(declaration, "x"), "x") == declaration
 
@@ -192,10 +192,10 @@ def test_flows_wait_for_a_table_of_others_to_be_fresh() -> None:
     assert tasks["audit_s_c_branch"] == ["check_fresh_ref_x", "make_b"]
     assert tasks["check_fresh_ref_x"] == ["apply_declaration"]
     assert chosen(declaration, ["ref.x"]).checks == {"fresh_ref_x"}
-    (fault,) = faults_of(text.replace("  b: {table", "  fresh_ref_x: {table"))
-    assert "its task is called 'check_fresh_ref_x', as is the task of check" in str(fault)
-    (fault,) = faults_of(text.replace("2 h", "two hours"))
-    assert "expected a length of time with its unit" in str(fault)
+    (diagnostic,) = faults_of(text.replace("  b: {table", "  fresh_ref_x: {table"))
+    assert "its task is called 'check_fresh_ref_x', as is the task of check" in str(diagnostic)
+    (diagnostic,) = faults_of(text.replace("2 h", "two hours"))
+    assert "expected a length of time with its unit" in str(diagnostic)
 
 
 LATE = """

@@ -31,7 +31,7 @@ QUERY = "{table: a.t, reads: {raw: a.raw}, sql: "
 
 
 def told(text: str) -> list[str]:
-    return [fault.message for fault in faults_of(text, "f")]
+    return [diagnostic.message for diagnostic in faults_of(text, "f")]
 
 
 @pytest.mark.parametrize(

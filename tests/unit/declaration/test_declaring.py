@@ -52,11 +52,11 @@ DEEP = (
 
 
 def told(text: str) -> list[str]:
-    return [str(fault) for fault in faults_of(text, "f")]
+    return [str(diagnostic) for diagnostic in faults_of(text, "f")]
 
 
 @pytest.mark.parametrize(
-    ("more", "faults"),
+    ("more", "diagnostics"),
     [
         pytest.param("  b: {columns: {x: INT}}\n", ["f:8:3: 'b' is no database.table"], id="name"),
         pytest.param(
@@ -200,12 +200,14 @@ def told(text: str) -> list[str]:
         ),
     ],
 )
-def test_every_fault_has_its_place(more: str, faults: list[str]) -> None:
+def test_every_fault_has_its_place(more: str, diagnostics: list[str]) -> None:
     found = told(SHOP + more)
-    assert len(found) == len(faults), found
-    assert all(line.startswith(start) for line, start in zip(found, faults, strict=True)), found
+    assert len(found) == len(diagnostics), found
+    assert all(line.startswith(start) for line, start in zip(found, diagnostics, strict=True)), (
+        found
+    )
     if not more.startswith(DEEP):
-        with pytest.raises(ArgumentError, match=str(len(faults))):
+        with pytest.raises(ArgumentError, match=str(len(diagnostics))):
             parse(SHOP + more, "f")
 
 
@@ -231,7 +233,7 @@ def test_what_is_nearer_wins_in_upkeep() -> None:
 @pytest.mark.parametrize(
     "cron", ["*/5 0-6,22 1 JAN MON-FRI", "H H * * *", "H/15 * * * *", "@daily", "0 3 * * 1,5"]
 )
-def test_schedules_that_airflow_knows_are_no_faults(cron: str) -> None:
+def test_schedules_that_airflow_knows_are_no_diagnostics(cron: str) -> None:
     assert told(SHOP + f"pipeline: {{schedule: '{cron}'}}\n") == []
 
 

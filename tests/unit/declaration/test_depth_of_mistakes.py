@@ -82,10 +82,10 @@ WRONG: dict[str, tuple[str, str]] = {
 @pytest.mark.parametrize("mistake", WRONG)
 def test_a_mistake_has_its_place_and_a_remedy(mistake: str) -> None:
     text, told = WRONG[mistake]
-    faults = faults_of(f"{BASE}{text}\n", "x.yaml")
-    assert [fault for fault in faults if told in fault.message], faults
-    assert len(faults) == 1, "one mistake is told once"
-    assert faults[0].line == BASE.count("\n") + 1
+    diagnostics = faults_of(f"{BASE}{text}\n", "x.yaml")
+    assert [diagnostic for diagnostic in diagnostics if told in diagnostic.message], diagnostics
+    assert len(diagnostics) == 1, "one mistake is told once"
+    assert diagnostics[0].line == BASE.count("\n") + 1
 
 
 RIGHT = [
@@ -129,9 +129,9 @@ def test_targets_without_an_entry_say_so() -> None:
     "targets", ["{prod: {warehous: x}}", "{prod: 5}", "{prod: null}", "", "[]", "x"]
 )
 def test_a_target_with_a_fault_is_not_told_as_one_that_is_not_there(targets: str) -> None:
-    faults = faults_of(f"{BASE}targets: {targets}\n", "x.yaml", environment=AIM)
-    assert len(faults) == 1
-    assert "no target" not in faults[0].message
+    diagnostics = faults_of(f"{BASE}targets: {targets}\n", "x.yaml", environment=AIM)
+    assert len(diagnostics) == 1
+    assert "no target" not in diagnostics[0].message
 
 
 @pytest.mark.parametrize("number", range(len(RIGHT)))

@@ -11,7 +11,7 @@ import jsonschema
 import pytest
 
 from table_core.declaration.grammar import DECLARATION, json_schema
-from table_core.declaration.located import Fault, read_yaml
+from table_core.declaration.located import Diagnostic, read_yaml
 from table_core.declaration.step_arguments import ACTIONS
 from table_core.declaration.verbs import VERBS
 
@@ -107,9 +107,9 @@ NAMES = (
 def verdicts(document: Any) -> tuple[bool, bool]:
     root, told = read_yaml(json.dumps(document), "f")
     assert root is not None, told
-    faults: list[Fault] = list(told)
-    DECLARATION.check(root, "f", faults)
-    return SCHEMA.is_valid(document), not faults
+    diagnostics: list[Diagnostic] = list(told)
+    DECLARATION.check(root, "f", diagnostics)
+    return SCHEMA.is_valid(document), not diagnostics
 
 
 def places(node: Any) -> list[tuple[Any, Any]]:

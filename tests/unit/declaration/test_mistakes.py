@@ -287,12 +287,14 @@ def test_the_base_is_right() -> None:
 def test_each_mistake_has_a_place_and_a_remedy(name: str) -> None:
     text, line, what = ALL[name]
     started = time.process_time()
-    faults = faults_of(text, "f", environment={"DB_PASSWORD": "x"})
+    diagnostics = faults_of(text, "f", environment={"DB_PASSWORD": "x"})
     assert time.process_time() - started < 0.5
-    told = [str(fault) for fault in faults]
-    assert any(fault.line == line and what in fault.message for fault in faults), told
+    told = [str(diagnostic) for diagnostic in diagnostics]
+    assert any(
+        diagnostic.line == line and what in diagnostic.message for diagnostic in diagnostics
+    ), told
     assert all(re.match(r"f:\d+:\d+: .", one) for one in told)
-    assert len(faults) < 20
+    assert len(diagnostics) < 20
 
 
 @pytest.mark.parametrize(
@@ -315,7 +317,7 @@ def test_bounds_of_a_range_are_of_the_type_of_their_column(
         check = f'{CHECK}{{table: a.p, range: {{h: ["{bound}", null]}}}}\n'
         params = "pipeline: {params: {least: 1}}\n"
         text = base("[h, flag]", "[flag]").replace("h: INT", f'h: "{type_}"') + params + check
-        return [str(fault) for fault in faults_of(text, "f")]
+        return [str(diagnostic) for diagnostic in faults_of(text, "f")]
 
     assert right is None or told(right) == []
     assert wrong is None or any(" bound " in one for one in told(wrong)), told(wrong)
@@ -330,7 +332,7 @@ def test_a_fault_in_one_place_hides_none_in_others() -> None:
             "checks:\n  c: {table: a.t, unique: [key]}",
         )
     )  # fmt: skip
-    told = "\n".join(str(fault) for fault in faults_of(text, "f"))
+    told = "\n".join(str(diagnostic) for diagnostic in faults_of(text, "f"))
     for name in several:
         assert ALL[name][2] in told, told
     assert "no source or flow 'x'" in told

@@ -618,8 +618,10 @@ def test_there_are_enough_and_each_changes_something() -> None:
 def test_each_has_a_place_and_a_remedy(name: str) -> None:
     text, line, what = ALL[name]
     started = time.process_time()
-    faults = faults_of(text, "f", environment={"DB_PASSWORD": "x", "S3_TOKEN": "y"})
+    diagnostics = faults_of(text, "f", environment={"DB_PASSWORD": "x", "S3_TOKEN": "y"})
     assert time.process_time() - started < 0.5
-    told = [str(fault) for fault in faults]
-    assert any(fault.line == line and what in fault.message for fault in faults), told
+    told = [str(diagnostic) for diagnostic in diagnostics]
+    assert any(
+        diagnostic.line == line and what in diagnostic.message for diagnostic in diagnostics
+    ), told
     assert all(re.match(r"f:\d+:\d+: .", one) for one in told)

@@ -23,25 +23,25 @@ if TYPE_CHECKING:
     from table_core.cdc.model.computed import ComputedColumn
     from table_core.declaration.model import Declaration, Step, TableDeclaration
 
-__all__ = ["computed_faults"]
+__all__ = ["computed_diagnostics"]
 
-Told = tuple[tuple[str, ...], str]
+Finding = tuple[tuple[str, ...], str]
 
 
-def computed_faults(found: Declaration) -> Iterator[Told]:
+def computed_diagnostics(found: Declaration) -> Iterator[Finding]:
     """Computed columns that cannot be, and steps that would write past them."""
     for name, table in found.tables.items():
-        for column, told in _of_table(table):
+        for column, message in _of_table(table):
             path = ("tables", name, "columns", column, "computed")
-            yield path, f"column {column!r}: {told}"
+            yield path, f"column {column!r}: {message}"
     for step in found.steps:
         table_written = found.tables.get(step.table)
         if table_written is not None and table_written.computed:
             yield from _of_step(step, table_written)
         waiting = str((step.arguments.get("pending") or {}).get("table"))
         if waiting in found.tables and found.tables[waiting].computed:
-            told = f"rows that wait have no computed columns, as {waiting} has"
-            yield ("flows", step.name, "pending", "table"), told
+            message = f"rows that wait have no computed columns, as {waiting} has"
+            yield ("flows", step.name, "pending", "table"), message
 
 
 def _of_table(table: TableDeclaration) -> Iterator[tuple[str, str]]:
@@ -60,35 +60,37 @@ def _of_table(table: TableDeclaration) -> Iterator[tuple[str, str]]:
     except TableError:
         return  # told where it stands
     refused = set()
-    for name, told in computed_problems(parsed, schema):
+    for name, message in computed_problems(parsed, schema):
         refused.add(name)
-        near = hint(told.split("'")[1], schema.by_name) if told.startswith("there is no") else ""
-        yield name, f"{told}; {near}" if near.startswith("did") else told
+        near = (
+            hint(message.split("'")[1], schema.by_name) if message.startswith("there is no") else ""
+        )
+        yield name, f"{message}; {near}" if near.startswith("did") else message
     for column in parsed:
         if column.name in refused:
             continue
         made, declared = column.field(schema.fields).type, schema.by_name[column.name].type
         if not holds_all(made, with_nullability(declared, nullable=True)):
-            told = f"{column.function} makes {type_text(made)}, which {type_text(declared)} does not hold"
-            yield column.name, f"{told}: declare {type_text(made)}"
+            message = f"{column.function} makes {type_text(made)}, which {type_text(declared)} does not hold"
+            yield column.name, f"{message}: declare {type_text(made)}"
 
 
-def _of_step(step: Step, table: TableDeclaration) -> Iterator[Told]:
+def _of_step(step: Step, table: TableDeclaration) -> Iterator[Finding]:
     path, names = ("flows", step.name), ", ".join(table.computed)
     if step.verb == "run" and step.arguments["run"] == "update":
-        told = f"run: update would leave {names} as computed before: write the rows again by sql"
-        yield (*path, "run"), told
+        message = f"run: update would leave {names} as computed before: write the rows again by sql"
+        yield (*path, "run"), message
     elif step.verb not in {*MAKES_ROWS, "run"}:
-        told = f"{step.verb} does not compute {names}: write the rows by sql"
-        yield (*path, step.verb), told
+        message = f"{step.verb} does not compute {names}: write the rows by sql"
+        yield (*path, step.verb), message
     overwrite = step.arguments.get("overwrite")
     for name in overwrite if isinstance(overwrite, dict) else ():
         if name in table.computed:
-            told = f"{name!r} is computed of each row: overwrite: partitions"
-            yield (*path, "overwrite"), told
+            message = f"{name!r} is computed of each row: overwrite: partitions"
+            yield (*path, "overwrite"), message
     more = (step.arguments.get("with") or {}).get("computed_columns") or ()
     for text in more:
         name = str(text).partition("=")[0].strip()
         if name in table.computed:
-            told = f"{name!r} is computed as {step.table} declares it: leave it out here"
-            yield (*path, "with", "computed_columns"), told
+            message = f"{name!r} is computed as {step.table} declares it: leave it out here"
+            yield (*path, "with", "computed_columns"), message
