@@ -9,7 +9,7 @@ RUN apt-get update \
     && chown airflow /opt/airflow /data
 
 WORKDIR /opt/project
-COPY pyproject.toml README.md constraints.txt ./
+COPY pyproject.toml README.md LICENSE NOTICE constraints.txt ./
 COPY table_core table_core
 COPY provider provider
 RUN pip install --no-cache-dir -c constraints.txt ./table_core ".[postgres]" psutil \

@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from table_core.errors import OptionError
 from table_core.options import fits, parse
+from table_core.options.aggregate_functions import FUNCTION_OPTIONS
 from table_core.options.refused import REFUSED
 from table_core.options.table import OPTIONS, canonical_key, refuse_unknown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+    from table_core.options.option import Option
 
     Reader = Callable[[str], object]
 
@@ -51,8 +54,12 @@ def _reader(key: str, text: str) -> Reader | None:
     if option is not None:
         if not text and canonical in REFUSED and "" in REFUSED[canonical].idle:
             return None  # so a handle says that it does without
-        return _both(_STRICT.get(option.parse, _strict(option.parse)), option.fits)
+        return _reader_of(option)
     return next((read for pattern, read in _PATTERNS if pattern.fullmatch(key)), None)
+
+
+def _reader_of(option: Option[Any]) -> Reader:
+    return _both(_STRICT.get(option.parse, _strict(option.parse)), option.fits)
 
 
 def _both(read: Callable[[str], Any], check: Callable[[Any], object] | None) -> Reader:
@@ -137,12 +144,11 @@ _PATTERNS: Final[tuple[tuple[re.Pattern[str], Reader], ...]] = tuple(
         (r"orc\.dictionary\.key\.threshold", _both(_double, fits.between(0, 1))),
         (r"file-index\.bloom-filter\..+\.items", _both(_WHOLE, fits.at_least(1))),
         (r"file-index\.bloom-filter\..+\.fpp", _both(_double, fits.ratio)),
-        (r"fields\..+\.(distinct|ignore-retract)", _BOOLEAN),
-        (r"fields\..+\.count-limit", _both(_WHOLE, fits.at_least(1))),
+        (r"fields\..+\.ignore-retract", _BOOLEAN),
         (r"fields\..+\.stats-mode", fits.stats_mode),
-        (
-            r"fields\..+\.nested-key-null-strategy",
-            fits.one_of("merge", "ignore", "error"),
+        *(
+            (rf"fields\..+\.{re.escape(key)}", _reader_of(option))
+            for key, option in FUNCTION_OPTIONS.items()
         ),
     )
 )

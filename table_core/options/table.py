@@ -22,6 +22,7 @@ from table_core.options import (
     keys_scan,
     keys_write,
 )
+from table_core.options.aggregate_functions import FUNCTION_OPTIONS
 from table_core.options.harmless import HARMLESS, HARMLESS_PATTERN
 from table_core.options.old_names import replacement_of
 from table_core.options.refused import REFUSED
@@ -31,7 +32,14 @@ if TYPE_CHECKING:
 
     from table_core.options.option import Option
 
-__all__ = ["OPTIONS", "TableOptions", "canonical_key", "is_known", "refuse_unknown"]
+__all__ = [
+    "COLUMN_SUFFIX",
+    "OPTIONS",
+    "TableOptions",
+    "canonical_key",
+    "is_known",
+    "refuse_unknown",
+]
 
 T = TypeVar("T")
 
@@ -52,11 +60,16 @@ OPTIONS: Final[Mapping[str, Option[Any]]] = {
 }
 """Every known option by its key."""
 _ALIASES: Final = {alias: o.key for o in OPTIONS.values() for alias in o.aliases}
+COLUMN_SUFFIX: Final = "|".join(
+    (
+        *("aggregate-function", "ignore-retract", "stats-mode", "sequence-group", r"map\..+"),
+        *map(re.escape, FUNCTION_OPTIONS),
+    )
+)
+"""A pattern of what may follow ``fields.<column>.``: the same for any column, and of functions."""
 _PATTERNS: Final = re.compile(
-    r"""(parquet|orc|avro)\..+
-    |fields\.[^.].*\.(aggregate-function|ignore-retract|distinct|list-agg-delimiter|nested-key
-        |count-limit|stats-mode|sequence-group|ts-field|nested-sequence-field
-        |nested-key-null-strategy|map\..+)
+    rf"""(parquet|orc|avro)\..+
+    |fields\.[^.].*\.({COLUMN_SUFFIX})
     |fields\.default-aggregate-function
     |file-index\.(bloom-filter|bitmap|bsi|range-bitmap)\..+
     |tc\..+""",

@@ -229,7 +229,7 @@ def test_a_fault_is_told_and_nothing_is_committed(
 
 
 def test_an_unknown_option_makes_no_table(run: Callable[..., Any], warehouse: Catalog) -> None:
-    with pytest.raises(AssertionError, match="unknown option .*buckets"):
+    with pytest.raises(AssertionError, match=r"unknown option .*buckets"):
         run(CUSTOMERS.replace('"bucket"', '"buckets"'))  # the Dag's file is refused
     assert warehouse.databases() == []
 

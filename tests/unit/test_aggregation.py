@@ -5,11 +5,10 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Any
 
-import pyarrow as pa
 import pytest
 
 from table_core.errors import DataError, OptionError
-from table_core.merge.engines.engine import counted, engine_for
+from table_core.merge.engines.engine import engine_for
 from tests.merge_rows import kv, plain, schema_of, with_options
 
 
@@ -125,18 +124,6 @@ def test_columns_without_a_function_keep_the_last_value_that_is_not_null() -> No
     default = with_options(schema, {"fields.default-aggregate-function": "max"})
     rows = kv(default, [("+I", 1, 1, 5, 1), ("+I", 1, 1, 2, 2)])
     assert plain(engine_for(default).merge(rows)) == [("+I", 1, 1, 5, 3)]
-
-
-def test_count_adds_up_in_whatever_order_rows_are_merged() -> None:
-    schema = schema_of(
-        {"k": "INT NOT NULL", "v": "BIGINT"},
-        **{"merge-engine": "aggregation", "fields__v__aggregate-function": "count"},
-    )
-    engine = engine_for(schema)
-    written = counted(schema, kv(schema, [("+I", 1, v) for v in (70, None, 80, 90)]))
-    early = pa.concat_tables([engine.merge(written.slice(0, 2)), engine.merge(written.slice(2))])
-    assert plain(engine.merge(written)) == [("+I", 1, 3)]
-    assert plain(engine.merge(early)) == [("+I", 1, 3)]
 
 
 @pytest.mark.parametrize(

@@ -99,7 +99,7 @@ def test_it_holds_every_module_of_the_core_and_nothing_else(wheels: Wheels) -> N
         str(path.relative_to(ROOT))
         for path in (ROOT / "table_core").rglob("*")
         if path.is_file() and "__pycache__" not in path.parts
-    } - {"table_core/pyproject.toml", "table_core/README.md"}
+    } - {f"table_core/{name}" for name in ("pyproject.toml", "README.md", "LICENSE", "NOTICE")}
     assert {name for name in inside if ".dist-info/" not in name} == files
 
 

@@ -125,6 +125,16 @@ def test_it_holds_every_module_of_the_provider_and_nothing_else(wheels: Wheels) 
     assert {name for name in inside if ".dist-info/" not in name} == files
 
 
+def test_both_wheels_hold_the_licence_and_the_notice(wheels: Wheels) -> None:
+    for wheel in wheels:
+        with zipfile.ZipFile(wheel) as inside:
+            for name in ("LICENSE", "NOTICE"):
+                (path,) = [
+                    p for p in inside.namelist() if p.endswith(f".dist-info/licenses/{name}")
+                ]
+                assert inside.read(path) == (ROOT / name).read_bytes(), path
+
+
 def test_airflow_finds_the_provider_and_its_hook(clean: Path, tmp_path: Path) -> None:
     found = json.loads(run(clean, tmp_path, "python", "-c", PROVIDER).splitlines()[-1])
     assert found == ["Apache Paimon", "paimon_provider.hooks.paimon.PaimonHook"]

@@ -7,21 +7,24 @@ format 8.6.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Self
 
 import numpy as np
 import pyarrow as pa
 
+from table_core.datatypes.kinds import Array, Atomic, Map, Root, Row
 from table_core.errors import DataError
 from table_core.merge.aggregators.lists import Elements, gathered, identities, list_of
 from table_core.merge.aggregators.value import LastNonNull, refuse_retracts
 from table_core.merge.ordinal import comparable, ordinals, present
 from table_core.merge.runs import Groups
 from table_core.merge.take_indices import taken
+from table_core.options import parse
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from table_core.merge.aggregators.column import FunctionColumn
 
 __all__ = [
     "NO_LIMIT",
@@ -41,6 +44,11 @@ class Collect:
     """``collect``: lists appended; ``distinct`` keeps one of equal elements."""
 
     distinct: bool
+
+    @classmethod
+    def of(cls, column: FunctionColumn) -> Self:
+        """The aggregator of ``column``."""
+        return cls(column.flag("distinct"))
 
     def aggregate(self, column: pa.Array, groups: Groups) -> pa.Array:
         """See the class.  A retracted element takes one equal element away, if there is one."""
@@ -67,6 +75,11 @@ class Collect:
 class MergeMap:
     """``merge_map``: later values replace earlier ones; a retract takes keys away."""
 
+    @classmethod
+    def of(cls, column: FunctionColumn) -> Self:  # noqa: ARG003
+        """The aggregator of any column."""
+        return cls()
+
     def aggregate(self, column: pa.Array, groups: Groups) -> pa.Array:
         """See the class."""
         elements = Elements.of(column, groups)
@@ -85,6 +98,25 @@ class MergeMapWithKeyTime:
 
     column: str
     time: str
+
+    @classmethod
+    def of(cls, column: FunctionColumn) -> Self:
+        """The aggregator of ``column``, by its ``ts-field`` or the last member of its values.
+
+        Raises:
+            OptionError: there is no such member, or it is no text.
+        """
+        assert isinstance(column.field.type, Map)
+        row = column.field.type.value
+        assert isinstance(row, Row)
+        members = {f.name: f for f in row.fields}
+        given = column.option("ts-field")
+        time = members.get(row.fields[-1].name if given is None else given)
+        if time is None:
+            raise column.wrong("ts-field", given, f"there is none; there are {list(members)}")
+        if not (isinstance(time.type, Atomic) and time.type.root in {Root.VARCHAR, Root.CHAR}):
+            raise column.wrong("ts-field", time.name, "the time must be a STRING")
+        return cls(column.name, time.name)
 
     def aggregate(self, column: pa.Array, groups: Groups) -> pa.Array:
         """See the class."""
@@ -110,6 +142,24 @@ class KeyNulls:
     column: str
     key: tuple[str, ...]
     strategy: str = "merge"
+
+    @classmethod
+    def of(cls, column: FunctionColumn) -> Self:
+        """What the options of ``column`` say.
+
+        Raises:
+            OptionError: no such member or strategy, or a strategy without a key.
+        """
+        suffix = "nested-key-null-strategy"
+        key = _members(column, "nested-key")
+        strategy = column.option(suffix)
+        if strategy is None:
+            return cls(column.name, key)
+        if strategy.lower() not in {"merge", "ignore", "error"}:
+            raise column.wrong(suffix, strategy, "use merge, ignore or error")
+        if not key:
+            raise column.wrong(suffix, strategy, "it needs a nested-key")
+        return cls(column.name, key, strategy.lower())
 
     def applied(self, elements: Elements) -> Elements:
         """``elements`` that are rows, without those to be left out.
@@ -141,6 +191,24 @@ class NestedUpdate:
     nulls: KeyNulls
     sequence: tuple[str, ...] = ()
     limit: int = NO_LIMIT
+
+    @classmethod
+    def of(cls, column: FunctionColumn) -> Self:
+        """The aggregator of ``column``, with its key, order and limit.
+
+        Raises:
+            OptionError: no such member, an order without a key, or a limit that is no number.
+        """
+        sequence = _members(column, "nested-sequence-field")
+        nulls = KeyNulls.of(column)
+        if sequence and not nulls.key:
+            text = ",".join(sequence)
+            raise column.wrong("nested-sequence-field", text, "it needs a nested-key")
+        limit = column.option("count-limit")
+        try:
+            return cls(nulls, sequence, NO_LIMIT if limit is None else parse.integer(limit))
+        except ValueError as error:
+            raise column.wrong("count-limit", limit, str(error)) from error
 
     def aggregate(self, column: pa.Array, groups: Groups) -> pa.Array:
         """See the class.  A retract takes equal rows, or keys, away."""
@@ -188,6 +256,18 @@ class NestedPartialUpdate:
 
     nulls: KeyNulls
 
+    @classmethod
+    def of(cls, column: FunctionColumn) -> Self:
+        """The aggregator of ``column``, by its key.
+
+        Raises:
+            OptionError: there is no key, or no such member.
+        """
+        nulls = KeyNulls.of(column)
+        if not nulls.key:
+            raise column.wrong("nested-key", None, "'nested_partial_update' needs it")
+        return cls(nulls)
+
     def aggregate(self, column: pa.Array, groups: Groups) -> pa.Array:
         """See the class."""
         refuse_retracts(groups, "nested_partial_update", self.nulls.column)
@@ -204,6 +284,20 @@ class NestedPartialUpdate:
         rows = pa.StructArray.from_arrays(members, fields=fields)
         lengths = np.bincount(elements.group[first], minlength=len(elements.given))
         return list_of(rows, lengths.astype(np.int64), elements.given, column.type)
+
+
+def _members(column: FunctionColumn, suffix: str) -> tuple[str, ...]:
+    """The members of the nested row that ``fields.<c>.<suffix>`` names."""
+    assert isinstance(column.field.type, Array)
+    row = column.field.type.element
+    assert isinstance(row, Row)
+    text = column.option(suffix)
+    names = () if text is None else parse.column_list(text)
+    known = [f.name for f in row.fields]
+    for name in names:
+        if name not in known:
+            raise column.wrong(suffix, text, f"there is no {name!r}; there are {known}")
+    return names
 
 
 def _pairs(group: npt.NDArray[np.int64], name: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import decimal
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 import pyarrow as pa
@@ -26,6 +26,7 @@ from table_core.merge.take_indices import set_bits, taken
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from table_core.merge.aggregators.column import FunctionColumn
     from table_core.merge.runs import Groups
 
 __all__ = ["Both", "Either", "Extreme", "Sum", "decimal_words", "decimals", "overflow"]
@@ -244,6 +245,11 @@ class Extreme(OfColumn):
     """``min`` and ``max`` in Paimon's order; null counts nothing."""
 
     greatest: bool
+
+    @classmethod
+    def of(cls, column: FunctionColumn) -> Self:
+        """The aggregator of ``column``, by ``max`` or ``min``."""
+        return cls(column.name, greatest=column.function == "max")
 
     def aggregate(self, column: pa.Array, groups: Groups) -> pa.Array:
         """See the class."""

@@ -6,7 +6,7 @@ Source: ``org.apache.paimon.mergetree.compact.aggregate.FieldProductAgg``; forma
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from table_core.merge.aggregators.column import FunctionColumn
     from table_core.merge.runs import Groups
 
     Step = Callable[[Any, Any, Any], tuple[Any, Any]]
@@ -32,6 +33,11 @@ class Product:
     """``product``: null counts nothing; taking back divides, and changes nothing before an add."""
 
     column: str
+
+    @classmethod
+    def of(cls, column: FunctionColumn) -> Self:
+        """The aggregator of ``column``."""
+        return cls(column.name)
 
     def aggregate(self, column: pa.Array, groups: Groups) -> pa.Array:
         """See the class."""

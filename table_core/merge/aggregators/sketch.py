@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 import pyarrow as pa
@@ -25,6 +25,7 @@ from table_core.validation_errors import UNFORESEEN
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from table_core.merge.aggregators.column import FunctionColumn
     from table_core.merge.runs import Groups
 
 __all__ = ["UNIONS", "Union"]
@@ -38,6 +39,11 @@ class Union:
 
     column: str
     function: str
+
+    @classmethod
+    def of(cls, column: FunctionColumn) -> Self:
+        """The aggregator of ``column``, by its function."""
+        return cls(column.name, column.function)
 
     def aggregate(self, column: pa.Array, groups: Groups) -> pa.Array:
         """See the class.  A single value is not decoded.

@@ -6,7 +6,7 @@ Source: ``org.apache.paimon.mergetree.compact.aggregate.FieldListaggAgg``; forma
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +19,7 @@ from table_core.merge.ordinal import present
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from table_core.merge.aggregators.column import FunctionColumn
     from table_core.merge.runs import Groups
 
 __all__ = ["ListAgg"]
@@ -31,6 +32,19 @@ class ListAgg:
     column: str
     delimiter: str
     distinct: bool
+
+    @classmethod
+    def of(cls, column: FunctionColumn) -> Self:
+        """The aggregator of ``column``, with its delimiter.
+
+        Raises:
+            OptionError: ``distinct`` without a delimiter.
+        """
+        delimiter = column.option("list-agg-delimiter")
+        distinct = column.flag("distinct")
+        if distinct and delimiter == "":
+            raise column.wrong("list-agg-delimiter", delimiter, "distinct needs a delimiter")
+        return cls(column.name, "," if delimiter is None else delimiter, distinct)
 
     def aggregate(self, column: pa.Array, groups: Groups) -> pa.Array:
         """See the class."""

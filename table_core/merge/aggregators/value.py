@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, Self
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +20,8 @@ from table_core.merge.take_indices import taken
 
 if TYPE_CHECKING:
     import numpy.typing as npt
+
+    from table_core.merge.aggregators.column import FunctionColumn
 
 __all__ = [
     "Aggregator",
@@ -96,11 +98,21 @@ class OfColumn(
 
     column: str
 
+    @classmethod
+    def of(cls, column: FunctionColumn) -> Self:
+        """The aggregator of ``column``."""
+        return cls(column.name)
+
 
 class Pick(Steady):
     """A fold whose result is one of the values, so that only it need be gathered."""
 
     __slots__ = ()
+
+    @classmethod
+    def of(cls, column: FunctionColumn) -> Self:  # noqa: ARG003
+        """The aggregator of any column."""
+        return cls()
 
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other)

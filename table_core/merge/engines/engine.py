@@ -10,9 +10,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from table_core.errors import OptionError
 from table_core.merge.engines.deduplicate import Deduplicate
 from table_core.merge.engines.first_row import FirstRow
@@ -22,11 +19,13 @@ from table_core.options import keys_merge
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    import pyarrow as pa
+
     from table_core.merge.aggregators.value import Aggregator
     from table_core.merge.runs import Runs
     from table_core.schema.table_schema import TableSchema
 
-__all__ = ["MergeEngine", "counted", "engine_for", "merges_in_parts"]
+__all__ = ["MergeEngine", "engine_for", "merges_in_parts"]
 
 
 class MergeEngine(Protocol):
@@ -97,25 +96,6 @@ def engine_for(schema: TableSchema, columns: Sequence[str] | None = None) -> Mer
             )
 
 
-def counted(schema: TableSchema, rows: pa.Table) -> pa.Table:
-    """``rows`` as a writer hands them to the engine: ``count`` columns hold 1 for a value.
-
-    Merged rows then add up, in whatever order they are merged.  Java Paimon has no ``count``.
-    """
-    if schema.options.get(keys_merge.MERGE_ENGINE) != "aggregation":
-        return rows
-    from table_core.merge.aggregators.registry import COUNT, function_of
-
-    for field in schema.fields:
-        if function_of(field.name, schema.options) != COUNT or field.name in schema.primary_keys:
-            continue
-        at = rows.schema.get_field_index(field.name)
-        if at >= 0:
-            one = pc.is_valid(rows[field.name]).cast(rows.schema.field(at).type)
-            rows = rows.set_column(at, rows.schema.field(at), one)
-    return rows
-
-
 def merges_in_parts(engine: MergeEngine, rows: pa.Table) -> bool:
     """Whether merging these ``rows`` before others of their keys gives what merging all does."""
     if isinstance(engine, Deduplicate | FirstRow):
@@ -146,8 +126,9 @@ def _order(schema: TableSchema) -> KeyOrder:
 
 
 def _folds(schema: TableSchema, order: KeyOrder, names: Sequence[str]) -> Mapping[str, Aggregator]:
-    from table_core.merge.aggregators.registry import LAST_NON_NULL, aggregator_of, function_of
+    from table_core.merge.aggregators.registry import aggregator_of, function_of
     from table_core.merge.aggregators.value import KeyColumn, LastValue
+    from table_core.options.aggregate_functions import LAST_NON_NULL
 
     aggregators: dict[str, Aggregator] = {}
     same = {*schema.primary_keys, *schema.partition_keys}  # in all that is merged

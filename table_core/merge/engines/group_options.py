@@ -8,8 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from table_core.errors import OptionError
-from table_core.merge.aggregators.registry import LAST_NON_NULL, aggregator_of, function_of
+from table_core.merge.aggregators.registry import aggregator_of, function_of
 from table_core.options import keys_merge, parse
+from table_core.options.aggregate_functions import LAST_NON_NULL
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

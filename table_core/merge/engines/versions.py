@@ -30,7 +30,7 @@ from table_core.errors import UnsupportedFeatureError
 from table_core.merge.aggregators.equal import equal_rows
 from table_core.merge.aggregators.registry import function_of
 from table_core.merge.engines.aggregate import Aggregation
-from table_core.merge.engines.engine import counted, engine_for
+from table_core.merge.engines.engine import engine_for
 from table_core.merge.engines.partial_update import PartialUpdate
 from table_core.merge.ordinal import single_chunk
 from table_core.merge.sort import is_retract, runs_of
@@ -84,14 +84,14 @@ class Versions:
         """What to write so that keys without a row have those of ``new``.
 
         Raises:
-            UnsupportedFeatureError: the merge engine makes another row of it: a column counts versions, or
-                follows a sequence that is NULL.
+            UnsupportedFeatureError: the merge engine makes another row of it: a column follows a
+                sequence that is NULL.
         """
         engine = self._engine
         if new.num_rows and isinstance(engine, Aggregation | PartialUpdate):
             # Some producers fold a key's only version, and some readers do not: both shall see this.
             aggregators = replace(engine, alone=True)
-            alone = self._folded(aggregators, [counted(self.schema, new)], (RowKind.INSERT,))
+            alone = self._folded(aggregators, [new], (RowKind.INSERT,))
             self._require(alone, None, new)
         return new
 
@@ -104,7 +104,7 @@ class Versions:
         if self.is_plain or not new.num_rows:
             return new
         kinds = (RowKind.DELETE, RowKind.INSERT)
-        merged = self._folded(self._engine, [gone, counted(self.schema, new)], kinds)
+        merged = self._folded(self._engine, [gone, new], kinds)
         left = np.flatnonzero(is_retract(merged))
         if len(left):
             why = "a delete of it that is ordered later still counts, until a compaction drops it"
@@ -203,7 +203,7 @@ class Versions:
     def _merged(self, old: pa.Table, written: pa.Table, kind: RowKind) -> pa.Table:
         """What the engine makes of each row of ``old`` and the version that follows it."""
         kinds = (RowKind.INSERT, kind)
-        return self._folded(self._engine, [old, counted(self.schema, written)], kinds)
+        return self._folded(self._engine, [old, written], kinds)
 
     def _folded(
         self, engine: MergeEngine, versions: Sequence[pa.Table], of_kind: Sequence[RowKind]

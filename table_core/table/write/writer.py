@@ -17,7 +17,6 @@ import pyarrow as pa
 
 from table_core.commit.basis import Basis, Opened
 from table_core.errors import ArgumentError, UnsupportedFeatureError
-from table_core.merge.engines.engine import counted
 from table_core.merge.engines.versions import Versions
 from table_core.ondisk.data_file import EMPTY_ROW, DataFile
 from table_core.options import keys_commit
@@ -129,7 +128,7 @@ class TableWriter:
         schema = self._access.schema
         with undone_by(self.abort):
             for given in self._limits.pieces(batches_of(data)):
-                rows = counted(schema, coerce(schema, given, first_row=self._rows))
+                rows = coerce(schema, given, first_row=self._rows)
                 if self._versions is not None:
                     self._versions.refuse_retracts(rows)
                 self._rows += given.num_rows
