@@ -15,9 +15,9 @@ PAGE = Path(__file__).parent / "operators.md"
 HEAD = """\
 # Operators and sensors
 
-Written from the docstrings by `python docs/operators_page.py`. All parameters are keywords; those of the
-base class (first in each part) belong to every class after it. **T**: templated.
-How they are used together is told in [Airflow](airflow-guide.md).
+`python docs/operators_page.py` generates this page from the docstrings. All parameters are keywords. Each part starts with a base
+class, and its parameters belong to every class after it. **T** marks a templated parameter.
+[Airflow](airflow-guide.md) shows how to combine operators and sensors.
 """
 PARAMETER = re.compile(r":param (\w+):\s*(.*?)(?=\n\s*:param |\Z)", re.DOTALL)
 

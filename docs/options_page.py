@@ -22,7 +22,7 @@ GROUPS = {
     "commit": "Commits",
     "scan": "Reading",
     "retention": "Expiry and retention",
-    "engine": "Taken for Apache Paimon's own engine, without effect here",
+    "engine": "Accepted for Apache Paimon's own engine, without effect here",
 }
 _ACTS = {Act.READ: "reading", Act.COMMIT: "committing", Act.TAG: "tags"}
 UNITS = {
@@ -37,42 +37,47 @@ UNITS = {
 }
 INTRO = """# Table options
 
-Written by `docs/options_page.py` from `table_core/options`; change the meanings there. Options are set when a table is
-created, by `SetOption`, or for one handle by `catalog.table(name, options={...})`. Unknown ones are refused, and so are values that Apache Paimon
-does not read or that are out of range, except where they are stored already. Words are taken in any case, with the `-` and
-`_` that Paimon writes; durations are as `3 min`, `1 h` or `500` (milliseconds), sizes as `128 mb` or `1024` (bytes). Options of single columns (`fields.<column>.aggregate-function` and its like) and of formats
-(`parquet.*`, `orc.*`, `avro.*`) are known by their pattern and not listed. A star marks what cannot change once the table
-has a snapshot.
+`docs/options_page.py` generates this page from `table_core/options`; change the meanings there.
 
-Each option of Apache Paimon 2.0 has one class, whoever stored it:
+- **Setting options.** Set them when you create a table, later with `SetOption`, or for one handle with
+  `catalog.table(name, options={...})`.
+- **Refused values.** Unknown options are refused. So are values that Apache Paimon does not read or that are out of range. Values
+  that are stored already are not refused for this.
+- **Values.** Words match in any case, with the `-` and `_` that Paimon writes. Durations look like `3 min`, `1 h` or `500`
+  (milliseconds), sizes like `128 mb` or `1024` (bytes).
+- **Patterns.** Options of single columns (such as `fields.<column>.aggregate-function`) and of formats (`parquet.*`, `orc.*`,
+  `avro.*`) are recognised by their pattern and not listed.
+- **Star.** A star marks an option that cannot change once the table has a snapshot.
+
+Each option of Apache Paimon 2.0 has one class, whichever program stored it:
 
 - **honoured**: we do what it says.
 - **harmless**: it changes nothing here; rows and files are right without it. It is stored for Paimon.
-- **refused**: a value that asks for something [stops reading, committing or both](#options-that-stop-a-table). Reading goes
-  on where the rows are right.
+- **refused**: a value that asks for something [stops reading, committing or both](#options-that-stop-a-table). Reading still
+  works where the rows are right.
 """
 STOPS = """## Options that stop a table
 
-A table that stores such an option with another value than those that ask for nothing is not read, or is not committed to:
-nothing is written, compacted, expired or rolled back, and no orphan is removed. Some stop tags too. The
-`UnsupportedFeatureError` names the option and the way out: use Apache Paimon for it, or take the option away with
-`RemoveOption`. For one handle, `catalog.table(name, options={option: ""})` says that you do without what it asks for.
+Each of these options has values that ask for nothing. If a table stores another value, reading or committing is refused. A refused
+commit means that nothing is written, compacted, expired or rolled back, and no orphan is removed. Some options stop tags too. The
+`UnsupportedFeatureError` names the option and the remedy: use Apache Paimon for the table, or remove the option with
+`RemoveOption`. For one handle, `catalog.table(name, options={option: ""})` ignores the option.
 
 | option | asks for nothing | what it stops | why |
 |---|---|---|---|
 """
 PASSED_OVER = """## Options that change nothing here
 
-Those of the tables above are not listed again. Nor are `metadata.iceberg.*` beside `metadata.iceberg.storage`, and
-arguments of callbacks and indexes whose names hold a name.
+This table does not repeat the options above. It also leaves out the other `metadata.iceberg.*` options, and arguments of callbacks
+and indexes whose names contain a name.
 
 | option | why it is harmless |
 |---|---|
 """
 OLD = """## Options of older releases
 
-Stored ones are passed over, as Apache Paimon itself does; one that you give is refused with these words. Old names that mean
-a new one are told of with that one, as "Formerly".
+If such an option is stored, it is ignored, as in Apache Paimon itself. If you set one, it is refused with the words below. Old names
+of an option that still exists are listed with that option, after "Formerly".
 
 | option | what to do |
 |---|---|
@@ -116,7 +121,7 @@ def _old_names() -> str:
 def _row(option: Any) -> str:
     key = f"`{option.key}`" + ("*" if option.immutable else "")
     aliases = ", ".join(f"`{alias}`" for alias in option.aliases)
-    meaning = option.meaning.replace("|", "\\|") + (f" Formerly {aliases}." if aliases else "")
+    meaning = option.meaning.replace("|", "\\|") + (f". Formerly {aliases}." if aliases else "")
     return f"| {key} | {_default(option)} | {class_of(option.key)} | {meaning} |"
 
 

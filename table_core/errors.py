@@ -97,13 +97,13 @@ class GaveUpError(TableError):
 
 
 class OutcomeUnknownError(TableError):
-    """Nobody can say whether the write landed.  Facts: ``user``, ``id``, ``floor``."""
+    """It is unknown whether the write landed. Facts: ``user``, ``id``, ``floor``."""
 
     kind = ErrorKind.UNKNOWN_OUTCOME
 
 
 class PositionDivergedError(OutcomeUnknownError, TableError):
-    """A source is not the one, or not as, that a reader has read; nothing was read or skipped.
+    """The source has changed, or is not the one that was read. Nothing was read or skipped.
 
     Facts: ``reader``, ``source``, ``reason`` (``made-anew``, ``rolled-back``, ``went-back``, ``expired``,
     ``changed``, ``unclear``, ``another-reader``), ``stored``, ``found``, ``ways_out``.
@@ -149,7 +149,7 @@ class StorageUnavailableError(TableError):
 
 
 class AccessDeniedError(TableError):
-    """The store refuses to let us read or write.  Facts: ``path``, ``reason``."""
+    """The store denies reading or writing. Facts: ``path``, ``reason``."""
 
     kind = ErrorKind.INVALID
 
@@ -161,13 +161,13 @@ class ArgumentError(TableError, ValueError):
 
 
 class AlreadyExistsError(TableError):
-    """A database, table, tag or branch of that name is there already.  Facts: ``name``."""
+    """A database, table, tag or branch of that name exists already. Facts: ``name``."""
 
     kind = ErrorKind.INVALID
 
 
 class MissingPackageError(TableError):
-    """A package that this needs is not installed.  Facts: ``extra``, what to install it with.
+    """A required package is not installed. Facts: ``extra``, which installs it.
 
     ``what`` begins the message: what needs it.
     """
@@ -215,7 +215,7 @@ class EventError(TableError, ValueError):
 
 
 class SourceDivergedError(PositionDivergedError, EventError):
-    """A source of change events is not as it was read, or lost what comes next: no event was read.
+    """A source of change events has changed or lost the next events. No event was read.
 
     Facts: those of ``PositionDivergedError``.
     """

@@ -18,17 +18,19 @@ if TYPE_CHECKING:
 
 __all__ = ["HARMLESS", "HARMLESS_PATTERN"]
 
-_BLOB: Final = "only BLOB columns heed it, and tables with those are refused"
-_CHAIN: Final = "only chain tables heed it, and those are refused"
-_EVOLVED: Final = "only tables with data evolution heed it, and those are refused"
-_FORMAT_TABLE: Final = "only format tables heed it, and those are refused"
-_INDEX: Final = "global indexes only make searches fast; reads here do without and give all rows"
-_MATERIALIZED: Final = "only the engine that refreshes a materialized table heeds it"
-_CALLBACK: Final = "it is an argument of a callback, and tables with those are not committed to"
+_BLOB: Final = "only BLOB columns use it, and tables with BLOB columns are refused"
+_CHAIN: Final = "only chain tables use it, and they are refused"
+_EVOLVED: Final = "only tables with data evolution use it, and they are refused"
+_FORMAT_TABLE: Final = "only format tables use it, and they are refused"
+_INDEX: Final = "global indexes only speed searches up; reads here return all rows without them"
+_MATERIALIZED: Final = "only the engine that refreshes a materialized table uses it"
+_CALLBACK: Final = (
+    "it is an argument of a callback, and commits to tables with callbacks are refused"
+)
 _SHREDDED: Final = "VARIANT columns are written whole, which every reader understands"
-_VECTOR: Final = "only searches by vector or text heed it"
+_VECTOR: Final = "only searches by vector or text use it"
 _SPREAD: Final = "it says how tasks of Paimon's engine share the work"
-_ENGINE: Final = "it steers how Paimon's own engine goes about its work"
+_ENGINE: Final = "it tunes Paimon's own engine"
 _REASONS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
     (_ENGINE, tuple(getattr(keys_engine, name).key for name in keys_engine.__all__)),
     (
@@ -129,7 +131,7 @@ _REASONS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
     (_VECTOR, ("vector-search.distribute.enabled", "vector-search.lateral-join.batch-size")),
     (_SPREAD, ("partition.sink-strategy",)),
     (
-        "only an incremental clustering heeds it, and tables with that are not committed to",
+        "only incremental clustering uses it, and commits to tables with that are refused",
         (
             "clustering.history-partition.idle-to-full-sort",
             "clustering.history-partition.limit",
@@ -138,19 +140,19 @@ _REASONS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
         ),
     ),
     (
-        "only a file format of vectors heeds it, and tables with that are not committed to",
+        "only a vector file format uses it, and commits to tables with that are refused",
         ("vector.target-file-size",),
     ),
     (
-        "a column of vectors has a type of its own, which is refused by its name",
+        "a vector column has its own type, which is refused by name",
         ("vector-field",),
     ),
     (
-        "only a wait for others heeds it, and tables with that are not committed to",
+        "only a wait for others uses it, and commits to tables with that are refused",
         ("visibility-callback.check-interval", "visibility-callback.timeout"),
     ),
     (
-        "only an action of that name heeds it, and those are refused",
+        "only an action of that name uses it, and such actions are refused",
         (
             "partition.mark-done-action.custom.class",
             "partition.mark-done-action.http.params",
@@ -158,7 +160,7 @@ _REASONS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
         ),
     ),
     (
-        "only external paths heed it, and tables with those are not committed to",
+        "only external paths use it, and commits to tables with those are refused",
         (
             "data-file.external-paths.specific-fs",
             "data-file.external-paths.strategy",
@@ -166,7 +168,7 @@ _REASONS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
         ),
     ),
     (
-        "a compaction of rows that expire soon costs time and changes none",
+        "compacting rows that expire soon only costs time",
         ("compaction.skip-expired-partitions",),
     ),
     (
@@ -174,7 +176,7 @@ _REASONS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
         ("key-value.sequence_number.enabled",),
     ),
     (
-        "row ids are one after the other in each file, however files are ordered",
+        "row ids are consecutive within each file, however files are ordered",
         ("row-tracking.partition-group-on-commit",),
     ),
     (
@@ -182,34 +184,34 @@ _REASONS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
         ("scan.fallback-branch.read-fail-fast",),
     ),
     (
-        "a read here makes no tag; one whose files expire says so",
+        "a read here creates no tag; if its files expire, it raises an error",
         ("scan.plan-auto-tag-for-read.time-retained",),
     ),
     ("the rows of a bucket always keep their order", ("bucket-append-ordered",)),
     ("a commit always waits for its compaction", ("commit.force-compact", "lookup-wait")),
     (
-        "a DELETE always writes the rows that go, so a changelog tells of them",
+        "a DELETE always writes the deleted rows, so the changelog has them",
         ("delete.force-produce-changelog",),
     ),
     (
-        "a write says itself whether it replaces partitions or the table",
+        "each write says whether it replaces partitions or the table",
         ("dynamic-partition-overwrite",),
     ),
     ("lookup files are sorted", ("lookup.hash-load-factor",)),
     ("rows are written as they come", ("write.batch-size",)),
     (
-        "rows wait until a compaction gives them their buckets",
+        "rows wait until a compaction assigns their buckets",
         ("postpone.batch-write-fixed-bucket",),
     ),
-    ("existing files always say where the numbers go on", ("write.sequence-number-init-mode",)),
-    ("a consumer is moved after what was read, whichever it says", ("consumer.mode",)),
+    ("existing files always say where the numbers continue", ("write.sequence-number-init-mode",)),
+    ("a consumer moves only after the rows were read, whichever value it has", ("consumer.mode",)),
     (
-        "the schema names the keys; when a table is created it says the same",
+        "the schema names the keys, and it was moved there when the table was created",
         ("partition", "primary-key"),
     ),
     ("what is stored is the same with and without it", ("manifest.merge-optimize.enabled",)),
     ("it is a hint to another engine", ("scan.remove-normalize",)),
-    ("it is heeded when a table is opened by its path, and never stored", ("auto-create",)),
+    ("it is used only when a table is opened by its path, and never stored", ("auto-create",)),
 )
 HARMLESS: Final[Mapping[str, str]] = {key: reason for reason, keys in _REASONS for key in keys}
 """Every such option, and why it is harmless."""

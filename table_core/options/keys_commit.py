@@ -40,26 +40,30 @@ MANIFEST_TARGET_FILE_SIZE: Final[Option[int]] = Option(
     "manifest.target-file-size",
     parse.size_bytes,
     8388608,
-    "manifest rolling size",
+    "size of a manifest",
     fits=fits.at_least(1),
 )
 MANIFEST_FULL_COMPACTION_THRESHOLD_SIZE: Final[Option[int]] = Option(
     "manifest.full-compaction-threshold-size",
     parse.size_bytes,
     16777216,
-    "trigger of full manifest compaction",
+    "size of changed manifests at which all manifests are merged",
 )
 MANIFEST_MERGE_MIN_COUNT: Final[Option[int]] = Option(
-    "manifest.merge-min-count", parse.integer, 30, "minor merge count", fits=fits.at_least(1)
+    "manifest.merge-min-count",
+    parse.integer,
+    30,
+    "number of small manifests at which they are merged",
+    fits=fits.at_least(1),
 )
 MANIFEST_COMPRESSION: Final[Option[str]] = Option(
-    "manifest.compression", parse.text, "zstd", "Avro codec", fits=fits.codec_of("avro")
+    "manifest.compression", parse.text, "zstd", "codec of manifests", fits=fits.codec_of("avro")
 )
 MANIFEST_DELETE_FILE_DROP_STATS: Final[Option[bool]] = Option(
     "manifest.delete-file-drop-stats",
     parse.boolean,
     False,
-    "DELETE entries are written without statistics",
+    "write DELETE entries without statistics",
 )
 MANIFEST_MERGE_OPTIMIZE_ENABLED: Final[Option[bool]] = Option(
     "manifest.merge-optimize.enabled", parse.boolean, True, "accepted, no effect on what is stored"
@@ -68,13 +72,13 @@ MANIFEST_SORT_ENABLED: Final[Option[bool]] = Option(
     "manifest-sort.enabled",
     parse.boolean,
     False,
-    "a full merge of manifests sorts entries by partition, so that scans open fewer of them",
+    "a full merge of manifests sorts entries by partition, so that scans open fewer manifests",
 )
 MANIFEST_SORT_PARTITION_FIELD: Final[Option[str | None]] = Option(
     "manifest-sort.partition-field",
     parse.text,
     None,
-    "the partition column to sort by first; unset: in the table's order",
+    "partition column to sort by first; default: the table's order",
     fits=fits.name,
 )
 COMMIT_FORCE_COMPACT: Final[Option[bool]] = Option(
@@ -84,59 +88,72 @@ COMMIT_FORCE_COMPACT: Final[Option[bool]] = Option(
     "accepted: a commit always waits for its compaction",
 )
 COMMIT_FORCE_CREATE_SNAPSHOT: Final[Option[bool]] = Option(
-    "commit.force-create-snapshot", parse.boolean, False, "streaming: snapshot even if empty"
+    "commit.force-create-snapshot",
+    parse.boolean,
+    False,
+    "a stream makes a snapshot even without rows",
 )
 SNAPSHOT_IGNORE_EMPTY_COMMIT: Final[Option[bool | None]] = Option(
-    "snapshot.ignore-empty-commit", parse.boolean, None, "unset: batch true, streaming false"
+    "snapshot.ignore-empty-commit",
+    parse.boolean,
+    None,
+    "make no snapshot for a commit without changes; default: true for batches, false for streams",
 )
 COMMIT_MAX_RETRIES: Final[Option[int]] = Option(
-    "commit.max-retries", parse.integer, 10, "attempts", fits=fits.at_least(0)
+    "commit.max-retries",
+    parse.integer,
+    10,
+    "how often a commit is tried again after a lost race",
+    fits=fits.at_least(0),
 )
 COMMIT_MIN_RETRY_WAIT: Final[Option[int]] = Option(
-    "commit.min-retry-wait", parse.duration_ms, 10, "first backoff"
+    "commit.min-retry-wait", parse.duration_ms, 10, "first pause between attempts"
 )
 COMMIT_MAX_RETRY_WAIT: Final[Option[int]] = Option(
-    "commit.max-retry-wait", parse.duration_ms, 10000, "max backoff"
+    "commit.max-retry-wait", parse.duration_ms, 10000, "longest pause between attempts"
 )
 COMMIT_TIMEOUT: Final[Option[int | None]] = Option(
-    "commit.timeout", parse.duration_ms, None, "overall limit"
+    "commit.timeout", parse.duration_ms, None, "time limit for all attempts of a commit"
 )
 COMMIT_USER_PREFIX: Final[Option[str | None]] = Option(
-    "commit.user-prefix", parse.text, None, "prefix of random commit user", fits=fits.name
+    "commit.user-prefix", parse.text, None, "prefix of random commit users", fits=fits.name
 )
 COMMIT_DISCARD_DUPLICATE_FILES: Final[Option[bool]] = Option(
-    "commit.discard-duplicate-files", parse.boolean, False, "drop already committed files on APPEND"
+    "commit.discard-duplicate-files",
+    parse.boolean,
+    False,
+    "an APPEND drops files that are committed already",
 )
 COMMIT_STRICT_MODE_LAST_SAFE_SNAPSHOT: Final[Option[int | None]] = Option(
     "commit.strict-mode.last-safe-snapshot",
     parse.long_integer,
     None,
-    "refuse to commit past OVERWRITE snapshots of others after this one",
+    "refuse a commit if another user compacted or overwrote after this snapshot",
     fits=fits.at_least(-1),
 )
 DYNAMIC_PARTITION_OVERWRITE: Final[Option[bool]] = Option(
     "dynamic-partition-overwrite",
     parse.boolean,
     True,
-    "accepted: a write says itself whether it replaces partitions or the table",
+    "accepted, no effect: each write says whether it replaces partitions or the table",
 )
 OVERWRITE_UPGRADE: Final[Option[bool]] = Option(
-    "overwrite-upgrade", parse.boolean, True, "overwrite files to max level"
+    "overwrite-upgrade", parse.boolean, True, "an overwrite puts its files on the highest level"
 )
 WRITE_ONLY: Final[Option[bool]] = Option(
     "write-only",
     parse.boolean,
     False,
-    "no compaction, no expiry",
+    "writers neither compact nor expire",
     aliases=("write.compaction-skip",),
 )
 ROW_TRACKING_ENABLED: Final[Option[bool]] = Option(
-    "row-tracking.enabled", parse.boolean, False, "row ids; immutable", immutable=True
+    "row-tracking.enabled", parse.boolean, False, "give each row an id", immutable=True
 )
 DATA_EVOLUTION_ENABLED: Final[Option[bool]] = Option(
     "data-evolution.enabled",
     parse.boolean,
     False,
-    "partial column files; immutable",
+    "files that hold only some of the columns",
     immutable=True,
 )

@@ -38,20 +38,24 @@ __all__ = [
 ]
 
 BUCKET: Final[Option[int]] = Option(
-    "bucket", parse.integer, -1, "fixed count, −1 dynamic/unaware, −2 postpone"
+    "bucket",
+    parse.integer,
+    -1,
+    "number of buckets; -1: dynamic with a key, one shared bucket without; -2: postponed",
 )
 BUCKET_KEY: Final[Option[tuple[str, ...]]] = Option(
     "bucket-key",
     parse.column_list,
     (),
-    "comma list; default trimmed PK; mandatory for fixed append",
+    "columns that decide the bucket; default: the primary key without partition columns; "
+    "required for an append table with fixed buckets",
     immutable=True,
 )
 BUCKET_FUNCTION_TYPE: Final[Option[str]] = Option(
     "bucket-function.type",
     parse.choice("default", "mod", "hive"),
     "default",
-    "how rows find their bucket: default (hash), mod or hive",
+    "how rows are assigned to buckets: default (hash), mod or hive",
     immutable=True,
 )
 BUCKET_APPEND_ORDERED: Final[Option[bool]] = Option(
@@ -64,14 +68,19 @@ PRIMARY_KEY: Final[Option[tuple[str, ...]]] = Option(
     "primary-key",
     parse.column_list,
     (),
-    "alternative to DDL keys; normalised away on create",
+    "key columns, as an alternative to declaring them; moved into the schema when the "
+    "table is created",
     immutable=True,
 )
 PARTITION: Final[Option[tuple[str, ...]]] = Option(
-    "partition", parse.column_list, (), "alternative to DDL partition keys", immutable=True
+    "partition",
+    parse.column_list,
+    (),
+    "partition columns, as an alternative to declaring them",
+    immutable=True,
 )
 PRIMARY_KEY_NULLABLE: Final[Option[bool]] = Option(
-    "primary-key.nullable", parse.boolean, False, "allow NULL in PK columns", immutable=True
+    "primary-key.nullable", parse.boolean, False, "allow NULL in key columns", immutable=True
 )
 TYPE: Final[Option[str]] = Option(
     "type",
@@ -86,21 +95,21 @@ TYPE: Final[Option[str]] = Option(
         "iceberg-table",
     ),
     "table",
-    "table, format-table, object-table, materialized-table …; immutable",
+    "kind of the table: table, format-table, object-table, materialized-table …",
     immutable=True,
 )
 DYNAMIC_BUCKET_TARGET_ROW_NUM: Final[Option[int]] = Option(
     "dynamic-bucket.target-row-num",
     parse.long_integer,
     2000000,
-    "keys per dynamic bucket",
+    "number of keys in a dynamic bucket before the next one is opened",
     fits=fits.at_least(1),
 )
 DYNAMIC_BUCKET_INITIAL_BUCKETS: Final[Option[int | None]] = Option(
     "dynamic-bucket.initial-buckets",
     parse.integer,
     None,
-    "initial dynamic buckets per assigner",
+    "number of dynamic buckets that each assigner starts with",
     immutable=True,
     fits=fits.at_least(1),
 )
@@ -108,51 +117,55 @@ DYNAMIC_BUCKET_MAX_BUCKETS: Final[Option[int]] = Option(
     "dynamic-bucket.max-buckets",
     parse.integer,
     -1,
-    "cap per partition, −1 = none",
+    "largest number of dynamic buckets in a partition; -1: no limit",
     fits=fits.positive_or(-1),
 )
 DYNAMIC_BUCKET_ASSIGNER_PARALLELISM: Final[Option[int | None]] = Option(
     "dynamic-bucket.assigner-parallelism",
     parse.integer,
     None,
-    "assigner count",
+    "number of tasks that assign dynamic buckets",
     fits=fits.at_least(1),
 )
 CROSS_PARTITION_UPSERT_INDEX_TTL: Final[Option[int | None]] = Option(
     "cross-partition-upsert.index-ttl",
     parse.duration_ms,
     None,
-    "TTL of the local cross-partition index",
+    "files older than this are not searched for keys of other partitions",
 )
 POSTPONE_DEFAULT_BUCKET_NUM: Final[Option[int | None]] = Option(
     "postpone.default-bucket-num",
     parse.integer,
     None,
-    "bucket count for first compaction of a partition",
+    "number of buckets of a partition at its first compaction",
     fits=fits.at_least(1),
 )
 POSTPONE_TARGET_ROW_NUM_PER_BUCKET: Final[Option[int | None]] = Option(
     "postpone.target-row-num-per-bucket",
     parse.long_integer,
     None,
-    "rows of a bucket by which a new partition gets its number of buckets",
+    "rows per bucket, from which a new partition gets its number of buckets",
     fits=fits.at_least(1),
 )
 POSTPONE_TARGET_SIZE_PER_BUCKET: Final[Option[int]] = Option(
     "postpone.target-size-per-bucket",
     parse.size_bytes,
     1073741824,
-    "the same by size, where rows are not given",
+    "size per bucket, from which a new partition gets its number of buckets if no number "
+    "of rows is set",
     fits=fits.at_least(1),
 )
 POSTPONE_MERGE_ON_READ: Final[Option[bool]] = Option(
-    "postpone.merge-on-read", parse.boolean, False, "batch reads merge postpone files"
+    "postpone.merge-on-read",
+    parse.boolean,
+    False,
+    "batch reads merge the rows that still wait for a bucket",
 )
 POSTPONE_BATCH_WRITE_FIXED_BUCKET: Final[Option[bool]] = Option(
     "postpone.batch-write-fixed-bucket",
     parse.boolean,
     True,
-    "accepted, no effect: rows wait until a compaction gives them their buckets",
+    "accepted, no effect: rows wait until a compaction assigns their buckets",
 )
 BLOB_FIELD: Final[Option[tuple[str, ...]]] = Option(
     "blob-field", parse.column_list, (), "columns stored as blobs", immutable=True
@@ -171,12 +184,12 @@ PK_CLUSTERING_OVERRIDE: Final[Option[bool]] = Option(
     "pk-clustering-override",
     parse.boolean,
     False,
-    "cluster a key table by other columns",
+    "cluster a key table by columns other than its key",
     immutable=True,
 )
 OWNER: Final[Option[str | None]] = Option(
-    "owner", parse.text, None, "owner noted by other engines", fits=fits.name
+    "owner", parse.text, None, "owner of the table, as other engines noted it", fits=fits.name
 )
 AUTO_CREATE: Final[Option[bool]] = Option(
-    "auto-create", parse.boolean, False, "create the table at its path when it is missing"
+    "auto-create", parse.boolean, False, "create the table at its path if it is missing"
 )

@@ -31,36 +31,36 @@ MERGE_ENGINE: Final[Option[str]] = Option(
     "merge-engine",
     parse.choice("deduplicate", "partial-update", "aggregation", "first-row"),
     "deduplicate",
-    "deduplicate / partial-update / aggregation / first-row; immutable",
+    "how versions of a key are merged: deduplicate, partial-update, aggregation or first-row",
     immutable=True,
 )
 SEQUENCE_FIELD: Final[Option[tuple[str, ...]]] = Option(
-    "sequence.field", parse.column_list, (), "ordering columns"
+    "sequence.field", parse.column_list, (), "columns that decide which version of a key is newer"
 )
 SEQUENCE_FIELD_SORT_ORDER: Final[Option[str]] = Option(
     "sequence.field.sort-order",
     parse.choice("ascending", "descending"),
     "ascending",
-    "ascending / descending",
+    "order of sequence.field: ascending or descending",
 )
 SEQUENCE_SNAPSHOT_ORDERING: Final[Option[bool]] = Option(
     "sequence.snapshot-ordering",
     parse.boolean,
     False,
-    "order by snapshot id; immutable",
+    "order versions of a key by snapshot id",
     immutable=True,
 )
 WRITE_SEQUENCE_NUMBER_INIT_MODE: Final[Option[str]] = Option(
     "write.sequence-number-init-mode",
     parse.choice("scan", "snapshot"),
     "scan",
-    "accepted: existing files always say where the numbers go on",
+    "accepted, no effect: existing files always say where the numbers continue",
 )
 ROWKIND_FIELD: Final[Option[str | None]] = Option(
     "rowkind.field",
     parse.text,
     None,
-    "column holding the row kind; immutable",
+    "column that holds the row kind",
     immutable=True,
     fits=fits.name,
 )
@@ -68,7 +68,7 @@ IGNORE_DELETE: Final[Option[bool]] = Option(
     "ignore-delete",
     parse.boolean,
     False,
-    "drop -U and -D on write",
+    "drop -U and -D rows on write",
     aliases=(
         "partial-update.ignore-delete",
         "first-row.ignore-delete",
@@ -76,7 +76,7 @@ IGNORE_DELETE: Final[Option[bool]] = Option(
     ),
 )
 IGNORE_UPDATE_BEFORE: Final[Option[bool]] = Option(
-    "ignore-update-before", parse.boolean, False, "drop -U on write"
+    "ignore-update-before", parse.boolean, False, "drop -U rows on write"
 )
 PARTIAL_UPDATE_REMOVE_RECORD_ON_DELETE: Final[Option[bool]] = Option(
     "partial-update.remove-record-on-delete",
@@ -100,11 +100,15 @@ AGGREGATION_REMOVE_RECORD_ON_DELETE: Final[Option[bool]] = Option(
     immutable=True,
 )
 FIELDS_DEFAULT_AGGREGATE_FUNCTION: Final[Option[str | None]] = Option(
-    "fields.default-aggregate-function", parse.text, None, "fallback function", fits=fits.name
+    "fields.default-aggregate-function",
+    parse.text,
+    None,
+    "aggregate function of columns that declare none",
+    fits=fits.name,
 )
 RECORD_LEVEL_EXPIRE_TIME: Final[Option[int | None]] = Option(
-    "record-level.expire-time", parse.duration_ms, None, "retention of rows"
+    "record-level.expire-time", parse.duration_ms, None, "how long rows are kept"
 )
 RECORD_LEVEL_TIME_FIELD: Final[Option[str | None]] = Option(
-    "record-level.time-field", parse.text, None, "time column", fits=fits.name
+    "record-level.time-field", parse.text, None, "column with the time of a row", fits=fits.name
 )

@@ -50,114 +50,157 @@ __all__ = [
 ]
 
 SNAPSHOT_NUM_RETAINED_MIN: Final[Option[int]] = Option(
-    "snapshot.num-retained.min", parse.integer, 10, "minimum snapshots"
+    "snapshot.num-retained.min", parse.integer, 10, "fewest snapshots to keep"
 )
 SNAPSHOT_NUM_RETAINED_MAX: Final[Option[int]] = Option(
     "snapshot.num-retained.max",
     parse.integer,
     2**31 - 1,
-    "maximum snapshots",
+    "most snapshots to keep",
     fits=fits.at_least(1),
 )
 SNAPSHOT_TIME_RETAINED: Final[Option[int]] = Option(
-    "snapshot.time-retained", parse.duration_ms, 3600000, "age"
+    "snapshot.time-retained", parse.duration_ms, 3600000, "how long snapshots are kept"
 )
 SNAPSHOT_EXPIRE_LIMIT: Final[Option[int]] = Option(
-    "snapshot.expire.limit", parse.integer, 50, "max per run", fits=fits.at_least(1)
+    "snapshot.expire.limit",
+    parse.integer,
+    50,
+    "most snapshots that expire in one run",
+    fits=fits.at_least(1),
 )
 SNAPSHOT_EXPIRE_EXECUTION_MODE: Final[Option[str]] = Option(
-    "snapshot.expire.execution-mode", parse.choice("sync", "async"), "sync", "sync / async"
+    "snapshot.expire.execution-mode",
+    parse.choice("sync", "async"),
+    "sync",
+    "when expiry runs: sync or async",
 )
 SNAPSHOT_CLEAN_EMPTY_DIRECTORIES: Final[Option[bool]] = Option(
     "snapshot.clean-empty-directories",
     parse.boolean,
     False,
-    "remove empty dirs",
+    "delete folders that expiry leaves empty",
     aliases=("snapshot.expire.clean-empty-directories",),
 )
 SNAPSHOT_WATERMARK_IDLE_TIMEOUT: Final[Option[int | None]] = Option(
     "snapshot.watermark-idle-timeout",
     parse.duration_ms,
     None,
-    "tags by watermark: a commit without rows makes a snapshot after so long without one",
+    "tags by watermark: after this long without a snapshot, a commit without rows makes one",
 )
 CHANGELOG_NUM_RETAINED_MIN: Final[Option[int | None]] = Option(
     "changelog.num-retained.min",
     parse.integer,
     None,
-    "default: snapshot value",
+    "fewest changelogs to keep; default: as for snapshots",
     fits=fits.at_least(1),
 )
 CHANGELOG_NUM_RETAINED_MAX: Final[Option[int | None]] = Option(
     "changelog.num-retained.max",
     parse.integer,
     None,
-    "default: snapshot value",
+    "most changelogs to keep; default: as for snapshots",
     fits=fits.at_least(1),
 )
 CHANGELOG_TIME_RETAINED: Final[Option[int | None]] = Option(
-    "changelog.time-retained", parse.duration_ms, None, "default: snapshot value"
+    "changelog.time-retained",
+    parse.duration_ms,
+    None,
+    "how long changelogs are kept; default: as for snapshots",
 )
 PARTITION_EXPIRATION_TIME: Final[Option[int | None]] = Option(
-    "partition.expiration-time", parse.duration_ms, None, "enables partition expiry"
+    "partition.expiration-time",
+    parse.duration_ms,
+    None,
+    "age at which partitions expire; unset: never",
 )
 PARTITION_EXPIRATION_CHECK_INTERVAL: Final[Option[int]] = Option(
-    "partition.expiration-check-interval", parse.duration_ms, 3600000, "check frequency"
+    "partition.expiration-check-interval",
+    parse.duration_ms,
+    3600000,
+    "how often partitions are checked",
 )
 PARTITION_EXPIRATION_STRATEGY: Final[Option[str]] = Option(
     "partition.expiration-strategy",
     parse.text,
     "values-time",
-    "values-time / update-time / custom",
+    "what decides the age of a partition: values-time, update-time or custom",
     fits=fits.one_of("values-time", "update-time", "custom"),
 )
 PARTITION_EXPIRATION_MAX_NUM: Final[Option[int]] = Option(
-    "partition.expiration-max-num", parse.integer, 100, "per run", fits=fits.at_least(1)
+    "partition.expiration-max-num",
+    parse.integer,
+    100,
+    "most partitions that expire in one run",
+    fits=fits.at_least(1),
 )
 PARTITION_EXPIRATION_BATCH_SIZE: Final[Option[int | None]] = Option(
-    "partition.expiration-batch-size", parse.integer, None, "per commit", fits=fits.at_least(1)
+    "partition.expiration-batch-size",
+    parse.integer,
+    None,
+    "number of partitions that one commit drops",
+    fits=fits.at_least(1),
 )
 PARTITION_TIMESTAMP_FORMATTER: Final[Option[str | None]] = Option(
     "partition.timestamp-formatter",
     parse.text,
     None,
-    "DateTimeFormatter pattern",
+    "pattern of a partition's time, as in Java's DateTimeFormatter",
     fits=fits.date_pattern,
 )
 PARTITION_TIMESTAMP_PATTERN: Final[Option[str | None]] = Option(
-    "partition.timestamp-pattern", parse.text, None, "`$col` pattern", fits=fits.name
+    "partition.timestamp-pattern",
+    parse.text,
+    None,
+    "how the time is built from partition columns, with `$column`",
+    fits=fits.name,
 )
 END_INPUT_CHECK_PARTITION_EXPIRE: Final[Option[bool]] = Option(
-    "end-input.check-partition-expire", parse.boolean, False, "check at end of input"
+    "end-input.check-partition-expire",
+    parse.boolean,
+    False,
+    "check for expired partitions at the end of the input",
 )
 PARTITION_MARK_DONE_ACTION: Final[Option[str]] = Option(
     "partition.mark-done-action",
     parse.text,
     "success-file",
-    "list of actions",
+    "actions that mark a partition as done, as a list",
     fits=fits.each(
         fits.one_of("success-file", "done-partition", "mark-event", "http-report", "custom")
     ),
 )
 PARTITION_END_INPUT_TO_DONE: Final[Option[bool]] = Option(
-    "partition.end-input-to-done", parse.boolean, False, "mark at end of input"
+    "partition.end-input-to-done",
+    parse.boolean,
+    False,
+    "mark partitions done at the end of the input",
 )
 TAG_AUTOMATIC_CREATION: Final[Option[str]] = Option(
     "tag.automatic-creation",
     parse.choice("none", "process-time", "watermark", "batch"),
     "none",
-    "none / process-time / watermark / batch",
+    "what creates tags: none, process-time, watermark or batch",
 )
 TAG_CREATION_PERIOD: Final[Option[str]] = Option(
     "tag.creation-period",
     parse.choice("daily", "hourly", "two-hours"),
     "daily",
-    "daily / hourly / two-hours",
+    "period of automatic tags: daily, hourly or two-hours",
 )
 TAG_CREATION_PERIOD_DURATION: Final[Option[int | None]] = Option(
-    "tag.creation-period-duration", parse.duration_ms, None, "custom period", fits=fits.at_least(1)
+    "tag.creation-period-duration",
+    parse.duration_ms,
+    None,
+    "period of automatic tags, as a duration",
+    fits=fits.at_least(1),
 )
-TAG_CREATION_DELAY: Final[Option[int]] = Option("tag.creation-delay", parse.duration_ms, 0, "delay")
+TAG_CREATION_DELAY: Final[Option[int]] = Option(
+    "tag.creation-delay",
+    parse.duration_ms,
+    0,
+    "how long after the end of a period its tag is created",
+)
 TAG_PERIOD_FORMATTER: Final[Option[str]] = Option(
     "tag.period-formatter",
     parse.Choice(
@@ -169,46 +212,62 @@ TAG_PERIOD_FORMATTER: Final[Option[str]] = Option(
         },
     ),
     "with-dashes",
-    "with_dashes / without_dashes / without_dashes_and_spaces",
+    "names of automatic tags: with_dashes, without_dashes or without_dashes_and_spaces",
 )
 SINK_PROCESS_TIME_ZONE: Final[Option[str | None]] = Option(
     "sink.process-time-zone",
     parse.text,
     None,
-    "tags by process time: whose days and hours; default: the zone of the process",
+    "zone of the days and hours of tags by process time; default: the zone of the process",
     fits=fits.zone,
 )
 SINK_WATERMARK_TIME_ZONE: Final[Option[str]] = Option(
     "sink.watermark-time-zone",
     parse.text,
     "UTC",
-    "tags by watermark: whose days and hours",
+    "zone of the days and hours of tags by watermark",
     fits=fits.zone,
 )
 TAG_NUM_RETAINED_MAX: Final[Option[int | None]] = Option(
-    "tag.num-retained-max", parse.integer, None, "max auto tags", fits=fits.at_least(1)
+    "tag.num-retained-max",
+    parse.integer,
+    None,
+    "most automatic tags to keep",
+    fits=fits.at_least(1),
 )
 TAG_DEFAULT_TIME_RETAINED: Final[Option[int | None]] = Option(
-    "tag.default-time-retained", parse.duration_ms, None, "TTL"
+    "tag.default-time-retained",
+    parse.duration_ms,
+    None,
+    "how long a tag is kept if its creator names no time",
 )
 TAG_TIME_EXPIRE_ENABLED: Final[Option[bool]] = Option(
-    "tag.time-expire-enabled", parse.boolean, True, "expire by TTL"
+    "tag.time-expire-enabled", parse.boolean, True, "delete tags whose retention has ended"
 )
 TAG_AUTOMATIC_COMPLETION: Final[Option[bool]] = Option(
-    "tag.automatic-completion", parse.boolean, False, "create missing tags"
+    "tag.automatic-completion", parse.boolean, False, "create missing automatic tags"
 )
 TAG_BATCH_CUSTOMIZED_NAME: Final[Option[str | None]] = Option(
-    "tag.batch.customized-name", parse.text, None, "batch tag name", fits=fits.name
+    "tag.batch.customized-name", parse.text, None, "name of the tag of a batch", fits=fits.name
 )
 TAG_CREATE_SUCCESS_FILE: Final[Option[bool]] = Option(
-    "tag.create-success-file", parse.boolean, False, "tag success marker"
+    "tag.create-success-file", parse.boolean, False, "write a success file for each new tag"
 )
 ADD_COLUMN_BEFORE_PARTITION: Final[Option[bool]] = Option(
-    "add-column-before-partition", parse.boolean, False, "position of added columns"
+    "add-column-before-partition",
+    parse.boolean,
+    False,
+    "add new columns before the partition columns",
 )
 ALTER_COLUMN_NULL_TO_NOT_NULL_DISABLED: Final[Option[bool]] = Option(
-    "alter-column-null-to-not-null.disabled", parse.boolean, True, "forbid nullable→NOT NULL"
+    "alter-column-null-to-not-null.disabled",
+    parse.boolean,
+    True,
+    "refuse to make a nullable column NOT NULL",
 )
 DISABLE_EXPLICIT_TYPE_CASTING: Final[Option[bool]] = Option(
-    "disable-explicit-type-casting", parse.boolean, False, "only implicit casts in ALTER"
+    "disable-explicit-type-casting",
+    parse.boolean,
+    False,
+    "allow only implicit casts when a column type changes",
 )

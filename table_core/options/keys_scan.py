@@ -55,16 +55,19 @@ CHANGELOG_PRODUCER: Final[Option[str]] = Option(
     "changelog-producer",
     parse.choice("none", "input", "lookup", "full-compaction"),
     "none",
-    "none / input / lookup / full-compaction",
+    "how changes are recorded: none, input, lookup or full-compaction",
 )
 CHANGELOG_PRODUCER_ROW_DEDUPLICATE: Final[Option[bool]] = Option(
-    "changelog-producer.row-deduplicate", parse.boolean, False, "no -U/+U for identical rows"
+    "changelog-producer.row-deduplicate",
+    parse.boolean,
+    False,
+    "record no -U/+U pair for rows that did not change",
 )
 CHANGELOG_PRODUCER_ROW_DEDUPLICATE_IGNORE_FIELDS: Final[Option[tuple[str, ...]]] = Option(
     "changelog-producer.row-deduplicate-ignore-fields",
     parse.column_list,
     (),
-    "ignored when comparing",
+    "columns that this comparison ignores",
 )
 DELETE_FORCE_PRODUCE_CHANGELOG: Final[Option[bool]] = Option(
     "delete.force-produce-changelog",
@@ -89,118 +92,163 @@ SCAN_MODE: Final[Option[str]] = Option(
         "incremental",
     ),
     "default",
-    "where a read begins; see reading.md",
+    "where a read starts; see reading.md",
     aliases=("log.scan",),
 )
 SCAN_SNAPSHOT_ID: Final[Option[int | None]] = Option(
-    "scan.snapshot-id", parse.long_integer, None, "start snapshot", fits=fits.at_least(0)
+    "scan.snapshot-id",
+    parse.long_integer,
+    None,
+    "snapshot at which a read starts",
+    fits=fits.at_least(0),
 )
 SCAN_TAG_NAME: Final[Option[str | None]] = Option(
     "scan.tag-name", parse.text, None, "tag to read", fits=fits.name
 )
 SCAN_TIMESTAMP: Final[Option[str | None]] = Option(
-    "scan.timestamp", parse.text, None, "timestamp text, UTC without a zone", fits=fits.timestamp
+    "scan.timestamp",
+    parse.text,
+    None,
+    "time at which a read starts, as text; UTC if it has no zone",
+    fits=fits.timestamp,
 )
 SCAN_TIMESTAMP_MILLIS: Final[Option[int | None]] = Option(
     "scan.timestamp-millis",
     parse.long_integer,
     None,
-    "epoch millis",
+    "time at which a read starts, in epoch milliseconds",
     aliases=("log.scan.timestamp-millis",),
     fits=fits.at_least(0),
 )
 SCAN_WATERMARK: Final[Option[int | None]] = Option(
-    "scan.watermark", parse.long_integer, None, "batch: first snapshot with watermark ≥"
+    "scan.watermark",
+    parse.long_integer,
+    None,
+    "batch: read the first snapshot whose watermark is at least this",
 )
 SCAN_FILE_CREATION_TIME_MILLIS: Final[Option[int | None]] = Option(
     "scan.file-creation-time-millis",
     parse.long_integer,
     None,
-    "files created after",
+    "read files created after this time, in epoch milliseconds",
     fits=fits.at_least(0),
 )
 SCAN_CREATION_TIME_MILLIS: Final[Option[int | None]] = Option(
     "scan.creation-time-millis",
     parse.long_integer,
     None,
-    "snapshot or file creation start",
+    "start for from-creation-timestamp, in epoch milliseconds",
     fits=fits.at_least(0),
 )
 SCAN_BOUNDED_WATERMARK: Final[Option[int | None]] = Option(
-    "scan.bounded.watermark", parse.long_integer, None, "end of bounded stream"
+    "scan.bounded.watermark", parse.long_integer, None, "watermark at which a stream ends"
 )
 SCAN_FALLBACK_BRANCH: Final[Option[str | None]] = Option(
-    "scan.fallback-branch", parse.text, None, "branch for missing partitions", fits=fits.name
+    "scan.fallback-branch",
+    parse.text,
+    None,
+    "branch from which missing partitions are read",
+    fits=fits.name,
 )
 SCAN_PLAN_SORT_PARTITION: Final[Option[bool]] = Option(
     "scan.plan-sort-partition", parse.boolean, False, "sort splits by partition"
 )
 SCAN_IGNORE_CORRUPT_FILES: Final[Option[bool]] = Option(
-    "scan.ignore-corrupt-files", parse.boolean, False, "skip corrupt"
+    "scan.ignore-corrupt-files", parse.boolean, False, "skip corrupt files"
 )
 SCAN_IGNORE_LOST_FILES: Final[Option[bool]] = Option(
-    "scan.ignore-lost-files", parse.boolean, False, "skip missing"
+    "scan.ignore-lost-files", parse.boolean, False, "skip missing files"
 )
 INCREMENTAL_BETWEEN: Final[Option[str | None]] = Option(
-    "incremental-between", parse.text, None, "ids or tags, (start, end]", fits=fits.two_ends
+    "incremental-between",
+    parse.text,
+    None,
+    "range of snapshots or tags to read, (start, end]",
+    fits=fits.two_ends,
 )
 INCREMENTAL_BETWEEN_TIMESTAMP: Final[Option[str | None]] = Option(
-    "incremental-between-timestamp", parse.text, None, "timestamps", fits=fits.two_times
+    "incremental-between-timestamp", parse.text, None, "range of times to read", fits=fits.two_times
 )
 INCREMENTAL_BETWEEN_SCAN_MODE: Final[Option[str]] = Option(
     "incremental-between-scan-mode",
     parse.choice("auto", "delta", "changelog", "diff"),
     "auto",
-    "auto / delta / changelog / diff",
+    "what to read of the range: auto, delta, changelog or diff",
 )
 INCREMENTAL_BETWEEN_TAG_TO_SNAPSHOT: Final[Option[bool]] = Option(
-    "incremental-between-tag-to-snapshot", parse.boolean, False, "tags read as delta/changelog"
+    "incremental-between-tag-to-snapshot",
+    parse.boolean,
+    False,
+    "read a range of tags as the range of their snapshots",
 )
 INCREMENTAL_TO_AUTO_TAG: Final[Option[str | None]] = Option(
-    "incremental-to-auto-tag", parse.text, None, "diff to previous auto tag", fits=fits.name
+    "incremental-to-auto-tag",
+    parse.text,
+    None,
+    "difference between this automatic tag and the one before",
+    fits=fits.name,
 )
 STREAMING_READ_OVERWRITE: Final[Option[bool]] = Option(
-    "streaming-read-overwrite", parse.boolean, False, "emit OVERWRITE snapshots (PK)"
+    "streaming-read-overwrite",
+    parse.boolean,
+    False,
+    "streams of key tables deliver OVERWRITE snapshots",
 )
 STREAMING_READ_APPEND_OVERWRITE: Final[Option[bool]] = Option(
-    "streaming-read-append-overwrite", parse.boolean, False, "emit them for append tables"
+    "streaming-read-append-overwrite",
+    parse.boolean,
+    False,
+    "streams of append tables deliver OVERWRITE snapshots",
 )
 STREAMING_READ_SNAPSHOT_DELAY: Final[Option[int | None]] = Option(
-    "streaming.read.snapshot.delay", parse.duration_ms, None, "minimum snapshot age"
+    "streaming.read.snapshot.delay",
+    parse.duration_ms,
+    None,
+    "streams read a snapshot only when it is this old",
 )
 CONTINUOUS_DISCOVERY_INTERVAL: Final[Option[int]] = Option(
-    "continuous.discovery-interval", parse.duration_ms, 10000, "polling", fits=fits.at_least(1)
+    "continuous.discovery-interval",
+    parse.duration_ms,
+    10000,
+    "pause between two checks for new snapshots",
+    fits=fits.at_least(1),
 )
 CONSUMER_ID: Final[Option[str | None]] = Option(
-    "consumer-id", parse.text, None, "consumer name", fits=fits.name
+    "consumer-id", parse.text, None, "name of the consumer", fits=fits.name
 )
 CONSUMER_MODE: Final[Option[str]] = Option(
     "consumer.mode",
     parse.choice("exactly-once", "at-least-once"),
     "exactly-once",
-    "exactly-once / at-least-once",
+    "guarantee of the consumer: exactly-once or at-least-once",
 )
 CONSUMER_EXPIRATION_TIME: Final[Option[int | None]] = Option(
-    "consumer.expiration-time", parse.duration_ms, None, "delete stale consumer files"
+    "consumer.expiration-time",
+    parse.duration_ms,
+    None,
+    "delete consumers that have not moved for this long",
 )
 CONSUMER_IGNORE_PROGRESS: Final[Option[bool]] = Option(
-    "consumer.ignore-progress", parse.boolean, False, "ignore stored progress"
+    "consumer.ignore-progress", parse.boolean, False, "ignore the stored progress of the consumer"
 )
 CONSUMER_CHANGELOG_ONLY: Final[Option[bool]] = Option(
-    "consumer.changelog-only", parse.boolean, False, "consumers protect changelogs only"
+    "consumer.changelog-only", parse.boolean, False, "consumers protect only changelogs from expiry"
 )
 SOURCE_SPLIT_TARGET_SIZE: Final[Option[int]] = Option(
     "source.split.target-size",
     parse.size_bytes,
     134217728,
-    "split packing size",
+    "size of a split",
     fits=fits.at_least(1),
 )
 SOURCE_SPLIT_OPEN_FILE_COST: Final[Option[int]] = Option(
-    "source.split.open-file-cost", parse.size_bytes, 4194304, "minimum file weight"
+    "source.split.open-file-cost",
+    parse.size_bytes,
+    4194304,
+    "least weight of a file when splits are packed",
 )
 SCAN_VERSION: Final[Option[str | None]] = Option(
-    "scan.version", parse.text, None, "snapshot id or tag name to read", fits=fits.name
+    "scan.version", parse.text, None, "snapshot id or tag to read", fits=fits.name
 )
 SCAN_PARALLELISM: Final[Option[int | None]] = Option(
     "scan.parallelism",
@@ -213,7 +261,7 @@ SCAN_INFER_PARALLELISM: Final[Option[bool]] = Option(
     "scan.infer-parallelism",
     parse.boolean,
     True,
-    "one task per bucket or split group when no parallelism is given",
+    "without scan.parallelism, choose the number of tasks by buckets and splits",
 )
 SCAN_REMOVE_NORMALIZE: Final[Option[bool]] = Option(
     "scan.remove-normalize", parse.boolean, False, "hint of another engine, no effect here"
@@ -222,5 +270,5 @@ TABLE_READ_SEQUENCE_NUMBER_ENABLED: Final[Option[bool]] = Option(
     "table-read.sequence-number.enabled",
     parse.boolean,
     False,
-    "sequence numbers in the audit log and the binlog",
+    "show sequence numbers in the audit log and the binlog",
 )

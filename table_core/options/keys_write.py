@@ -65,109 +65,143 @@ WRITE_BUFFER_SIZE: Final[Option[int]] = Option(
     fits=fits.at_least(1),
 )
 WRITE_BUFFER_SPILLABLE: Final[Option[bool]] = Option(
-    "write-buffer-spillable", parse.boolean, True, "a full buffer goes to the local disk"
+    "write-buffer-spillable", parse.boolean, True, "spill a full write buffer to the local disk"
 )
 NUM_SORTED_RUN_COMPACTION_TRIGGER: Final[Option[int]] = Option(
     "num-sorted-run.compaction-trigger",
     parse.integer,
     5,
-    "runs that trigger compaction",
+    "number of sorted runs at which a bucket is compacted",
     fits=fits.at_least(1),
 )
 NUM_SORTED_RUN_STOP_TRIGGER: Final[Option[int | None]] = Option(
-    "num-sorted-run.stop-trigger", parse.integer, None, "none = trigger + 3", fits=fits.at_least(1)
+    "num-sorted-run.stop-trigger",
+    parse.integer,
+    None,
+    "number of sorted runs at which writes wait for compaction; default: three more than "
+    "the trigger",
+    fits=fits.at_least(1),
 )
 NUM_LEVELS: Final[Option[int | None]] = Option(
-    "num-levels", parse.integer, None, "none = trigger + 1", fits=fits.at_least(2)
+    "num-levels",
+    parse.integer,
+    None,
+    "number of levels; default: one more than the compaction trigger",
+    fits=fits.at_least(2),
 )
 COMPACTION_SIZE_RATIO: Final[Option[int]] = Option(
-    "compaction.size-ratio", parse.integer, 1, "percent, size-ratio pick"
+    "compaction.size-ratio",
+    parse.integer,
+    1,
+    "tolerance in percent when sizes of runs are compared",
 )
 COMPACTION_MAX_SIZE_AMPLIFICATION_PERCENT: Final[Option[int]] = Option(
     "compaction.max-size-amplification-percent",
     parse.integer,
     200,
-    "size-amp pick",
+    "full compaction once the newer runs exceed this percentage of the oldest run",
     fits=fits.at_least(0),
 )
 COMPACTION_OPTIMIZATION_INTERVAL: Final[Option[int | None]] = Option(
-    "compaction.optimization-interval", parse.duration_ms, None, "periodic full compaction"
+    "compaction.optimization-interval",
+    parse.duration_ms,
+    None,
+    "longest time between full compactions",
 )
 COMPACTION_TOTAL_SIZE_THRESHOLD: Final[Option[int | None]] = Option(
-    "compaction.total-size-threshold", parse.size_bytes, None, "full compaction while small"
+    "compaction.total-size-threshold",
+    parse.size_bytes,
+    None,
+    "full compaction while all files together are smaller than this",
 )
 COMPACTION_INCREMENTAL_SIZE_THRESHOLD: Final[Option[int | None]] = Option(
     "compaction.incremental-size-threshold",
     parse.size_bytes,
     None,
-    "full compaction by incremental size",
+    "full compaction once the runs above the last level exceed this size",
 )
 COMPACTION_FORCE_UP_LEVEL_0: Final[Option[bool]] = Option(
-    "compaction.force-up-level-0", parse.boolean, False, "always compact all L0"
+    "compaction.force-up-level-0",
+    parse.boolean,
+    False,
+    "each compaction takes all files of level 0",
 )
 COMPACTION_FORCE_REWRITE_ALL_FILES: Final[Option[bool]] = Option(
     "compaction.force-rewrite-all-files",
     parse.boolean,
     False,
-    "full compaction rewrites everything",
+    "a full compaction rewrites every file",
 )
 COMPACTION_SMALL_FILE_RATIO: Final[Option[float]] = Option(
     "compaction.small-file-ratio",
     parse.number,
     0.7,
-    "files below ratio·target are merged instead of upgraded",
+    "files smaller than this share of the target size are merged instead of upgraded",
     fits=fits.between(0, 1),
 )
 COMPACTION_MIN_FILE_NUM: Final[Option[int]] = Option(
     "compaction.min.file-num",
     parse.integer,
     5,
-    "append: files needed to compact",
+    "append tables: number of small files that are compacted",
     fits=fits.at_least(1),
 )
 COMPACTION_DELETE_RATIO_THRESHOLD: Final[Option[float]] = Option(
     "compaction.delete-ratio-threshold",
     parse.number,
     0.2,
-    "append+DV: rewrite above deleted ratio",
+    "append tables with deletion vectors: rewrite files with a larger share of deleted rows",
     fits=fits.between(0, 1),
 )
 FULL_COMPACTION_DELTA_COMMITS: Final[Option[int | None]] = Option(
     "full-compaction.delta-commits",
     parse.integer,
     None,
-    "full compaction each N commits",
+    "full compaction after this many commits",
     fits=fits.at_least(1),
 )
 CHANGELOG_PRODUCER_COMPACTION_INTERVAL: Final[Option[int | None]] = Option(
     "changelog-producer.compaction-interval",
     parse.duration_ms,
     None,
-    "full compaction at most that long after the last, where no number of commits is given; "
-    "compaction.optimization-interval does so for every table",
+    "longest time between full compactions, if full-compaction.delta-commits is not set; "
+    "compaction.optimization-interval does this for every table",
 )
 COMPACTION_OFFPEAK_START_HOUR: Final[Option[int]] = Option(
     "compaction.offpeak.start.hour",
     parse.integer,
     -1,
-    "off-peak window start",
+    "hour at which off-peak hours start",
     fits=fits.between(-1, 23),
 )
 COMPACTION_OFFPEAK_END_HOUR: Final[Option[int]] = Option(
     "compaction.offpeak.end.hour",
     parse.integer,
     -1,
-    "off-peak window end",
+    "hour at which off-peak hours end",
     fits=fits.between(-1, 23),
 )
 COMPACTION_OFFPEAK_RATIO: Final[Option[int]] = Option(
-    "compaction.offpeak-ratio", parse.integer, 0, "extra size ratio off-peak", fits=fits.at_least(0)
+    "compaction.offpeak-ratio",
+    parse.integer,
+    0,
+    "additional size ratio in off-peak hours",
+    fits=fits.at_least(0),
 )
 LOOKUP_COMPACT: Final[Option[str]] = Option(
-    "lookup-compact", parse.choice("radical", "gentle"), "radical", "radical / gentle"
+    "lookup-compact",
+    parse.choice("radical", "gentle"),
+    "radical",
+    "radical: each compaction empties level 0; gentle: only one in "
+    "lookup-compact.max-interval does",
 )
 LOOKUP_COMPACT_MAX_INTERVAL: Final[Option[int | None]] = Option(
-    "lookup-compact.max-interval", parse.integer, None, "none = trigger·2", fits=fits.at_least(1)
+    "lookup-compact.max-interval",
+    parse.integer,
+    None,
+    "gentle: empty level 0 after this many attempts that picked nothing; default: twice "
+    "the trigger",
+    fits=fits.at_least(1),
 )
 LOOKUP_WAIT: Final[Option[bool]] = Option(
     "lookup-wait",
@@ -180,60 +214,69 @@ FORCE_LOOKUP: Final[Option[bool]] = Option(
     "force-lookup",
     parse.boolean,
     False,
-    "lookup compaction without changelog; immutable",
+    "compact by lookup without a changelog",
     immutable=True,
 )
 LOCAL_MERGE_BUFFER_SIZE: Final[Option[int | None]] = Option(
     "local-merge-buffer-size",
     parse.size_bytes,
     None,
-    "memory beside the write buffer in which rows of a key are merged before they get a bucket",
+    "memory before the write buffer, in which rows of a key are merged before they get a bucket",
 )
 DELETION_VECTORS_ENABLED: Final[Option[bool]] = Option(
-    "deletion-vectors.enabled", parse.boolean, False, "DV mode"
+    "deletion-vectors.enabled", parse.boolean, False, "mark deleted rows with deletion vectors"
 )
 DELETION_VECTORS_BITMAP64: Final[Option[bool]] = Option(
-    "deletion-vectors.bitmap64", parse.boolean, False, "write v2 DVs"
+    "deletion-vectors.bitmap64", parse.boolean, False, "write deletion vectors with 64 bits"
 )
 DELETION_VECTORS_MERGE_ON_READ: Final[Option[bool]] = Option(
-    "deletion-vectors.merge-on-read", parse.boolean, False, "also read L0 in DV mode"
+    "deletion-vectors.merge-on-read",
+    parse.boolean,
+    False,
+    "with deletion vectors, also read level 0 and merge it",
 )
 DELETION_VECTORS_MODIFIABLE: Final[Option[bool]] = Option(
-    "deletion-vectors.modifiable", parse.boolean, False, "allow toggling DV mode"
+    "deletion-vectors.modifiable",
+    parse.boolean,
+    False,
+    "allow changing deletion-vectors.enabled later",
 )
 DELETION_VECTOR_INDEX_FILE_TARGET_SIZE: Final[Option[int]] = Option(
     "deletion-vector.index-file.target-size",
     parse.size_bytes,
     2097152,
-    "rolling of DV files (append)",
+    "append tables: size of an index file with deletion vectors",
     fits=fits.at_least(1),
 )
 CLUSTERING_COLUMNS: Final[Option[tuple[str, ...]]] = Option(
     "clustering.columns",
     parse.column_list,
     (),
-    "a write to an append table without buckets sorts its rows by these",
+    "a write to an append table without buckets sorts its rows by these columns",
     aliases=("sink.clustering.by-columns",),
 )
 CLUSTERING_STRATEGY: Final[Option[str]] = Option(
     "clustering.strategy",
     parse.text,
     "auto",
-    "order, zorder or hilbert; auto goes by the number of columns",
+    "order, zorder or hilbert; auto chooses by the number of columns",
     aliases=("sink.clustering.strategy",),
     fits=fits.one_of("auto", "order", "zorder", "hilbert"),
 )
 LOOKUP_CACHE_MAX_MEMORY_SIZE: Final[Option[int]] = Option(
-    "lookup.cache-max-memory-size", parse.size_bytes, 268435456, "memory of the lookup cache"
+    "lookup.cache-max-memory-size", parse.size_bytes, 268435456, "memory limit of the lookup cache"
 )
 LOOKUP_CACHE_MAX_DISK_SIZE: Final[Option[int | None]] = Option(
     "lookup.cache-max-disk-size",
     parse.size_bytes,
     None,
-    "disk of the lookup cache, none = unlimited",
+    "disk limit of the lookup cache; default: none",
 )
 LOOKUP_CACHE_FILE_RETENTION: Final[Option[int]] = Option(
-    "lookup.cache-file-retention", parse.duration_ms, 3600000, "how long cached lookup files live"
+    "lookup.cache-file-retention",
+    parse.duration_ms,
+    3600000,
+    "how long cached lookup files are kept",
 )
 LOOKUP_CACHE_SPILL_COMPRESSION: Final[Option[str]] = Option(
     "lookup.cache-spill-compression",
@@ -243,13 +286,16 @@ LOOKUP_CACHE_SPILL_COMPRESSION: Final[Option[str]] = Option(
     fits=fits.one_of("zstd", "lz4", "none"),
 )
 LOOKUP_CACHE_BLOOM_FILTER_ENABLED: Final[Option[bool]] = Option(
-    "lookup.cache.bloom.filter.enabled", parse.boolean, True, "bloom filters in lookup files"
+    "lookup.cache.bloom.filter.enabled",
+    parse.boolean,
+    True,
+    "write bloom filters into lookup files",
 )
 LOOKUP_CACHE_BLOOM_FILTER_FPP: Final[Option[float]] = Option(
     "lookup.cache.bloom.filter.fpp",
     parse.number,
     0.05,
-    "their false positive rate",
+    "false positive rate of those bloom filters",
     fits=fits.ratio,
 )
 LOOKUP_HASH_LOAD_FACTOR: Final[Option[float]] = Option(
@@ -266,13 +312,13 @@ WRITE_BUFFER_SPILL_MAX_DISK_SIZE: Final[Option[int | None]] = Option(
     "write-buffer-spill.max-disk-size",
     parse.size_bytes,
     None,
-    "disk for spilled write buffers, none = unlimited",
+    "disk limit for spilled write buffers; default: none",
 )
 SORT_SPILL_THRESHOLD: Final[Option[int | None]] = Option(
     "sort-spill-threshold",
     parse.integer,
     None,
-    "spilled runs of a bucket that are merged at once, none = 64",
+    "number of spilled runs of a bucket that are merged at once; default: 64",
     fits=fits.at_least(2),
 )
 SPILL_COMPRESSION: Final[Option[str]] = Option(
@@ -283,5 +329,9 @@ SPILL_COMPRESSION: Final[Option[str]] = Option(
     fits=fits.one_of("zstd", "lz4", "none"),
 )
 SPILL_COMPRESSION_ZSTD_LEVEL: Final[Option[int]] = Option(
-    "spill-compression.zstd-level", parse.integer, 1, "its level", fits=fits.ZSTD_LEVEL
+    "spill-compression.zstd-level",
+    parse.integer,
+    1,
+    "zstd level of spilled rows",
+    fits=fits.ZSTD_LEVEL,
 )

@@ -79,26 +79,26 @@ _ALL: Final = (
     Refusal(
         "chain-table.enabled",
         _OFF,
-        "its rows are put together from two branches",
+        "its rows combine two branches",
         _BOTH,
         fixed=True,
     ),
     Refusal(
         keys_commit.DATA_EVOLUTION_ENABLED.key,
         _OFF,
-        "one row lies in several files",
+        "one row is spread over several files",
         _BOTH,
         fixed=True,
     ),
     Refusal(
         "query-auth.enabled", _OFF, "a catalog decides which rows and columns a user sees", _BOTH
     ),
-    Refusal("branch", ("", "main"), "its rows are those of another branch", _BOTH),
+    Refusal("branch", ("", "main"), "its rows belong to another branch", _BOTH),
     Refusal("path", _UNSET, "its files are in another folder", _BOTH),
-    Refusal("scan.primary-branch", _UNSET, "that branch is to be read before this one", _READS),
-    Refusal("scan.bucket", _UNSET, "one bucket alone is to be read", _READS),
-    Refusal("batch-scan-mode", ("", "none"), "it is of a job inside Paimon", _READS),
-    Refusal("stream-scan-mode", ("", "none"), "it is of a job inside Paimon", _READS),
+    Refusal("scan.primary-branch", _UNSET, "another branch must be read first", _READS),
+    Refusal("scan.bucket", _UNSET, "only one bucket may be read", _READS),
+    Refusal("batch-scan-mode", ("", "none"), "it belongs to a job inside Paimon", _READS),
+    Refusal("stream-scan-mode", ("", "none"), "it belongs to a job inside Paimon", _READS),
     Refusal(
         keys_identity.PK_CLUSTERING_OVERRIDE.key,
         _OFF,
@@ -116,40 +116,40 @@ _ALL: Final = (
     Refusal(
         keys_files.DATA_FILE_EXTERNAL_PATHS.key,
         _UNSET,
-        "files are to lie outside the table",
+        "files must be written outside the table",
         _COMMITS,
     ),
     Refusal(
         "metadata.iceberg.storage",
         ("", "disabled"),
-        "each commit has to write metadata of Iceberg, whose readers would miss it",
+        "each commit must also write Iceberg metadata, which its readers need",
         _COMMITS,
     ),
-    Refusal("commit.callbacks", _UNSET, "each commit has to call those classes", _COMMITS),
-    Refusal("tag.callbacks", _UNSET, "each tag has to call those classes", _TAGS),
+    Refusal("commit.callbacks", _UNSET, "each commit must call these classes", _COMMITS),
+    Refusal("tag.callbacks", _UNSET, "each tag must call these classes", _TAGS),
     Refusal(
         "metastore.partitioned-table",
         _OFF,
-        "each commit has to tell the metastore of its partitions",
+        "each commit must report its partitions to the metastore",
         _COMMITS,
     ),
     Refusal(
         "metastore.tag-to-partition",
         _UNSET,
-        "each tag has to be a partition of the metastore",
+        "each tag must become a partition of the metastore",
         _TAGS,
     ),
     Refusal(
         "metastore.tag-to-partition.preview",
         ("", "none"),
-        "each snapshot has to be a partition of the metastore",
+        "each snapshot must become a partition of the metastore",
         _TAGS,
     ),
     *(
         Refusal(
             f"pk-{kind}.index.columns",
             _UNSET,
-            f"each compaction has to build a {name} index of its files",
+            f"each compaction must build a {name} index of its files",
             _COMMITS,
         )
         for kind, name in (
@@ -159,28 +159,26 @@ _ALL: Final = (
             ("vector", "vector"),
         )
     ),
-    Refusal("upsert-key", _UNSET, "rows are to replace those of the same upsert key", _COMMITS),
+    Refusal("upsert-key", _UNSET, "rows must replace the rows with the same upsert key", _COMMITS),
     Refusal(
         "visibility-callback.enabled",
         _OFF,
-        "each commit has to wait until others have compacted or indexed it",
+        "each commit must wait until others have compacted or indexed it",
         _COMMITS,
     ),
     Refusal(
         "partition.timestamp-format.strict",
         _OFF,
-        "partitions whose values are no time are to be refused",
+        "partitions whose value is not a time must be refused",
         _COMMITS,
     ),
     Refusal(
         "clustering.incremental",
         _OFF,
-        "files are kept in levels of a clustering",
+        "clustering keeps files in levels",
         _COMMITS,
     ),
-    Refusal(
-        "vector.file.format", _UNSET, "vector columns are to have files of their own", _COMMITS
-    ),
+    Refusal("vector.file.format", _UNSET, "vector columns must have files of their own", _COMMITS),
 )
 REFUSED: Final[Mapping[str, Refusal]] = {refusal.key: refusal for refusal in _ALL}
 """Every such option by its key."""

@@ -38,7 +38,7 @@ __all__ = [
 class AddColumn:
     """A new column, last unless ``after`` names a sibling or ``first`` is set.
 
-    ``default`` is the text of the value that later writes put in place of NULL.
+    ``default`` is the text of the value that later writes store in place of NULL.
     """
 
     name: str
@@ -51,14 +51,14 @@ class AddColumn:
 
 @dataclass(frozen=True, slots=True)
 class DropColumn:
-    """A column goes.  Added again under its name it is another column."""
+    """Drop a column. A column added later under the same name is a new column."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class RenameColumn:
-    """A column gets another name; ``new_name`` is its last step only, without the path."""
+    """Rename a column; ``new_name`` is only the last step, without the path."""
 
     name: str
     new_name: str
@@ -66,7 +66,7 @@ class RenameColumn:
 
 @dataclass(frozen=True, slots=True)
 class UpdateColumnType:
-    """A column gets another type.  Whether it may be NULL stays unless told otherwise."""
+    """Change the type of a column. Its nullability stays unless the change says otherwise."""
 
     name: str
     type: str | DataType | pa.DataType
@@ -99,7 +99,7 @@ class UpdateColumnDefault:
 
 @dataclass(frozen=True, slots=True)
 class UpdateColumnPosition:
-    """A column moves among its siblings: exactly one of the four places."""
+    """Move a column among its siblings: exactly one of the four places."""
 
     name: str
     after: str | None = None
@@ -110,7 +110,7 @@ class UpdateColumnPosition:
 
 @dataclass(frozen=True, slots=True)
 class SetOption:
-    """A table option gets a value."""
+    """Set a table option."""
 
     key: str
     value: str
@@ -118,7 +118,7 @@ class SetOption:
 
 @dataclass(frozen=True, slots=True)
 class RemoveOption:
-    """A table option goes back to its default."""
+    """Reset a table option to its default."""
 
     key: str
 
@@ -132,7 +132,7 @@ class UpdateComment:
 
 @dataclass(frozen=True, slots=True)
 class DropPrimaryKey:
-    """The table becomes an append table; only while it has no snapshot."""
+    """Make the table an append table; only while it has no snapshot."""
 
 
 SchemaChange: TypeAlias = (

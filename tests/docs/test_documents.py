@@ -75,6 +75,21 @@ def test_links_lead_to_files_and_commands_exist(path: Path) -> None:
         assert target in TARGETS, target
 
 
+@pytest.mark.parametrize("path", DOCUMENTS, ids=named)
+def test_links_into_a_page_lead_to_a_heading_of_it(path: Path) -> None:
+    for target, place in re.findall(r"\]\(([^)#\s]*)#([^)]+)\)", path.read_text()):
+        if not target.startswith(("http:", "https:")):
+            page = path.parent / target if target else path
+            assert place in places(page), f"{target}#{place}"
+
+
+def places(page: Path) -> set[str]:
+    """What its headings are called in a link, as GitHub and most site generators do."""
+    text = re.sub(r"^ *```.*?^ *```", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+    heads = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", head.lower()).strip().replace(" ", "-") for head in heads}
+
+
 def test_the_architecture_names_every_package_and_no_other() -> None:
     text = (ROOT / "ARCHITECTURE.md").read_text()
     rows = re.findall(r"^\| (`[^|]+) \|", text, re.MULTILINE)

@@ -28,7 +28,7 @@ def test_operators_say_what_they_read() -> None:
     sources = {"o": {"table": "a.o", "mode": "changes"}, "c": {"table": "a.c"}}
     write = PaimonWriteOperator(task_id="w", table="a.b", sql="SELECT 1", sources=sources)
     assert write.tables_read() == ["a.o", "a.c"]
-    more = {"table": "a.b", "on": ["x"], "when": []}
+    more = {"table": "a.b", "on": ["x"], "when": [{"action": "matched-delete"}]}
     merge = PaimonMergeIntoOperator(task_id="m", source={"table": "a.o"}, **more)
     assert merge.tables_read() == ["a.o"]
     query = PaimonMergeIntoOperator(task_id="q", source={"sql": "S", "sources": sources}, **more)

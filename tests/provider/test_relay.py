@@ -340,7 +340,8 @@ class _Relayed:
         self.airflow = KnowingAirflow()
         self.runs = 0
         self.failed: str | None = None
-        self.owed: set[str] = set()
+        self.owed: dict[str, int] = {}
+        """By partition the first snapshot that wrote to it since somebody was told."""
         self.expired = False
         self.create()
         self.run(fails=False)
@@ -357,7 +358,7 @@ class _Relayed:
 
     def write(self, day: str) -> None:
         write(self.table, day)
-        self.owed.add(f"dt={day}")
+        self.owed.setdefault(f"dt={day}", self.table.snapshots()[-1].id)
 
     def compact(self) -> None:
         self.table.compact()
@@ -370,15 +371,17 @@ class _Relayed:
     def anew(self) -> None:
         self.catalog.drop_table("shop.t")
         self.create()
-        self.owed, self.expired = set(), False
+        self.owed, self.expired = {}, False
 
     def rollback(self) -> None:
         """Rows of some partitions are taken back; whose, nobody can tell afterwards."""
         there = self.table.snapshots()
         if len(there) > 1:
-            self.table.rollback_to(snapshot=there[len(there) // 2 - 1].id)
+            head = there[len(there) // 2 - 1].id
+            self.table.rollback_to(snapshot=head)
             live = {f"dt={one['dt']}" for one in self.table.live_partitions()}
-            self.owed, self.expired = self.owed & live, True
+            self.owed = {day: id for day, id in self.owed.items() if day in live and id <= head}
+            self.expired = True
 
     def run(self, fails: bool) -> None:
         self.runs += 1
@@ -393,8 +396,8 @@ class _Relayed:
         if fails:
             self.failed = run_id
             return
-        assert self.owed <= set(told)
+        assert self.owed.keys() <= set(told)
         assert len(told) == len(set(told)), "each once in a run"
         if not self.expired:
-            assert set(told) == self.owed
-        self.owed, self.failed, self.expired = set(), None, False
+            assert set(told) == self.owed.keys()
+        self.owed, self.failed, self.expired = {}, None, False

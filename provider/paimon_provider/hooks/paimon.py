@@ -62,7 +62,7 @@ class PaimonHook(BaseHook):
 
     @cached_property
     def warehouse(self) -> Warehouse:
-        """What the connection says.
+        """The settings of the connection.
 
         Raises:
             ArgumentError: the connection is incomplete or has unknown settings.
@@ -97,10 +97,10 @@ class PaimonHook(BaseHook):
         return self.catalog()
 
     def table(self, table: str) -> Any:
-        """The ``table_core.Table`` called ``database.table``; Airflow's lineage hears of its use.
+        """The ``table_core.Table`` called ``database.table``; Airflow's lineage records its use.
 
-        In a task run that has an identity, its verbs commit as that run, where they are not told
-        otherwise: a retry that calls them in the same order finds what has landed.
+        In a task run with an identity, its verbs commit as that run unless they name a commit. So a
+        retry that calls them in the same order finds what has landed.
         """
         from paimon_provider.hooks.table import LineageTable
 
@@ -109,7 +109,7 @@ class PaimonHook(BaseHook):
         return LineageTable(access, self.warehouse.catalog_name, who)
 
     def test_connection(self) -> tuple[bool, str]:
-        """Whether the warehouse can be listed, and what to tell the user."""
+        """Whether the warehouse can be listed, and a message for the user."""
         secrets = Redaction(())
         try:
             secrets = Redaction(self.warehouse.secrets)

@@ -13,10 +13,10 @@ __all__ = ["PaimonAnalyzeOperator"]
 
 
 class PaimonAnalyzeOperator(PaimonTableOperator):
-    """Store statistics of the newest snapshot: rows; by column distinct values, NULLs, bounds.
+    """Store the newest snapshot's statistics: rows; distinct values, NULLs and bounds by column.
 
-    :param columns: the columns to look at; default is all.  (templated)
-    :param dry_run: only report them.
+    :param columns: the columns to analyze; default: all. (templated)
+    :param dry_run: only report the statistics.
     """
 
     template_fields: Sequence[str] = (*PaimonTableOperator.template_fields, "columns")

@@ -49,23 +49,26 @@ OWN_ASSET: Final = "the table's asset"
 
 
 class PaimonTableOperator(ChecksArguments, BaseOperator):
-    """Base of the operators that do one thing to one table.
+    """Base of the operators that act on one table.
 
-    Safe to retry.  The commit user names the task run and not the attempt, so a second attempt
-    finds the first one's snapshot and returns it.  Clearing the task is a new run, which works
-    again.  Returns the result document: snapshot, file and byte counts before and after.
+    Retries are safe. The commit user names the task run, not the attempt, so a second attempt finds
+    the snapshot of the first and returns it. Clearing the task starts a new run, which does the
+    work again. Returns the result document: the snapshot, and file and byte counts before and
+    after.
 
     :param table: ``database.table``.  (templated)
     :param paimon_conn_id: the connection with the warehouse and the Spark settings.
     :param engine: ``spark``, or ``local`` for Arrow inside the worker, without a JVM.
-    :param spark_conf: Spark configuration for this task, over that of the connection.  A setting
-        that chooses code, a place or an identity may not come from a template.  (templated)
-    :param catalog: the connection's ``catalog_name``, if it has one: names the asset.
-    :param events: which of the task's commits announce the table's asset: ``changes`` those that
-        a reader of changes gets rows from, ``any`` all, ``none`` no one, e.g. because a watcher
-        on the asset does.
-    :param deferrable: with a connection of backend ``standalone``: wait in the triggerer, without a
-        worker, while the driver runs on the cluster.
+    :param spark_conf: Spark configuration for this task, merged over that of the connection. A
+        setting that selects code, a location or an identity may not come from a template.
+        (templated)
+    :param catalog: the connection's ``catalog_name``, if it has one. It is part of the asset's
+        name.
+    :param events: which commits of the task emit an event of the table's asset. ``changes``: those
+        that give rows to a reader of changes. ``any``: all. ``none``: none, e.g. because a watcher
+        on the asset emits the events.
+    :param deferrable: wait in the triggerer, without a worker slot, while the driver runs on the
+        cluster. Needs a connection with backend ``standalone``.
     :param outlets: default is the table's asset; ``[]`` for none.  A templated table has none.
     """
 

@@ -13,14 +13,14 @@ __all__ = ["PaimonCreateBranchOperator", "PaimonDeleteBranchOperator", "PaimonFa
 
 
 class PaimonCreateBranchOperator(PaimonTableOperator):
-    """Make a branch.  Other operators reach it as ``table="shop.orders$branch_<name>"``.
+    """Create a branch. Other operators use it as ``table="shop.orders$branch_<name>"``.
 
-    :param branch: the name: not ``main``, no number.  (templated)
-    :param tag: begin with the state of this tag.  (templated)
-    :param from_head: begin with the newest state; it is kept as the tag ``<branch>-base``.
+    :param branch: the name; it must not be ``main`` or a number. (templated)
+    :param tag: start from the state of this tag. (templated)
+    :param from_head: start from the newest state, which is kept as the tag ``<branch>-base``.
         Without ``tag`` and ``from_head`` the branch is empty.
-    :param if_not_exists: leave a branch of that name as it is, instead of failing.
-    :param replace: forget a branch of that name first.
+    :param if_not_exists: if the branch exists, leave it unchanged instead of failing.
+    :param replace: delete an existing branch of that name first.
     """
 
     template_fields: Sequence[str] = (*PaimonTableOperator.template_fields, "branch", "tag")
@@ -46,13 +46,13 @@ class PaimonCreateBranchOperator(PaimonTableOperator):
 
 
 class PaimonDeleteBranchOperator(PaimonTableOperator):
-    """Forget a branch, and the tag that its creation left.
+    """Delete a branch, and the tag that its creation left.
 
-    Data files that only it needed go with the next ``PaimonRemoveOrphanFilesOperator``.
+    The next ``PaimonRemoveOrphanFilesOperator`` deletes data files that only the branch needed.
 
     :param branch: the name.  (templated)
-    :param if_exists: succeed where there is no such branch.
-    :param dry_run: only report whether it is there.
+    :param if_exists: succeed if the branch does not exist.
+    :param dry_run: only report whether it exists.
     """
 
     template_fields: Sequence[str] = (*PaimonTableOperator.template_fields, "branch")
@@ -74,16 +74,16 @@ class PaimonDeleteBranchOperator(PaimonTableOperator):
 
 
 class PaimonFastForwardOperator(PaimonTableOperator):
-    """Let main continue as a branch has.
+    """Fast-forward main to the state of a branch.
 
-    Fails, without a retry, when main has got snapshots of its own since the branch began: they
-    would be lost.  Run again after it has worked, it changes nothing.
+    Fails without a retry if main has snapshots of its own since the branch was created, because
+    they would be lost. Running it again after a success changes nothing.
 
     :param branch: the branch.  (templated)
-    :param force: lose what main has done since the branch began.
-    :param state: take over nothing but this state of the branch: ``details["state"]`` in the result
-        of the ``PaimonCheckOperator`` that has looked at it.  (templated)
-    :param dry_run: only report which snapshots main would get and lose.
+    :param force: discard main's own snapshots since the branch was created.
+    :param state: accept only this state of the branch: ``details["state"]`` in the result of the
+        ``PaimonCheckOperator`` that checked it. (templated)
+    :param dry_run: only report which snapshots main would gain and lose.
     """
 
     template_fields: Sequence[str] = (*PaimonTableOperator.template_fields, "branch", "state")

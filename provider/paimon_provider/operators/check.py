@@ -15,7 +15,7 @@ __all__ = ["PaimonCheckOperator"]
 
 
 class PaimonCheckOperator(PaimonTableOperator):
-    """Fail, without a retry, where rows break a rule; tell how many and which.
+    """Fail without a retry if rows break a rule, and report how many and which.
 
     For example::
 
@@ -33,13 +33,13 @@ class PaimonCheckOperator(PaimonTableOperator):
 
     :param rules: ``not_null`` and ``unique``: columns; ``range``: column to [smallest, largest];
         ``rows``: [fewest, most]; ``change``: [lowest, highest] ratio of the row count to that of
-        ``against``; ``sql``: a query over the view ``rows`` of which each row is a fault;
-        ``where``: which rows are looked at; ``freshness``: how long ago the last
-        rows may have come, e.g. ``"2 h"``; ``at_most``: so many rows, or ``"1 %"`` of those looked
-        at, may break a rule on rows.  (templated)
+        ``against``; ``sql``: a query over the view ``rows`` that returns each faulty row;
+        ``where``: which rows are checked; ``freshness``: how old the newest rows may be, e.g. ``"2
+        h"``; ``at_most``: how many rows, or what share of those checked (``"1 %"``), may break a
+        rule on rows. (templated)
     :param parameters: the values of ``$name`` in the rule ``sql``, bound.  (templated)
     :param against: the table to compare the row count with.  (templated)
-    :param fail: off: only report, as XCom and in the log.
+    :param fail: ``False``: only report, as XCom and in the log.
     """
 
     template_fields: Sequence[str] = (

@@ -17,19 +17,20 @@ __all__ = ["PaimonCloneOperator"]
 
 
 class PaimonCloneOperator(PaimonTableOperator):
-    """Copy one state of a table to a new table; its database is made where it is missing.
+    """Copy one state of a table to a new table, and create its database if that is missing.
 
-    A copy that was cut short goes on where it stood.  History, tags, branches and consumers stay
-    behind.
+    An interrupted copy resumes where it stopped. History, tags, branches and consumers are not
+    copied.
 
     :param table: the new table.  (templated)
     :param source: the table to copy.  (templated)
-    :param snapshot: the state to copy; default is the newest.  (templated)
-    :param tag: or the state of this tag.  (templated)
+    :param snapshot: the snapshot to copy; default: the newest. (templated)
+    :param tag: copy the state of this tag instead. (templated)
     :param timestamp: or the newest snapshot at or before this point in time, ISO 8601 with a zone.
         (templated)
-    :param positions: whether how far the flows, files and syncs that feed ``source`` had come comes along,
-        so that what feeds the copy goes on from there; each moves on by itself.
+    :param positions: also copy the positions of the flows, files and syncs that feed ``source``.
+        Whatever feeds the copy continues from there; from then on the positions of the two tables
+        are independent.
     :param dry_run: only report what would be copied.
     """
 

@@ -22,7 +22,8 @@ class PaimonCompactOperator(PaimonTableOperator):
 
     :param strategy: ``full`` rewrites each bucket into one sorted run; ``minor`` does what
         Paimon's automatic compaction would do now.
-    :param partitions: what to compact, e.g. ``[{"dt": "{{ ds }}"}]``; None means all.  (templated)
+    :param partitions: the partitions to compact, e.g. ``[{"dt": "{{ ds }}"}]``; None means all.
+        (templated)
     :param where: a condition on partition columns, instead of ``partitions``.  (templated)
     :param order_by: columns to sort the rows of an append table by.  (templated)
     :param dry_run: only report what would be compacted.
@@ -57,12 +58,13 @@ class PaimonCompactOperator(PaimonTableOperator):
 
 
 class PaimonRescaleOperator(PaimonTableOperator):
-    """Write partitions anew with the table's number of buckets, in one commit.
+    """Rewrite partitions with the table's number of buckets, in one commit.
 
-    :param buckets: change the table to so many buckets first; default: as its option says.
+    :param buckets: first change the table to this number of buckets; default: keep its option.
         (templated)
-    :param partitions: which ones, e.g. ``[{"dt": "{{ ds }}"}]``; None means all.  (templated)
-    :param dry_run: only report what would be written anew.
+    :param partitions: the partitions to rewrite, e.g. ``[{"dt": "{{ ds }}"}]``; None means all.
+        (templated)
+    :param dry_run: only report what would be rewritten.
     """
 
     template_fields: Sequence[str] = (
@@ -91,9 +93,9 @@ class PaimonRescaleOperator(PaimonTableOperator):
 
 
 class PaimonRewriteManifestsOperator(PaimonTableOperator):
-    """Write the manifests anew, as few as may be; no data file is touched.
+    """Rewrite the manifests into as few as possible, without touching data files.
 
-    :param dry_run: only report what would become of them.
+    :param dry_run: only report the result.
     """
 
     action = "rewrite-manifests"
@@ -104,16 +106,16 @@ class PaimonRewriteManifestsOperator(PaimonTableOperator):
 
 
 class PaimonCompactDatabaseOperator(PaimonDatabaseOperator):
-    """Compact the tables of a database whose names match.
+    """Compact the tables of a database whose names match a pattern.
 
-    A table that fails stops no other one; its error is raised in the end.
+    A table that fails does not stop the others. Its error is raised at the end.
 
     :param including: regular expression for names of tables.  (templated)
-    :param excluding: likewise for those left out.  (templated)
+    :param excluding: regular expression for those to leave out. (templated)
     :param strategy: ``minor`` or ``full``, as for ``PaimonCompactOperator``.
-    :param idle_time: e.g. ``"1 h"``: only partitions that nobody has written to for so long.
+    :param idle_time: e.g. ``"1 h"``: only partitions that have not been written to for that long.
         (templated)
-    :param parallelism: how many tables at a time.
+    :param parallelism: how many tables to compact at the same time.
     :param dry_run: only report what would be compacted.
     """
 

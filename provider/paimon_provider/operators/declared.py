@@ -42,15 +42,16 @@ def _next_to_dag(task: PaimonApplyOperator | PaimonDueTablesOperator) -> Path:
 
 
 class PaimonApplyOperator(ChecksArguments, BaseOperator):
-    """Compare a declaration with the warehouse, and make the warehouse as declared.
+    """Compare a declaration with the warehouse, and change the warehouse to match it.
 
-    Returns what differed, table by table.  Nothing is ever dropped.
+    Returns the differences, table by table. Nothing is ever dropped.
 
-    :param file: the declaration, a YAML file; a relative path is from the folder of the Dag file.
+    :param file: the declaration, a YAML file. A relative path starts at the folder of the Dag file.
     :param paimon_conn_id: the connection with the warehouse.
-    :param drift: ``apply`` creates and alters, or fails and does nothing where a part cannot be
-        done; ``fail`` fails where something differs, also where somebody added a column, an option or
-        a table by hand; ``ignore`` only reports it.  What a declared sync has changed is no drift.
+    :param drift: ``apply`` creates and alters; if any part cannot be done, it fails and changes
+        nothing. ``fail`` fails if anything differs, including a column, option or table that was
+        added by hand. ``ignore`` only reports the differences. Changes made by a declared sync are
+        not drift.
     """
 
     template_fields: Sequence[str] = ("file",)
@@ -116,11 +117,11 @@ def _require_catalog(declared: str | None, known: str) -> None:
 
 
 class PaimonDueTablesOperator(ChecksArguments, BaseOperator):
-    """Ask the metadata of every declared table what it needs.
+    """Find out from the metadata of every declared table which upkeep it needs.
 
-    Returns, most urgent first, the arguments of a ``PaimonUpkeepOperator`` for each table that
-    needs something; at most 1,000, the rest is for the next run.  A table that is not there, or
-    that cannot be judged, is told in the log and left out.
+    Returns the arguments of a ``PaimonUpkeepOperator`` for each table that needs upkeep, most
+    urgent first. It returns at most 1,000 tables; the next run returns the rest. A table that does
+    not exist, or that cannot be judged, is logged and left out.
 
     :param file: the declaration, a YAML file.
     :param paimon_conn_id: the connection with the warehouse.
@@ -172,13 +173,13 @@ class PaimonDueTablesOperator(ChecksArguments, BaseOperator):
 
 
 class PaimonUpkeepOperator(PaimonTableOperator):
-    """Do for a table what its health calls due, of what its policy allows, in the policy's order.
+    """Run the actions of a policy that are due for a table, in the policy's order.
 
     Returns ``{"table", "results"}``: a result document for each action that was due.
 
-    :param policy: action to its arguments, e.g. ``{"compact": {"strategy": "minor"},
-        "expire-snapshots": {"retain_max": 20}}``; ``thresholds`` are those of ``table.health``.
-        (templated)
+    :param policy: maps each allowed action to its arguments, e.g. ``{"compact": {"strategy":
+        "minor"}, "expire-snapshots": {"retain_max": 20}}``. ``thresholds`` are those of
+        ``table.health``. (templated)
     """
 
     template_fields: Sequence[str] = (*PaimonTableOperator.template_fields, "policy")

@@ -20,16 +20,16 @@ __all__ = [
 
 
 class PaimonExpireSnapshotsOperator(PaimonTableOperator):
-    """Delete old snapshots and the files that only they name.
+    """Delete old snapshots, and the files that only they refer to.
 
-    What is not given comes from the table's options.  Tags, consumers and the newest snapshots
-    are kept in any case.
+    Defaults come from the table's options. The newest snapshots, and those that tags and consumers
+    need, are always kept.
 
-    :param retain_max: keep at most so many snapshots.
-    :param retain_min: keep at least so many.
-    :param older_than: of the rest, delete those from before this point in time: ISO 8601 with a
-        zone, an aware datetime, or epoch milliseconds.  (templated)
-    :param max_deletes: delete at most so many in this run.
+    :param retain_max: keep at most this many snapshots.
+    :param retain_min: keep at least this many snapshots.
+    :param older_than: delete only snapshots from before this point in time: ISO 8601 with a zone,
+        an aware datetime, or epoch milliseconds. (templated)
+    :param max_deletes: delete at most this many snapshots in one run.
     :param dry_run: only report what would be deleted.
     """
 
@@ -56,20 +56,20 @@ class PaimonExpireSnapshotsOperator(PaimonTableOperator):
 
 
 class PaimonExpireChangelogsOperator(PaimonExpireSnapshotsOperator):
-    """Delete changelogs that were kept when their snapshots expired.
+    """Delete changelogs that outlived their snapshots.
 
-    Parameters are those of :class:`PaimonExpireSnapshotsOperator`; what is not given comes from
-    the table's options ``changelog.*``.
+    The parameters are those of :class:`PaimonExpireSnapshotsOperator`. Their defaults come from the
+    table's options ``changelog.*``.
     """
 
     action = "expire-changelogs"
 
 
 class PaimonExpireTagsOperator(PaimonTableOperator):
-    """Delete tags whose retention is over.
+    """Delete tags whose retention has ended.
 
-    :param older_than: also those with a retention that were made before this point in time: ISO
-        8601 with a zone, an aware datetime, or epoch milliseconds.  (templated)
+    :param older_than: also delete tags with a retention that were created before this point in
+        time: ISO 8601 with a zone, an aware datetime, or epoch milliseconds. (templated)
     :param dry_run: only report what would be deleted.
     """
 
@@ -90,10 +90,10 @@ class PaimonExpireTagsOperator(PaimonTableOperator):
 
 
 class PaimonExpirePartitionsOperator(PaimonTableOperator):
-    """Drop partitions whose time, read from their value or last update, is too long ago.
+    """Drop partitions that are too old, by their value or their last update.
 
-    :param expiration_time: how old a partition may be, e.g. ``7 d``; default is the table's
-        option ``partition.expiration-time``.  (templated)
+    :param expiration_time: how old a partition may be, e.g. ``7 d``; default: the table's option
+        ``partition.expiration-time``. (templated)
     :param dry_run: only report what would be dropped.
     """
 
@@ -114,13 +114,14 @@ class PaimonExpirePartitionsOperator(PaimonTableOperator):
 
 
 class PaimonRemoveOrphanFilesOperator(PaimonTableOperator):
-    """Delete files in the table's folder that no snapshot, tag, changelog or branch names.
+    """Delete files in the table's folder that no snapshot, tag, changelog or branch refers to.
 
-    Files that the format does not make are reported and stay.
+    Files that do not belong to the format are reported and kept.
 
-    :param older_than: only files from before this point in time; default: a day ago.  ISO 8601
-        with a zone, an aware datetime, or epoch milliseconds.  (templated)
-    :param allow_young: permit an ``older_than`` less than a day ago: nobody may be writing then.
+    :param older_than: delete only files from before this point in time; default: a day ago. ISO
+        8601 with a zone, an aware datetime, or epoch milliseconds. (templated)
+    :param allow_young: allow an ``older_than`` less than a day ago. No process may be writing to
+        the table then.
     :param dry_run: only report what would be deleted.
     """
 

@@ -19,10 +19,10 @@ _LEVELS: Final = {"due": ("due", "urgent"), "urgent": ("urgent",)}
 
 
 class PaimonHealthOperator(PaimonTableOperator, BranchMixIn):
-    """Judge a table by its metadata, and follow those tasks that it needs.
+    """Judge a table by its metadata, and run the tasks that it needs.
 
-    A branch operator: of the tasks behind it, those that ``follow`` names for an action that is
-    not needed are skipped.  Returns the health document: verdicts with reasons, and the numbers::
+    This is a branch operator. It skips the downstream tasks that ``follow`` names for an action
+    that is not needed. Returns the health document: verdicts with reasons, and the numbers::
 
         PaimonHealthOperator(
             task_id="health",
@@ -30,13 +30,13 @@ class PaimonHealthOperator(PaimonTableOperator, BranchMixIn):
             follow={"compact": "compact", "expire-snapshots": "expire"},
         ) >> [compact, expire]
 
-    :param follow: action to the task or task group (or several) to run when it is needed.  Actions
-        are ``compact``, ``expire-snapshots``, ``expire-partitions``, ``expire-tags`` and what else
-        the document lists.  Without ``follow`` nothing is skipped.
+    :param follow: maps an action to the task or task group (or several) to run when it is needed.
+        Actions are ``compact``, ``expire-snapshots``, ``expire-partitions``, ``expire-tags`` and
+        any others that the document lists. Without ``follow`` nothing is skipped.
     :param otherwise: the task or task group to run when nothing is needed.
-    :param level: ``due`` follows what is due or urgent, ``urgent`` only what is urgent.
-    :param thresholds: from where on something is due, e.g. ``{"sorted_runs_due": 10}``.
-        (templated)
+    :param level: ``due`` runs the tasks of actions that are due or urgent, ``urgent`` only those of
+        urgent ones.
+    :param thresholds: when an action becomes due, e.g. ``{"sorted_runs_due": 10}``. (templated)
     """
 
     template_fields: Sequence[str] = (*PaimonTableOperator.template_fields, "thresholds")

@@ -25,10 +25,10 @@ _KEY_MAX: Final = 250
 
 
 class PaimonDropPartitionOperator(PaimonTableOperator):
-    """Take whole partitions out, in one commit.
+    """Drop whole partitions, in one commit.
 
-    :param partitions: e.g. ``[{"dt": "{{ ds }}"}]``; naming some of the partition columns drops
-        all that agree.  (templated)
+    :param partitions: e.g. ``[{"dt": "{{ ds }}"}]``; if only some partition columns are named,
+        every matching partition is dropped. (templated)
     :param dry_run: only report what would be dropped.
     """
 
@@ -54,15 +54,16 @@ class PaimonDropPartitionOperator(PaimonTableOperator):
 
 
 class PaimonMarkPartitionDoneOperator(PaimonTableOperator):
-    """Say that whole partitions are complete: a ``_SUCCESS`` file in each.
+    """Mark partitions as complete, with a ``_SUCCESS`` file in each.
 
-    ``PaimonPartitionSensor(done=True)`` waits for it.  The asset's event, if ``events`` is not
-    ``none``, names the partitions; with ``announce_partitions`` they are also Airflow asset
-    partitions, which start Dags with a ``PartitionedAssetTimetable``.
+    ``PaimonPartitionSensor(done=True)`` waits for this mark. The asset's event names the
+    partitions, unless ``events`` is ``none``. With ``announce_partitions`` they also become Airflow
+    asset partitions, which start Dags with a ``PartitionedAssetTimetable``.
 
-    :param partitions: e.g. ``[{"dt": "{{ ds }}"}]``, every partition column each.  (templated)
-    :param announce_partitions: announce an Airflow asset partition ``dt=2026-01-01/hh=01`` for
-        each.  Such events do not start Dags that wait for the plain asset.
+    :param partitions: e.g. ``[{"dt": "{{ ds }}"}]``. Each must name every partition column.
+        (templated)
+    :param announce_partitions: emit an Airflow asset partition for each, such as
+        ``dt=2026-01-01/hh=01``. These events do not start Dags that wait for the plain asset.
     """
 
     template_fields: Sequence[str] = (*PaimonTableOperator.template_fields, "partitions")

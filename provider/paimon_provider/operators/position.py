@@ -16,17 +16,19 @@ __all__ = ["PaimonPositionOperator"]
 
 
 class PaimonPositionOperator(PaimonTableOperator):
-    """Set how far a flow has read, or let it start again, after its source was rolled back or made anew.
+    """Set or reset the position of a flow after its source was rolled back or recreated.
 
-    A flow that meets such a source fails with kind ``unknown-outcome`` and reads nothing: somebody has to
-    decide.  ``table-core position list`` shows the positions of a table.
+    On such a source the flow fails with kind ``unknown-outcome`` and reads nothing, because a
+    person has to decide. ``table-core position list`` shows the positions of a table.
 
-    :param table: the table that is fed.  (templated)
+    :param table: the table that the flow writes. (templated)
     :param position: the property that holds the position, e.g. ``tc.flow.sales``.  (templated)
-    :param snapshot: go on after this snapshot of the source; 0: start.  Not given: start.  (templated)
-    :param source: the table that is read, where the property holds the positions of several.  (templated)
-    :param reader: the name of the flow, where several share the property.  (templated)
-    :param dry_run: only report what it would be.
+    :param snapshot: continue after this snapshot of the source. Without it, or with 0, the flow
+        starts again. (templated)
+    :param source: the table that the flow reads, if the property holds the positions of several.
+        (templated)
+    :param reader: the name of the flow, if several share the property. (templated)
+    :param dry_run: only report the new position.
     """
 
     template_fields: Sequence[str] = (

@@ -29,11 +29,11 @@ _CLOCKS_MS: Final = 3_600_000
 
 
 class PaimonRelayPartitionsOperator(ChecksArguments, BaseOperator):
-    """Announce as Airflow asset partitions what has happened to a table's partitions.
+    """Announce changed partitions of a table as Airflow asset partitions.
 
-    A run announces each partition once, however many commits since the last run have touched it.
+    A run announces each partition once, however many commits have touched it since the last run.
 
-    Airflow's watchers cannot name partitions, so a Dag that a watcher wakes relays them::
+    Airflow's watchers cannot name partitions. So a Dag that a watcher starts relays them::
 
         with DAG("relay", schedule=[watched_table("shop.orders")], catchup=False):
             PaimonRelayPartitionsOperator(task_id="relay", table="shop.orders")
@@ -44,20 +44,22 @@ class PaimonRelayPartitionsOperator(ChecksArguments, BaseOperator):
         ):
             ...  # a run for each partition; its key is such as dt=2026-01-01/hh=01
 
-    How far it has come is kept in the state of the table's asset.  An attempt that is repeated
-    announces the same partitions again, and what a failed run has read is announced by the next: no
-    partition is lost.  One comes twice only where runs overlap or a run was deleted; so let one run
-    at a time (``max_active_runs=1``).  Where snapshots expired unread, or the table was rolled back,
-    fast-forwarded or made anew, every partition that is there is announced.  Returns the keys.
+    The position is kept in the state of the table's asset. A repeated attempt announces the same
+    partitions again, and the next run announces what a failed run has read. So no partition is
+    lost. A partition comes twice only if runs overlap or a run was deleted; set
+    ``max_active_runs=1``. If snapshots expired unread, or the table was rolled back, fast-forwarded
+    or recreated, every existing partition is announced. Returns the keys.
 
     :param table: ``database.table``.
-    :param ready: ``changed``: partitions that commits with changes have touched.  ``done``: those
-        that were marked done, by us or by Flink; a mark is no commit and wakes nobody, so give the
-        Dag a schedule too.  It reads one small file for each partition of the table.
+    :param ready: ``changed``: partitions that commits with changes have touched. ``done``:
+        partitions that were marked done, by this provider or by Flink. A mark is not a commit and
+        starts no Dag, so give the Dag a schedule too. ``done`` reads one small file for each
+        partition of the table.
     :param paimon_conn_id: the connection with the warehouse.
-    :param catalog: the connection's ``catalog_name``, if it has one: names the asset.
-    :param reader: names the position; default is the Dag and the task, so that renaming either begins
-        anew.  Two relays of one table must have two names.
+    :param catalog: the connection's ``catalog_name``, if it has one. It is part of the asset's
+        name.
+    :param reader: the name of the position; default: the Dag and the task, so renaming either
+        starts again. Two relays of one table need two names.
     """
 
     ui_color = "#e8f1fb"

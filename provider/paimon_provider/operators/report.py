@@ -33,19 +33,20 @@ _ROWS: Final = 200
 
 
 class PaimonChangeReportOperator(ChecksArguments, BaseOperator):
-    """Render what changed in a table since this task last ran, with charts, on an HTML page.
+    """Render an HTML page with charts of what changed in a table since the last run.
 
-    The page opens from the task's link "Change report".  How far the last run has read is kept in
-    the state of the table's asset; a repeated attempt shows the same changes again, and those of a
-    failed run are in the next one.
+    The task's link "Change report" opens the page. The position of the last run is kept in the
+    state of the table's asset. A repeated attempt shows the same changes again, and the next run
+    shows those of a failed run.
 
     :param table: ``database.table``.  (templated)
     :param label_column: the column that names a row.
     :param value_column: the numeric column to draw.
     :param paimon_conn_id: the connection with the warehouse.
-    :param catalog: the connection's ``catalog_name``, if it has one: names the asset.
-    :param reader: names the position; default is the Dag and the task, so that renaming either begins
-        anew.
+    :param catalog: the connection's ``catalog_name``, if it has one. It is part of the asset's
+        name.
+    :param reader: the name of the position; default: the Dag and the task, so renaming either
+        starts again.
     """
 
     template_fields: Sequence[str] = ("table", "label_column", "value_column")

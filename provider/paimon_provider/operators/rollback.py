@@ -15,16 +15,16 @@ __all__ = ["PaimonRollbackOperator"]
 
 
 class PaimonRollbackOperator(PaimonTableOperator):
-    """Make an older state the newest: later snapshots and tags are gone for good.
+    """Roll a table back to an older state; later snapshots and tags are deleted for good.
 
-    Nobody should be writing meanwhile.  Put ``paimon_provider.approval.approval`` before it where a
-    person must agree.
+    No process should write to the table meanwhile. If a person must agree, put
+    ``paimon_provider.approval.approval`` before it.
 
-    :param snapshot: go back to this snapshot.  (templated)
+    :param snapshot: roll back to this snapshot. (templated)
     :param tag: or to this tag.  (templated)
     :param timestamp: or to the newest snapshot at or before this point in time, ISO 8601 with a
         zone.  (templated)
-    :param dry_run: only report which snapshots and tags would be gone.
+    :param dry_run: only report which snapshots and tags would be deleted.
     """
 
     template_fields: Sequence[str] = (

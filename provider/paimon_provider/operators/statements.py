@@ -15,9 +15,10 @@ __all__ = ["PaimonDeleteOperator", "PaimonUpdateOperator"]
 
 
 class PaimonDeleteOperator(PaimonTableOperator):
-    """Delete the rows that a condition holds for, in one commit.
+    """Delete the rows that match a condition, in one commit.
 
-    A key table gets delete records; files of a table without key are written anew.
+    A key table gets delete records. In a table without a key, the files with such rows are
+    rewritten.
 
     :param where: SQL over the table's columns, e.g. ``"country = 'is' AND amount IS NULL"``.
         (templated)
@@ -37,9 +38,10 @@ class PaimonDeleteOperator(PaimonTableOperator):
 
 
 class PaimonUpdateOperator(PaimonTableOperator):
-    """Set columns of the rows that a condition holds for, in one commit.
+    """Update columns of the rows that match a condition, in one commit.
 
-    :param values: column to SQL over the row as it was, e.g. ``{"qty": "qty + 1"}``.  (templated)
+    :param values: maps each column to SQL over the old row, e.g. ``{"qty": "qty + 1"}``.
+        (templated)
     :param where: SQL over the table's columns.  (templated)
     """
 

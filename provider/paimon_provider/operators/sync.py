@@ -53,20 +53,21 @@ class _FromSource(PaimonTableOperator):
 
 
 class PaimonSyncTableOperator(_FromSource):
-    """Apply change events to a table: rows, and columns that appear on the way.
+    """Apply change events to a table: rows, and new columns.
 
-    The position in the source is kept with each commit, so a repeated run takes up where the
-    last commit ended.
+    Each commit stores the position in the source, so a repeated run continues where the last commit
+    ended.
 
     :param source: ``{"kind": "files", "uri": "file:///events/*.jsonl", "format": "debezium-json"}``.
         (templated)
-    :param source_conn_id: the Airflow connection with address, user and password of a database or a
-        Kafka cluster; ``source`` then has the rest.  (templated)
-    :param primary_key: the key, where the table is made by this task.  (templated)
-    :param partition_by: the partition columns, where the table is made by this task.  (templated)
-    :param computed_columns: columns made from others, e.g. ``["dt=date_format(ts, yyyy-MM-dd)"]``.
+    :param source_conn_id: the Airflow connection with the address, user and password of a database
+        or a Kafka cluster. ``source`` holds the rest. (templated)
+    :param primary_key: the key, if this task creates the table. (templated)
+    :param partition_by: the partition columns, if this task creates the table. (templated)
+    :param computed_columns: columns computed from others, e.g. ``["dt=date_format(ts,
+        yyyy-MM-dd)"]``.
     :param type_mapping: e.g. ``["tinyint1-not-bool"]``.
-    :param until: how far to read; ``now`` is what is there when the task starts.  (templated)
+    :param until: how far to read; ``now`` reads what exists when the task starts. (templated)
     :param settings: the other keywords of ``table_core.sync_table``, e.g.
         ``{"max_rows": 1_000_000, "on_truncate": "fail", "dead_letter": "shop.refused"}``.
         (templated)
@@ -97,17 +98,18 @@ class PaimonSyncTableOperator(_FromSource):
 class PaimonSyncDatabaseOperator(_FromSource, PaimonDatabaseOperator):
     """Apply the change events of many tables to the tables of a database.
 
-    Tables that are not there are made from their first events.  Each keeps its own position, so a
-    repeated run loses and repeats nothing.  The tables' assets are not announced: watch them.
+    Missing tables are created from their first events. Each table keeps its own position, so a
+    repeated run loses and repeats nothing. The task emits no events of the tables' assets; use
+    watchers for them.
 
     :param source: as for ``PaimonSyncTableOperator``.  (templated)
     :param source_conn_id: as for ``PaimonSyncTableOperator``.  (templated)
     :param including: regular expression for source tables, matched whole against ``table`` and
         ``database.table``.  (templated)
-    :param excluding: likewise for those left out.  (templated)
-    :param table_prefix: put in front of each table's name.
-    :param merge_shards: tables of one name in several source databases go into one table.
-    :param until: how far to read; ``now`` is what is there when the task starts.  (templated)
+    :param excluding: regular expression for those to leave out. (templated)
+    :param table_prefix: a prefix for the name of each table.
+    :param merge_shards: tables with the same name in several source databases go into one table.
+    :param until: how far to read; ``now`` reads what exists when the task starts. (templated)
     :param settings: the other keywords of ``table_core.sync_database``, e.g.
         ``{"options": {"bucket": "2"}, "primary_key": {"orders": ["id"]}}``.  (templated)
     """

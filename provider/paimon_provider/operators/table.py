@@ -15,15 +15,15 @@ __all__ = ["PaimonAlterTableOperator", "PaimonCreateTableOperator"]
 
 
 class PaimonCreateTableOperator(PaimonTableOperator):
-    """Create a table, and its database where it is missing.
+    """Create a table, and its database if that is missing.
 
-    :param columns: name to type, in order, e.g. ``{"id": "BIGINT NOT NULL", "dt": "STRING"}``.
-        (templated)
-    :param primary_key: the key columns; none makes an append table.  (templated)
+    :param columns: maps each column name to its type, in order, e.g. ``{"id": "BIGINT NOT NULL",
+        "dt": "STRING"}``. (templated)
+    :param primary_key: the key columns. Without a key, the table is an append table. (templated)
     :param partition_by: the partition columns.  (templated)
     :param options: table options, e.g. ``{"bucket": "4"}``.  (templated)
     :param comment: what the table is for.  (templated)
-    :param if_not_exists: leave a table of that name as it is, instead of failing.
+    :param if_not_exists: if the table exists, leave it unchanged instead of failing.
     """
 
     template_fields: Sequence[str] = (
@@ -63,9 +63,9 @@ class PaimonCreateTableOperator(PaimonTableOperator):
 class PaimonAlterTableOperator(PaimonTableOperator):
     """Change columns, options or the comment of a table.
 
-    :param changes: one mapping each, named like the classes of ``table_core``, e.g.
-        ``[{"change": "AddColumn", "name": "note", "type": "STRING"},
-        {"change": "SetOption", "key": "bucket", "value": "8"}]``.  (templated)
+    :param changes: one mapping for each change, named like the classes of ``table_core``, e.g.
+        ``[{"change": "AddColumn", "name": "note", "type": "STRING"}, {"change": "SetOption", "key":
+        "bucket", "value": "8"}]``. (templated)
     """
 
     template_fields: Sequence[str] = (*PaimonTableOperator.template_fields, "changes")

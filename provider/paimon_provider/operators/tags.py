@@ -16,15 +16,15 @@ __all__ = ["PaimonCreateTagOperator", "PaimonDeleteTagOperator"]
 
 
 class PaimonCreateTagOperator(PaimonTableOperator):
-    """Tag a snapshot: it can be read by that name for as long as the tag lives.
+    """Tag a snapshot, so that it can be read by that name while the tag exists.
 
     :param tag: the name, e.g. ``"{{ ds }}"``.  (templated)
-    :param snapshot: the snapshot; default is the newest one.  (templated)
-    :param timestamp: instead: the newest snapshot at or before this point in time, ISO 8601 with
-        a zone.  (templated)
-    :param time_retained: how long the tag lives, e.g. ``"30 d"``; default: for ever.  (templated)
-    :param if_not_exists: leave a tag of that name as it is, instead of failing.  What a retry of
-        this task made is found that way.
+    :param snapshot: the snapshot; default: the newest. (templated)
+    :param timestamp: tag the newest snapshot at or before this point in time instead: ISO 8601 with
+        a zone. (templated)
+    :param time_retained: how long the tag is kept, e.g. ``"30 d"``; default: for ever. (templated)
+    :param if_not_exists: if the tag exists, leave it unchanged instead of failing. A retry finds
+        the tag of the first attempt in this way.
     """
 
     template_fields: Sequence[str] = (
@@ -54,11 +54,11 @@ class PaimonCreateTagOperator(PaimonTableOperator):
 
 
 class PaimonDeleteTagOperator(PaimonTableOperator):
-    """Forget a tag.  Files that only it kept go with the next ``PaimonRemoveOrphanFilesOperator``.
+    """Delete a tag. The next ``PaimonRemoveOrphanFilesOperator`` deletes files that only it kept.
 
     :param tag: the name.  (templated)
-    :param if_exists: succeed where there is no such tag.
-    :param dry_run: only report whether it is there.
+    :param if_exists: succeed if the tag does not exist.
+    :param dry_run: only report whether it exists.
     """
 
     template_fields: Sequence[str] = (*PaimonTableOperator.template_fields, "tag")

@@ -24,8 +24,8 @@ class PaimonWriteOperator(PaimonTableOperator):
     """Write the rows of a query, or of files, into a table in one commit.
 
     With a source of mode ``changes`` this is a *flow*: the query sees the rows that are new since
-    the last commit of this flow.  The position is kept with the commit itself, so a run that is
-    repeated, killed or doubled neither loses a row nor counts one twice::
+    the last commit of the flow. The commit itself stores the position. So a run that is repeated,
+    killed or doubled neither loses a row nor counts one twice::
 
         PaimonWriteOperator(
             task_id="sales",
@@ -37,25 +37,26 @@ class PaimonWriteOperator(PaimonTableOperator):
             sql="SELECT country, sum(amount) revenue FROM orders JOIN customers USING (id) GROUP BY 1",
         )
 
-    :param sql: Spark SQL over the views named in ``sources``: one SELECT, which reads nothing else.
+    :param sql: Spark SQL over the views named in ``sources``: one SELECT that reads nothing else.
         (templated)
-    :param parameters: the values of ``$name`` in ``sql`` and in the SQL of ``pending``.  They are bound,
-        never pasted: what comes from outside belongs here and not into ``sql``.  (templated)
-    :param sources: view name to ``{"table", "mode", "position"}``.  ``mode`` is ``snapshot`` (the
-        newest one, pinned, the default) or ``changes``; ``position`` names the property that keeps
-        how far the flow has read, by default one for the flow.  (templated)
-    :param flow_name: who the flow is, where several feed one table from one source: its positions are
-        found again by it, whatever the task, its Dag or its SQL become.  By default the flow is known by
-        its task, and by what it does.  (templated)
-    :param pending: ``{"table", "sql"}``: rows that cannot be used yet.  They replace the content
-        of that table; both queries see what the last run left there, as a view that is named
-        like the table without its database, or as ``view`` says.  (templated)
+    :param parameters: the values of ``$name`` in ``sql`` and in the SQL of ``pending``. They are
+        bound, never pasted. Put values from outside here, not into ``sql``. (templated)
+    :param sources: maps each view name to ``{"table", "mode", "position"}``. ``mode`` is
+        ``snapshot`` (the newest one, pinned; the default) or ``changes``. ``position`` names the
+        property that stores the flow's position; by default each flow has its own. (templated)
+    :param flow_name: the name of the flow, if several feed one table from one source. The flow
+        finds its positions by this name, even after the task, its Dag or its SQL change. By default
+        the task, and what the flow does, identify it. (templated)
+    :param pending: ``{"table", "sql"}``: rows that cannot be used yet. They replace the content of
+        that table. Both queries see what the last run left there, as a view with the name of the
+        table without its database, or the name in ``view``. (templated)
     :param rows_uri: files to append instead of a query: a glob of Parquet or JSON lines.
         (templated)
-    :param rows_position: a property name, e.g. ``tc.files.orders``: each file is taken once, whatever
-        runs again, in whatever order, folder or pattern it comes; the property keeps which.
-    :param computed_columns: columns made from others before the rows are written, as of a sync, e.g.
-        ``["dt=date_format(ts, yyyy-MM-dd)"]``; the rows themselves do not have them.
+    :param rows_position: a property name, e.g. ``tc.files.orders``. The property records which
+        files were loaded, so each file is loaded once, whatever runs again and in whatever order,
+        folder or pattern it comes.
+    :param computed_columns: columns computed from others before the rows are written, as in a sync,
+        e.g. ``["dt=date_format(ts, yyyy-MM-dd)"]``. The rows themselves must not have them.
     :param overwrite: ``None``, ``"partitions"``, ``"table"`` or a partition such as
         ``{"dt": "2026-01-01"}``.  (templated)
     """
@@ -154,10 +155,10 @@ class PaimonMergeIntoOperator(PaimonTableOperator):
     :param source: ``{"table": "db.t"}``, or ``{"sql": …, "sources": {…}}`` as for
         ``PaimonWriteOperator``.  (templated)
     :param parameters: the values of ``$name`` in the SQL of ``source``, bound.  (templated)
-    :param on: the columns that rows are matched on.  (templated)
-    :param when: what to do, first match wins, e.g.
-        ``[{"action": "matched-upsert"}, {"action": "not-matched-insert", "values": {"n": "0"}},
-        {"action": "not-matched-by-source-delete"}]``; each may have a ``condition``.  (templated)
+    :param on: the columns by which rows are matched. (templated)
+    :param when: what to do with each row; the first matching clause wins, e.g. ``[{"action":
+        "matched-upsert"}, {"action": "not-matched-insert", "values": {"n": "0"}}, {"action":
+        "not-matched-by-source-delete"}]``; each may have a ``condition``. (templated)
     """
 
     template_fields: Sequence[str] = (

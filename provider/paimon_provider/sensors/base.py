@@ -21,15 +21,15 @@ __all__ = ["PaimonSensor"]
 
 
 class PaimonSensor(ChecksArguments, BaseSensorOperator):
-    """Base of the sensors: waits for one thing about one table and returns what it found.
+    """Base of the sensors. A sensor waits for one condition of one table and returns what it found.
 
-    A table that does not exist yet, and a store that does not answer, are waited for.
+    It also waits if the table does not exist yet, or if the store does not answer.
 
     :param table: ``database.table``.  (templated)
     :param paimon_conn_id: the connection with the warehouse.
     :param deferrable: wait in the triggerer, without a worker slot.
-    :param start_from_trigger: with ``deferrable``: begin in the triggerer too, so that a worker is
-        needed only at the end.  Not for mapped tasks.
+    :param start_from_trigger: with ``deferrable``: start in the triggerer too, so that a worker is
+        needed only at the end. Not for mapped tasks.
     """
 
     template_fields: Sequence[str] = ("table",)

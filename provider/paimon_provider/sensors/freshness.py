@@ -17,8 +17,8 @@ __all__ = ["PaimonFreshnessSensor"]
 class PaimonFreshnessSensor(PaimonSensor):
     """Wait until the newest snapshot is young enough.
 
-    With ``timeout`` it is an alarm: the task fails when the table stays stale for so long.
-    Returns the event document of that snapshot, with ``age_seconds``.
+    With ``timeout`` it is an alarm: the task fails if the table stays stale for that long. Returns
+    the event document of the snapshot, with ``age_seconds``.
 
     :param within: how old it may be, e.g. ``"2 h"`` or seconds.  (templated)
     :param on: which snapshots count: ``changes``, ``append``, ``overwrite``, ``delete``,

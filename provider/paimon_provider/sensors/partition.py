@@ -18,10 +18,10 @@ class PaimonPartitionSensor(PaimonSensor):
 
     Returns its files, rows and bytes, and when it was updated and marked.
 
-    :param partition: e.g. ``{"dt": "{{ ds }}"}``; some of the partition columns are enough unless
-        ``done`` is set.  (templated)
-    :param done: wait for the mark that ``PaimonMarkPartitionDoneOperator``, Flink or Spark leave.
-    :param min_rows: wait until its files hold so many rows.
+    :param partition: e.g. ``{"dt": "{{ ds }}"}``; without ``done``, some of the partition columns
+        are enough. (templated)
+    :param done: wait for the mark that ``PaimonMarkPartitionDoneOperator``, Flink or Spark leaves.
+    :param min_rows: wait until its files hold at least this many rows.
     """
 
     template_fields: Sequence[str] = (*PaimonSensor.template_fields, "partition")

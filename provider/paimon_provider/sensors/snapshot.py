@@ -17,12 +17,13 @@ __all__ = ["PaimonSnapshotSensor"]
 class PaimonSnapshotSensor(PaimonSensor):
     """Wait for snapshots of a table.
 
-    Returns the event document of what was found: kinds, rows, range of snapshots.
+    Returns the event document: the kinds, the rows and the range of snapshots.
 
-    :param after: snapshots after this id count; 0, the default, means any at all.  (templated)
-    :param on: ``changes`` (snapshots that a reader of changes gets rows from), ``append``,
+    :param after: only snapshots after this id count; 0, the default, means any snapshot.
+        (templated)
+    :param on: ``changes`` (snapshots that give rows to a reader of changes), ``append``,
         ``overwrite``, ``delete``, ``compact`` or ``any``.
-    :param min_rows: wait until the new snapshots together touch so many rows.
+    :param min_rows: wait until the new snapshots together touch at least this many rows.
     """
 
     template_fields: Sequence[str] = (*PaimonSensor.template_fields, "after")

@@ -16,7 +16,7 @@ __all__ = ["PaimonTagSensor"]
 
 
 class PaimonTagSensor(PaimonSensor):
-    """Wait until a table has a tag of that name.  Returns its snapshot.
+    """Wait until a table has a tag with a given name. Returns its snapshot.
 
     :param tag: the name, e.g. ``"{{ ds }}"``.  (templated)
     """

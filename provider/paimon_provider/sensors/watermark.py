@@ -14,10 +14,10 @@ __all__ = ["PaimonWatermarkSensor"]
 
 
 class PaimonWatermarkSensor(PaimonSensor):
-    """Wait until the table's watermark has reached a point in event time.
+    """Wait until the table's watermark reaches a point in event time.
 
-    The watermark is what the writers of the table, e.g. a Flink job, store with their snapshots.
-    Returns it, and the snapshot that has it.
+    The writers of the table, e.g. a Flink job, store the watermark with their snapshots. Returns
+    the watermark and its snapshot.
 
     :param at: ISO 8601 with a zone, or epoch milliseconds, e.g. ``"{{ data_interval_end }}"``.
         (templated)

@@ -44,16 +44,16 @@ _LOG: Final = logging.getLogger(__name__)
 class PaimonSnapshotTrigger(BaseEventTrigger):
     """Turn new snapshots of a table into events, for an ``AssetWatcher``.
 
-    ``paimon_provider.assets.watched_table("shop.orders")`` makes the asset with this watcher.  One
-    event for each poll that finds something; its payload is the event document: ``version, table,
-    snapshot_id, snapshots, kinds, delivers_changes, rows, partitions``.
+    ``paimon_provider.assets.watched_table("shop.orders")`` creates the asset with this watcher.
+    Each poll that finds something emits one event. Its payload is the event document: ``version,
+    table, snapshot_id, snapshots, kinds, delivers_changes, rows, partitions``.
 
-    How far it has come is kept in the asset's state, so commits made while the triggerer is down
-    or the Dag is paused become an event afterwards.  The mark is moved five seconds after the event:
-    an event is never lost, and one that comes again, after a crash or because Airflow has taken the
-    watcher away within these seconds, has the same ``snapshot_id``.  What expired before it was seen is
-    an event with ``gap``; a table that was rolled back or made anew is one with ``reset``.  What counts and
-    is less than ``min_rows`` is kept with the mark, so it outlives its snapshots.
+    The position is kept in the asset's state. So commits made while the triggerer is down or the
+    Dag is paused become an event afterwards. The position moves five seconds after the event, so no
+    event is lost. After a crash, or if Airflow removes the watcher within these seconds, the event
+    comes again with the same ``snapshot_id``. Snapshots that expired unseen give an event with
+    ``gap``. A table that was rolled back or recreated gives one with ``reset``. Counts below
+    ``min_rows`` are kept with the position, so they outlive their snapshots.
 
     All triggers on one connection share one poll of the warehouse.  Whatever happens, it keeps
     running: no such table yet, no connection yet, a store that fails or hangs.  It asks less often
@@ -64,13 +64,13 @@ class PaimonSnapshotTrigger(BaseEventTrigger):
         two assets must not have equal ones.
     :param paimon_conn_id: the connection with the warehouse.
     :param on: ``changes`` | ``append`` | ``overwrite`` | ``delete`` | ``compact`` | ``any``.
-    :param start: what counts when there is no watermark yet: ``latest``, commits from now on, or
-        ``earliest``, also those that are there.
-    :param poll_seconds: how often to look.
-    :param min_rows: wait until the snapshots that count touch so many rows together.
+    :param start: what counts if there is no watermark yet: ``latest``, commits from now on, or
+        ``earliest``, also the existing ones.
+    :param poll_seconds: how often to poll.
+    :param min_rows: wait until the snapshots that count together touch this many rows.
     :param partitions: only snapshots that touch one of these, e.g. ``[{"country": "is"}]``.  Compared
-        by the columns' types; one that the table cannot have is logged as an error at each look.
-    :param events: ``poll``: one event for all that a poll finds; ``snapshot``: one for each.
+        by the columns' types; one that the table cannot have is logged as an error at each poll.
+    :param events: ``poll``: one event for everything that a poll finds; ``snapshot``: one per snapshot.
     """
 
     def __init__(  # noqa: PLR0913 - what users may set

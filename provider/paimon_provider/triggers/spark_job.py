@@ -24,14 +24,14 @@ __all__ = ["PaimonSparkJobTrigger"]
 class PaimonSparkJobTrigger(BaseTrigger):
     """Ask the master for the driver's state until it has ended.
 
-    Emits ``{"status": "ended", "state", "submission", "ui"}`` or ``{"status": "error", "error"}``.  A
-    master that does not answer is asked again.  What the job tells of itself goes into the task's
-    log, and its Spark UI becomes a button of the task.  The driver is killed when somebody marks
-    the task or clears it, not when the triggerer stops.
+    Emits ``{"status": "ended", "state", "submission", "ui"}`` or ``{"status": "error", "error"}``.
+    If the master does not answer, it asks again. The job's progress goes into the task's log, and
+    its Spark UI becomes a button of the task. The driver is killed when a user marks or clears the
+    task, not when the triggerer stops.
 
     :param paimon_conn_id: the connection with the Spark settings.
     :param submission: ``{"id", "folder"}`` of the job.
-    :param poll_seconds: how often to ask.
+    :param poll_seconds: how often to poll.
     """
 
     def __init__(

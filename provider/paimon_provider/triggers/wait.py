@@ -26,15 +26,16 @@ __all__ = [
 
 
 class PaimonWaitTrigger(BaseTrigger):
-    """Look again and again until it is so.
+    """Poll until a condition holds.
 
-    Emits ``{"status": "found", "found": …}`` or ``{"status": "error", "error": …}``.  A table that
-    is not there yet and a store that is not available are waited for: the deferral's own time-out
-    decides when to stop hoping.
+    Emits ``{"status": "found", "found": …}`` or ``{"status": "error", "error": …}``. It also waits
+    if the table does not exist yet, or if the store is unavailable. The timeout of the deferral
+    decides when to give up.
 
     :param paimon_conn_id: the connection with the warehouse.
-    :param poll_seconds: how often to look; after a failure less often, up to every five minutes.
-    :param condition: the fields of what is waited for, as ``paimon_provider.waiting.wait_conditions`` has them.
+    :param poll_seconds: how often to poll; after a failure less often, up to every five minutes.
+    :param condition: the fields of the condition, as ``paimon_provider.waiting.wait_conditions``
+        has them.
     """
 
     wait: ClassVar[type[wait_conditions.Wait]]

@@ -61,18 +61,19 @@ class FilesSource:
         format: ``debezium-json``, with or without embedded schemas; ``canal-json``,
             ``maxwell-json``, ``ogg-json``; ``json``: each line is a row to insert; or
             ``mysql-binlog``: the files of a server's binary log.
-        tables: regular expression for the source tables that are meant, matched against
-            ``database.table`` and ``table``.  Needed if the files hold more than one.
-        decimals: what a DECIMAL is in events without schema: ``text``, ``base64`` as Debezium's
-            ``decimal.handling.mode=precise`` writes it, or ``auto``: base64 where a column has text
-            that is no number.
-        binary: what bytes are where no schema says it: ``base64``, ``hex``, or ``auto``: hex where
-            all of a column's text is hexadecimal.
-        timestamps: unit of numbers in TIMESTAMP columns of events without schema; ``adaptive``
-            takes that of the column's precision, ``auto`` milliseconds where they are none of it.
+        tables: regular expression for the source tables to read, matched against ``database.table``
+            and ``table``. Needed if the files hold more than one table.
+        decimals: how events without a schema hold a DECIMAL: ``text``, ``base64`` as Debezium's
+            ``decimal.handling.mode=precise`` writes it, or ``auto``: base64 if a column has text
+            that is not a number.
+        binary: how events without a schema hold bytes: ``base64``, ``hex``, or ``auto``: hex if all
+            text of a column is hexadecimal.
+        timestamps: unit of numbers in TIMESTAMP columns of events without a schema. ``adaptive``
+            uses the precision of the column. ``auto`` does so too, but uses milliseconds for
+            numbers that do not fit it.
         times: unit of numbers in TIME columns of events without schema; None: as they show it.
-        max_event_bytes: a longer line is not read, but told as an event that cannot be.  A longer
-            event of a binary log is an error; up to 128 MiB are read in any case.
+        max_event_bytes: a longer line is not read; it is reported as an unreadable event. A longer
+            event of a binary log is an error, but up to 128 MiB are always read.
         storage_options: for the store that holds the files; never logged or stored.
     """
 

@@ -59,20 +59,20 @@ class KafkaSource:
 
     Args:
         servers: ``host:port``, several with commas.
-        topics: names, or one regular expression that begins with ``^``: see ``topics_meant``.
+        topics: names, or one regular expression that starts with ``^``: see ``topics_meant``.
         format: ``debezium-avro``, or see ``FilesSource``.
-        tables: regular expression for the source tables that are meant, for ``sync_table``.
+        tables: regular expression for the source tables to read, for ``sync_table``.
         decimals: see ``FilesSource``.
         binary: see ``FilesSource``.
         timestamps: see ``FilesSource``.
         times: see ``FilesSource``.
         registry: address of the schema registry of ``debezium-avro``.
         registry_options: see ``SchemaRegistry``; never logged.
-        options: of the client, e.g. ``{"security.protocol": "SASL_SSL", …}``; never logged.  Those
-            that choose a program, a library or a class are refused.
-        max_event_bytes: a record with a larger value is not read, but told as one that cannot be.
-        java_options: the same in the words of Java's client, for Spark; never logged.  Without
-            them Spark reads the topics only if there are no ``options`` either.
+        options: options of the client, e.g. ``{"security.protocol": "SASL_SSL", …}``; never logged.
+            Options that select a program, a library or a class are refused.
+        max_event_bytes: a record with a larger value is not read; it is reported as unreadable.
+        java_options: the same options under the names of Java's client, for Spark; never logged.
+            Without them Spark reads the topics only if there are no ``options`` either.
     """
 
     servers: str

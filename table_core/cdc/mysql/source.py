@@ -56,14 +56,15 @@ class MySqlSource:
         user: needs SELECT, REPLICATION SLAVE and, on MariaDB, BINLOG MONITOR.
         password: never logged, stored or shown.
         port: of the server.
-        databases: regular expression for the databases that are meant.
-        tables: regular expression for the tables that are meant, for ``sync_table``.
+        databases: regular expression for the databases to read.
+        tables: regular expression for the tables to read, for ``sync_table``.
         server_id: of this reader; each reader of one server needs its own.
-        use_gtid: go on by MariaDB's global transaction id, which outlives a change of the master.
+        use_gtid: continue by MariaDB's global transaction id, which survives a change of the
+            primary server.
         chunk_rows: rows of one step of the first snapshot.
-        ssl: ``mode`` (``disable``, ``prefer``, ``require``, ``verify-ca``, ``verify-full``), ``ca``,
-            ``capath``, ``cert``, ``key``, ``password``, ``cipher``.  Without a mode it is
-            ``verify-full``, but ``prefer`` on this machine if nothing is given.
+        ssl: ``mode`` (``disable``, ``prefer``, ``require``, ``verify-ca``, ``verify-full``),
+            ``ca``, ``capath``, ``cert``, ``key``, ``password``, ``cipher``. The default mode is
+            ``verify-full``, or ``prefer`` for a server on this machine if nothing is given.
     """
 
     host: str

@@ -39,14 +39,14 @@ class PostgresSource:
         user: needs REPLICATION and SELECT on the tables.
         password: never logged, stored or shown.
         port: of the server.
-        schemas: regular expression for the schemas that are meant.
-        tables: regular expression for the tables that are meant, for ``sync_table``.
-        slot: name of the replication slot; made if it is not there.
-        publication: name of the publication; made for all tables if it is not there.
+        schemas: regular expression for the schemas to read.
+        tables: regular expression for the tables to read, for ``sync_table``.
+        slot: name of the replication slot; created if it does not exist.
+        publication: name of the publication; created for all tables if it does not exist.
         chunk_rows: rows of one step of the first snapshot.
         batch_changes: changes of one step, after which every table is committed.
         options: further parameters of the connection, e.g. ``{"sslrootcert": "/etc/ca.pem"}``.
-            ``sslmode`` is ``verify-full`` unless it says less; on this machine it is ``prefer``.
+            ``sslmode`` is ``verify-full`` by default, or ``prefer`` for a server on this machine.
     """
 
     host: str

@@ -61,20 +61,20 @@ def sync_table(  # noqa: PLR0913 - the public signature
 ) -> ResultDocument:
     """Apply the events of ``source`` that the table ``name`` has not seen yet.
 
-    A table that is not there is created from the first events, with ``primary_key``,
-    ``partition_by`` and ``options``.  Columns that events have and the table lacks are added, and
-    columns that the source widens are widened.
+    A missing table is created from the first events, with ``primary_key``, ``partition_by`` and
+    ``options``. Columns that the table lacks are added, and columns that the source widens are
+    widened.
 
     Args:
         catalog: where the table is.
         name: ``database.table``.
         source: the events.
-        primary_key: of a table to be created, by default that of the source; of one that is there
-            it must be the same.
+        primary_key: key of a new table; default: that of the source. For an existing table it must
+            be the same.
         partition_by: likewise.
         computed_columns: e.g. ``"dt=date_format(created_at, yyyy-MM-dd)"``.
         type_mapping: e.g. ``"tinyint1-not-bool"``.
-        until: ``now``: what is there when the call begins; ``forever``: until it is stopped.
+        until: ``now``: what exists when the call starts; ``forever``: until it is stopped.
         commit: who commits.
         more: see ``SyncOptions``.
 
@@ -82,8 +82,8 @@ def sync_table(  # noqa: PLR0913 - the public signature
         The result document; ``details`` has the ``position`` reached and counts of what was done.
 
     Raises:
-        EventError: an event cannot be read; its place is told, nothing of its batch is visible.
-        DataError: a value does not fit its column; column, value and place are told.
+        EventError: an event cannot be read; the error says where. Nothing of its batch is visible.
+        DataError: a value does not fit its column; the error names column, value and place.
         CommitConflictError: another run has read from the same position.
     """
     tables = getattr(source, "tables", None)
@@ -153,25 +153,24 @@ def sync_database(  # noqa: PLR0913 - the public signature
 ) -> ResultDocument:
     """Apply the events of every table of ``source`` to the tables of ``database``.
 
-    Tables that are not there are created from their first events, those that appear later too.
-    Each keeps its own position, so a run that is killed loses and repeats nothing.
+    Missing tables are created from their first events, also those that appear later. Each keeps its
+    own position, so a killed run loses and repeats nothing.
 
     Args:
         catalog: where the tables are.
-        database: where the tables go; made if it is not there.
+        database: where the tables go; created if it does not exist.
         source: the events.
         including: regular expression for source tables, matched whole against ``table`` and
             ``database.table``.
         excluding: likewise for those left out.
-        table_prefix: put in front of each table's name.
-        merge_shards: tables of one name in several source databases go into one table; else the
-            table's name begins with the database.
+        table_prefix: a prefix for the name of each table.
+        merge_shards: tables with the same name in several source databases go into one table;
+            otherwise the table's name starts with the database.
         until: see ``sync_table``.
         commit: who commits, in each table.
         more: see ``DatabaseSyncOptions``.
 
-    Returns:
-        The result document of all tables; ``details["tables"]`` tells of each.
+    Returns: The result document of all tables; ``details["tables"]`` has each table.
 
     Raises:
         EventError: an event cannot be read.

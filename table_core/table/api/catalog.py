@@ -62,7 +62,7 @@ class Catalog(CatalogUpkeep):
 
     @property
     def directory(self) -> Directory:
-        """What knows which databases and tables there are."""
+        """The directory of databases and tables."""
         return self.names or FolderDirectory(self.storage)
 
     # ------------------------------------------------------------------------------ databases
@@ -71,10 +71,10 @@ class Catalog(CatalogUpkeep):
         return self.directory.databases()
 
     def create_database(self, name: str, if_not_exists: bool = False) -> None:
-        """Make the database ``name``.
+        """Create the database ``name``.
 
         Raises:
-            AlreadyExistsError: it is there, and ``if_not_exists`` is off.
+            AlreadyExistsError: it exists, and ``if_not_exists`` is off.
         """
         self._check_name("database", name)
         if name == _RESERVED:
@@ -127,7 +127,7 @@ class Catalog(CatalogUpkeep):
         Raises:
             SchemaError: the columns, keys or options break a rule; all problems at once.
             OptionError: an unknown option (the nearest known one is named) or a bad value.
-            AlreadyExistsError: the table is there, and ``if_not_exists`` is off.
+            AlreadyExistsError: the table exists, and ``if_not_exists`` is off.
             NotFoundError: there is no such database.
             UnsupportedFeatureError: a feature that this release does not write.
         """
@@ -185,11 +185,11 @@ class Catalog(CatalogUpkeep):
     ) -> Table:
         """A handle on ``database.table``; ``options`` hold for this handle only.
 
-        ``table$branch_<name>`` names a branch too; ``table$snapshots``, ``table$branch_<name>$files``
-        and ``sys.tables`` name system tables, which can be read and nothing else.
+        ``table$branch_<name>`` names a branch. ``table$snapshots``, ``table$branch_<name>$files``
+        and ``sys.tables`` name system tables, which can only be read.
 
         Raises:
-            NotFoundError: there is no such table or branch; facts list those there are.
+            NotFoundError: there is no such table or branch; the facts list the existing ones.
         """
         asked = ExtendedName.of(name)
         plain = asked.plain
@@ -235,10 +235,10 @@ class Catalog(CatalogUpkeep):
         *,
         expect: int | None = None,
     ) -> Table:
-        """Apply ``changes`` as one new schema; lost races are tried again on the newest schema.
+        """Apply ``changes`` as one new schema. After a lost race, retry on the newest schema.
 
-        A second call under the user and identifier of ``commit`` changes nothing.  With ``expect``,
-        the id of a schema, nothing is done to a table whose newest schema is another one.
+        A second call under the user and identifier of ``commit`` changes nothing. ``expect`` is the
+        id of a schema: if the newest schema of the table is another one, nothing is done.
 
         Raises:
             SchemaError: a change is not allowed; all problems at once.
@@ -250,9 +250,9 @@ class Catalog(CatalogUpkeep):
         return Table(replace(access, schema=schema))
 
     def rename_table(self, name: str, to: str) -> None:
-        """Move ``name`` to the absent table ``to``.  Not atomic on object stores.
+        """Rename ``name`` to ``to``, which must not exist. Not atomic on object stores.
 
-        One that failed between its files and its name ends when it is called again.
+        If a call fails after moving files and before moving the name, call it again to finish it.
 
         Raises:
             NotFoundError: there is no such table, or no database for ``to``.
@@ -275,7 +275,7 @@ class Catalog(CatalogUpkeep):
     def drop_table(self, name: str, if_exists: bool = False) -> None:
         """Delete ``name`` with all its files.
 
-        One that failed midway leaves a table without snapshots; call it again.
+        If a call fails midway, it leaves a table without snapshots; call it again.
         """
         database, table = self.split(name)
         if not self._is_name_alone(database, table):
@@ -294,7 +294,7 @@ class Catalog(CatalogUpkeep):
         return registered and not is_table(self.root(database, table))
 
     def root(self, database: str, table: str) -> Storage:
-        """The folder of a table; what is created in it is created under the lock, if there is one."""
+        """The folder of a table. Files are created in it under the lock, if there is one."""
         root = self.storage.within(table_folder(database, table))
         return locked(root, self.lock, f"{database}.{table}")
 

@@ -37,15 +37,16 @@ class CatalogUpkeep:
     ) -> ResultDocument:
         """Copy one state of ``name`` (default: the newest) to the new table ``to_name``.
 
-        ``to``: the catalog of the copy, by default this one.  A clone that was cut short goes on where
-        it stood.  History, tags, branches and consumers stay behind.
+        ``to`` is the catalog of the copy, by default this one. An interrupted clone resumes where
+        it stopped. History, tags, branches and consumers are not copied.
 
-        ``positions``: how far the flows, files and syncs that feed ``name`` had come in that state comes
-        along (``details["positions"]``), so what feeds the copy goes on from there; the two move on by
-        themselves.  Without, it starts anew.
+        ``positions`` also copies the positions that the flows, files and syncs feeding ``name`` had
+        in that state (``details["positions"]``). Whatever feeds the copy continues from there; from
+        then on the positions are independent. Without it, they start from the beginning.
 
         Raises:
-            AlreadyExistsError: there is a table ``to_name`` that this is no rest of.
+            AlreadyExistsError: a table ``to_name`` exists that is not an interrupted clone of this
+                one.
             NotFoundError: no such table, state, or database of the copy.
         """
         from table_core.table.api.clone import clone_table
@@ -106,9 +107,9 @@ class CatalogUpkeep:
     ) -> ResultDocument:
         """Compact tables whose names match, ``parallelism`` of them at a time.
 
-        ``idle_time``, e.g. ``"1 h"``: only partitions that nobody has written to for so long.
-        ``details["tables"]`` has the result of each.  A table that fails stops no other one; its error
-        is raised in the end.
+        ``idle_time``, e.g. ``"1 h"``: only partitions that have not been written to for that long.
+        ``details["tables"]`` has the result of each table. A table that fails does not stop the
+        others; its error is raised at the end.
         """
         from table_core.table.api.database_maintenance import Choice, compact_database
 

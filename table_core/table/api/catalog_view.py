@@ -34,7 +34,7 @@ class CatalogView(Protocol):
 
     @property
     def directory(self) -> Directory:
-        """What knows which databases and tables there are."""
+        """The directory of databases and tables."""
         ...
 
     def split(self, name: str) -> tuple[str, str]:
@@ -50,7 +50,7 @@ class CatalogView(Protocol):
         ...
 
     def create_database(self, name: str, if_not_exists: bool = False) -> None:
-        """Make the database ``name``."""
+        """Create the database ``name``."""
         ...
 
     def tables(self, database: str) -> list[str]:

@@ -58,12 +58,12 @@ def lookup_join(
     columns: Sequence[str] | None = None,
     wait_seconds: float = 60.0,
 ) -> pa.Table:
-    """``rows`` (anything Arrow) in their order, with ``columns`` of the row of ``table`` by key.
+    """Join ``rows`` (anything Arrow), in their order, with ``columns`` of ``table`` by key.
 
-    ``on`` names the columns that are equal, alike in both or ``{"row column": "table column"}``; a
-    row with several partners comes several times.  ``missing``, where a key has no partner: NULLs
-    (``null``), an error (``fail``), or wait until the table has it (``wait``).  A key with a NULL
-    has no partner, and nothing is waited for.
+    ``on`` names the columns to match: names that both sides share, or ``{"row column": "table
+    column"}``. A row with several matches comes once for each. ``missing`` says what happens to a
+    key without a match: NULLs (``null``), an error (``fail``), or a wait until the table has it
+    (``wait``). A key with a NULL never matches and is not waited for.
 
     Raises:
         ArgumentError: an unknown column or argument, or a column that both sides have.

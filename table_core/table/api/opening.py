@@ -36,13 +36,14 @@ _SUFFIX = ".db"
 def open_catalog(warehouse: str, storage_options: Mapping[str, Any] | None = None) -> Catalog:
     """The warehouse at a URI (``file:``, ``memory:``, ``s3:`` ...) or local path.
 
-    ``storage_options`` are for the store, except Paimon's own names: ``metastore`` (``filesystem``
-    or ``jdbc``), ``uri``, ``catalog-key``, ``jdbc.user``, ``jdbc.password``, ``lock.enabled``,
+    ``storage_options`` go to the store, except Paimon's own names: ``metastore`` (``filesystem`` or
+    ``jdbc``), ``uri``, ``catalog-key``, ``jdbc.user``, ``jdbc.password``, ``lock.enabled``,
     ``lock.type`` (``jdbc`` or ``file``), ``lock.path``, ``lock-acquire-timeout`` and
     ``lock-check-max-sleep``.
 
     Raises:
-        UnsupportedFeatureError: the store has no atomic create-if-absent; says what to use.
+        UnsupportedFeatureError: the store has no atomic create-if-absent; the message names a
+            remedy.
         OptionError: an option of the catalog is wrong or missing.
     """
     options = CatalogOptions.of(warehouse, storage_options or {})
@@ -69,13 +70,13 @@ def open_table(
 ) -> Table:
     """The table whose folder is ``path``.
 
-    With ``auto_create`` a missing one is created from ``schema`` and the rest; then ``options``
-    are stored.  For a table that is there they hold for this handle only.  ``path$branch_<name>``,
-    ``path$files`` and the like mean what they do in ``Catalog.table``.
+    With ``auto_create``, a missing table is created from ``schema`` and the other arguments, and
+    ``options`` are stored. For an existing table, ``options`` hold for this handle only.
+    ``path$branch_<name>``, ``path$files`` and similar paths mean the same as in ``Catalog.table``.
 
     Raises:
         NotFoundError: there is no such table, branch or system table, and ``auto_create`` is off.
-        ArgumentError: a table is to be created, and its name has a ``$``.
+        ArgumentError: a table must be created, and its name has a ``$``.
     """
     asked, whole = ExtendedName.of(path.rstrip("/")), path
     extended = bool(asked.branch or asked.system)

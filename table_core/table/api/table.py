@@ -81,7 +81,7 @@ def _after_commit(access: TableAccess, newest: int, written: frozenset[bytes]) -
 
 
 class Table(Upkeep):
-    """A Paimon table.  Cheap to make; holds the schema that was newest then."""
+    """A handle on a Paimon table: cheap to create, with the schema that was newest then."""
 
     def __repr__(self) -> str:
         return f"Table({self.name!r}, {self.access.storage.uri!r})"
@@ -94,7 +94,7 @@ class Table(Upkeep):
 
     @property
     def uri(self) -> str:
-        """Where the table is, without secrets."""
+        """The location of the table, without secrets."""
         return self.access.storage.uri
 
     @property
@@ -126,21 +126,21 @@ class Table(Upkeep):
 
     @property
     def birth(self) -> str:
-        """What tells the table that is here now from others of its name: asked anew each time.
+        """The identity of the table that is here now. It is read each time.
 
-        Another text means that the table was dropped and made anew, or that another one was moved or
-        copied here.  Branches have the birth of the table that they began in.
+        A different text means that the table was dropped and recreated, or that another table was
+        moved or copied here. A branch has the birth of the table that it was created in.
         """
         return self.access.metadata.birth()
 
     # ------------------------------------------------------------------------------- snapshots
     def snapshots(self) -> list[Snapshot]:
-        """Every snapshot that is there, oldest first."""
+        """Every existing snapshot, oldest first."""
         metadata = self.access.metadata
         return [metadata.snapshot(id) for id in self.access.snapshot_ids()]
 
     def snapshot(self, id: int) -> Snapshot:
-        """One snapshot; ``NotFoundError`` says which there are."""
+        """One snapshot; ``NotFoundError`` lists the existing ones."""
         return self.access.metadata.snapshot(id)
 
     def latest_snapshot(self) -> Snapshot | None:
@@ -169,10 +169,10 @@ class Table(Upkeep):
         dry_run: bool = False,
         commit: CommitAs | None = None,
     ) -> ResultDocument:
-        """Make an older state the newest: later snapshots and tags are gone for good.
+        """Roll back to an older state. Later snapshots and tags are deleted for good.
 
-        Their data files stay until ``remove_orphan_files``.  Asked again under the user and identifier of
-        ``commit``, it takes back nothing that was committed since.
+        Their data files stay until ``remove_orphan_files``. A second call under the user and
+        identifier of ``commit`` does not undo anything that was committed since.
         """
         from table_core.table.maintenance.rollback import rollback_to
 
@@ -186,9 +186,9 @@ class Table(Upkeep):
         )
 
     def filter_committed(self, user: str, identifiers: Iterable[int]) -> list[int]:
-        """Those of the growing ``identifiers`` of ``user`` that have yet to be committed, ascending.
+        """The ``identifiers`` of ``user`` that are not committed yet, ascending. They must grow.
 
-        For a stream that starts again and does not know what its last commits came to.
+        For a stream that restarts and does not know which of its commits have landed.
         """
         from table_core.table.commit_io.committer import filter_committed
 
@@ -198,8 +198,8 @@ class Table(Upkeep):
         """The newest value of a ``tc.`` property, looked up backwards past foreign commits.
 
         Raises:
-            ArgumentError: ``name`` is none that commits carry on.
-            OutcomeUnknownError: a position was there and the snapshot that held it is gone.
+            ArgumentError: commits do not carry a property ``name`` on.
+            OutcomeUnknownError: a position existed, and the snapshot that held it is gone.
         """
         from table_core.table.metadata.carried import position
 
@@ -216,7 +216,7 @@ class Table(Upkeep):
         watermark: int | None = None,
         limit: int | None = None,
     ) -> Scan:
-        """The rows of one state of the table; the newest unless another is named.
+        """The rows of one state of the table; by default the newest.
 
         Time travel reads under the schema of that snapshot.  ``where`` is SQL text or
         ``tc.col("amount") > 10``.
@@ -265,10 +265,11 @@ class Table(Upkeep):
         consumer: str | None = None,
         poll_seconds: float | None = None,
     ) -> Iterator[pa.Table]:
-        """Batches of changes, for ever; starts as ``scan.mode`` says (default: the full state).
+        """Batches of changes, without end, from where ``scan.mode`` says (default: a full state).
 
-        A batch counts as taken when the next one is asked for: then ``consumer`` moves on.
-        ``poll_seconds`` is how often to look; default is ``continuous.discovery-interval``, or else 1.
+        A batch counts as read when the next one is requested; then ``consumer`` moves on.
+        ``poll_seconds`` is the pause between polls; default: ``continuous.discovery-interval``, or
+        1.
         """
         from table_core.table.read.following import follow
 
@@ -317,18 +318,18 @@ class Table(Upkeep):
         when: Sequence[MergeClause],
         commit: CommitAs | None = None,
     ) -> ResultDocument:
-        """Bring ``source`` (anything Arrow, or a table handle) into this table, clause by clause.
+        """Merge ``source`` (anything Arrow, or a table handle) into this table, clause by clause.
 
-        ``on`` names the columns that must be equal, alike in both or ``{"target": "source"}``.
+        ``on`` names the columns to match: names that both sides share, or ``{"target": "source"}``.
         """
         from table_core.table.dml.merge_into import merge_into
 
         return merge_into(self.access, source, on, tuple(when), commit or CommitAs())
 
     def delete(self, where: str | Expression, commit: CommitAs | None = None) -> ResultDocument:
-        """Delete the rows that ``where`` holds for, with one commit.
+        """Delete the rows that match ``where``, in one commit.
 
-        A key table gets ``-D`` rows; files of a table without key are written anew (OVERWRITE).
+        A key table gets ``-D`` rows. In a table without a key, files are rewritten (OVERWRITE).
 
         Raises:
             UnsupportedFeatureError: the merge engine does not delete.
@@ -341,10 +342,10 @@ class Table(Upkeep):
     def update(
         self, values: Mapping[str, str], where: str | Expression, commit: CommitAs | None = None
     ) -> ResultDocument:
-        """Set columns, each to SQL over the row as it was: ``{"qty": "qty + 1"}``.
+        """Set columns, each to SQL over the old row: ``{"qty": "qty + 1"}``.
 
         Raises:
-            ArgumentError: a column of the key is to change.
+            ArgumentError: a key column would change.
             DataError: a value does not fit.
             CommitConflictError: another writer changed the same files.
         """
@@ -359,10 +360,10 @@ class Table(Upkeep):
         commit: CommitAs | None = None,
         dry_run: bool = False,
     ) -> ResultDocument:
-        """Write partitions with another number of buckets than the table's anew, in one commit.
+        """Rewrite partitions whose number of buckets differs from the table's, in one commit.
 
-        ``buckets`` changes the option ``bucket`` first.  Until a partition is rescaled, or
-        overwritten, it takes no rows.
+        ``buckets`` first changes the option ``bucket``. A partition takes no rows until it is
+        rescaled or overwritten.
 
         Raises:
             CommitConflictError: another writer changed one of the partitions meanwhile.
@@ -372,7 +373,7 @@ class Table(Upkeep):
         return rescale(self.access, buckets, partitions, commit or CommitAs(), dry_run=dry_run)
 
     def truncate(self, commit: CommitAs | None = None, dry_run: bool = False) -> ResultDocument:
-        """Take every row out, with one OVERWRITE commit."""
+        """Delete every row, in one OVERWRITE commit."""
         from table_core.table.dml.overwrite import truncate
 
         return truncate(self.access, commit or CommitAs(), dry_run=dry_run)
@@ -383,7 +384,7 @@ class Table(Upkeep):
         commit: CommitAs | None = None,
         dry_run: bool = False,
     ) -> ResultDocument:
-        """Take whole partitions out, e.g. ``[{"dt": "2026-01-01"}]``, with one OVERWRITE commit."""
+        """Drop whole partitions, e.g. ``[{"dt": "2026-01-01"}]``, in one OVERWRITE commit."""
         from table_core.table.dml.overwrite import drop_partitions
 
         return drop_partitions(self.access, partitions, commit or CommitAs(), dry_run=dry_run)

@@ -24,7 +24,7 @@ __all__ = ["Upkeep"]
 
 
 class Upkeep:
-    """Compaction, expiry and what else a table needs from time to time."""
+    """Compaction, expiry and the other upkeep of a table."""
 
     def __init__(self, access: TableAccess) -> None:
         self.access = access
@@ -38,7 +38,7 @@ class Upkeep:
         dry_run: bool = False,
         commit: CommitAs | None = None,
     ) -> ResultDocument:
-        """Compact: ``full`` to one sorted run a bucket, ``minor`` what a writer would pick.
+        """Compact: ``full`` to one sorted run a bucket, ``minor`` as a writer would.
 
         ``where`` may name partition columns only.  A full compaction delivers the changes of a
         table with ``changelog-producer=full-compaction``.
@@ -67,10 +67,10 @@ class Upkeep:
         max_deletes: int | None = None,
         dry_run: bool = False,
     ) -> ResultDocument:
-        """Forget old snapshots and the files that only they need.
+        """Delete old snapshots, and the files that only they need.
 
-        Options of the table apply where an argument is None.  Tags, consumers, branches and the
-        newest snapshot that holds a position keep what they need.
+        If an argument is None, the table's option applies. Whatever tags, consumers, branches and
+        the newest snapshot with a position need is kept.
         """
         from table_core.table.maintenance.expirer import expire_snapshots
 
@@ -91,7 +91,7 @@ class Upkeep:
     ) -> ResultDocument:
         """Drop partitions whose value is older than ``expiration_time`` (e.g. ``"7 d"``).
 
-        Partitions whose value is no time are reported in ``details`` and stay.
+        Partitions whose value is not a time are kept and reported in ``details``.
         """
         from table_core.table.maintenance.expire_partitions import expire_partitions
 
@@ -105,12 +105,12 @@ class Upkeep:
         dry_run: bool = False,
         allow_young: bool = False,
     ) -> ResultDocument:
-        """Delete files that no snapshot, tag or kept changelog of any branch names.
+        """Delete files that no snapshot, tag or kept changelog of any branch refers to.
 
-        Only files from before ``older_than`` (default: a day ago) whose names the format makes, and
-        only inside the table's folder; foreign files are reported in ``details`` and stay.
-        ``allow_young`` permits a time less than a day ago: nobody may be writing then.
-        ``files_before`` and ``files_after`` count every file in the folder.
+        It deletes only files from before ``older_than`` (default: a day ago) whose names belong to
+        the format, and only in the table's folder. Foreign files are kept and reported in
+        ``details``. ``allow_young`` allows a time less than a day ago; no process may be writing
+        then. ``files_before`` and ``files_after`` count every file in the folder.
         """
         from table_core.table.maintenance.orphan_remover import remove_orphan_files
 
@@ -126,9 +126,9 @@ class Upkeep:
         max_deletes: int | None = None,
         dry_run: bool = False,
     ) -> ResultDocument:
-        """Forget changelogs that were kept when their snapshots expired (options ``changelog.*``).
+        """Delete changelogs that outlived their snapshots (options ``changelog.*``).
 
-        Arguments are as in ``expire_snapshots``; counts are back from the newest snapshot.
+        The arguments are those of ``expire_snapshots``; counts go back from the newest snapshot.
         """
         from table_core.table.maintenance.expirer import expire_changelogs
 
@@ -144,10 +144,10 @@ class Upkeep:
     def expire_tags(
         self, older_than: PointInTime | None = None, dry_run: bool = False
     ) -> ResultDocument:
-        """Delete tags whose ``time_retained`` is over.
+        """Delete tags whose ``time_retained`` has ended.
 
-        With ``older_than`` also those with a ``time_retained`` that were made before; one without
-        stays for ever.  Files that only they needed are deleted.
+        ``older_than`` also deletes tags with a ``time_retained`` that were created before that
+        time. A tag without one stays for ever. Files that only deleted tags needed are deleted too.
         """
         from table_core.table.maintenance.expire_tags import expire_tags
 
@@ -157,14 +157,14 @@ class Upkeep:
         """Delete tags, and files that only they kept.
 
         Raises:
-            NotFoundError: one is not there; nothing is deleted then.
+            NotFoundError: a tag does not exist; then nothing is deleted.
         """
         from table_core.table.maintenance.tag_deletion import delete_tags
 
         return delete_tags(self.access, names, action="delete-tags", dry_run=dry_run)
 
     def health(self, **thresholds: float) -> Health:
-        """What needs compacting or expiring, from metadata alone: no data file is touched.
+        """What needs compaction or expiry, judged by metadata alone. No data file is read.
 
         ``thresholds`` are the members of ``health.verdict.Thresholds``, e.g.
         ``sorted_runs_due=10``.
@@ -176,7 +176,7 @@ class Upkeep:
     def partition(
         self, partition: Mapping[str, object], *, with_done: bool = False
     ) -> PartitionState | None:
-        """What there is of a partition, e.g. ``{"dt": "2026-01-01"}``; None without live files.
+        """The state of a partition, e.g. ``{"dt": "2026-01-01"}``; None without live files.
 
         Some of the partition columns are enough, unless ``with_done`` asks for the mark that
         ``mark_done`` leaves.
@@ -188,10 +188,11 @@ class Upkeep:
     def touched_partitions(
         self, snapshots: Sequence[int], limit: int = 100
     ) -> list[dict[str, str | None]] | None:
-        """The partitions whose rows the commits of ``snapshots`` changed, in one spelling.
+        """The partitions whose rows the commits of ``snapshots`` changed, spelled as in events.
 
-        Values are texts as SQL casts them, a DATE ``2026-01-01``, None for NULL.  As the snapshots say,
-        else from their manifests.  None where there are more than ``limit``.
+        Values are texts as SQL casts them, such as ``2026-01-01`` for a DATE, and None for NULL.
+        They come from the snapshots, or else from their manifests. None if there are more than
+        ``limit``.
         """
         from table_core.table.maintenance.partition_state import touched_partitions
 
@@ -204,19 +205,20 @@ class Upkeep:
         return live_partitions(self.access)
 
     def rows_came_ms(self) -> int | None:
-        """When rows last came, in epoch milliseconds; compactions and statistics bring none.
+        """When rows last arrived, in epoch milliseconds; compactions and statistics do not count.
 
-        Where the commit that brought them has expired, its files tell.  None where nothing does.
+        If the commit that brought them has expired, the time comes from its files. None if it is
+        unknown.
         """
         from table_core.table.read.last_rows import rows_came_ms
 
         return rows_came_ms(self.access)
 
     def delivers(self, snapshot: int) -> CommitNote:
-        """What a snapshot delivers: kind, operation, rows by what happened to them, partitions.
+        """What a snapshot delivers: kind, operation, rows added, updated and deleted, partitions.
 
         Raises:
-            NotFoundError: it is expired, or there never was one.
+            NotFoundError: the snapshot has expired, or never existed.
         """
         from table_core.table.commit_io.deliveries import note_of
 
@@ -226,7 +228,7 @@ class Upkeep:
         """The values that ``partition`` names, some or all of them, in the spelling of events.
 
         Raises:
-            ArgumentError: a name is no partition column, or a value does not fit its type.
+            ArgumentError: a name is not a partition column, or a value does not fit its type.
         """
         from table_core.table.metadata.partition_spec import canonical_partition
 
@@ -255,9 +257,9 @@ class Upkeep:
     def rewrite_manifests(
         self, dry_run: bool = False, commit: CommitAs | None = None
     ) -> ResultDocument:
-        """Write the manifests anew, as few as may be and without what cancels out.
+        """Rewrite the manifests into as few as possible, without entries that cancel out.
 
-        No data file is touched; a COMPACT snapshot without changes names the new manifests.
+        No data file is touched. A COMPACT snapshot without changes refers to the new manifests.
         """
         from table_core.table.maintenance.rewrite_manifests import rewrite_manifests
 
@@ -272,7 +274,10 @@ class Upkeep:
 
     @property
     def positions(self) -> ReaderPositions:
-        """How far what feeds this table has come, and its consumers: ``list``, ``show``, ``set``, ``reset``."""
+        """Positions of flows and syncs into this table: ``list``, ``show``, ``set``, ``reset``.
+
+        Consumers of this table are listed too.
+        """
         from table_core.table.maintenance.reader_positions import ReaderPositions
 
         return ReaderPositions(self.access)
@@ -283,11 +288,11 @@ class Upkeep:
         idle_time: str | None = None,
         dry_run: bool = False,
     ) -> ResultDocument:
-        """Say that whole partitions are complete, e.g. ``[{"dt": "2026-01-01"}]``.
+        """Mark whole partitions as complete, e.g. ``[{"dt": "2026-01-01"}]``.
 
-        Writes a ``_SUCCESS`` file into each; marking again only moves its modification time.  With
-        ``idle_time``, e.g. ``"1 h"``, those that nobody has written to for so long, and that were not
-        marked since.  A partition that is not there is refused.
+        Writes a ``_SUCCESS`` file into each partition; marking again only updates its modification
+        time. ``idle_time``, e.g. ``"1 h"``, selects partitions that have not been written to for
+        that long and were not marked since. A partition that does not exist is refused.
         """
         from table_core.table.maintenance.idle_partitions import idle_partitions
         from table_core.table.maintenance.mark_done import mark_done
@@ -309,8 +314,8 @@ class Upkeep:
     ) -> ResultDocument:
         """Count rows, and for ``columns`` (default: all) distinct values, NULLs, bounds, lengths.
 
-        Reads the newest snapshot once and, unless ``dry_run``, commits an ANALYZE snapshot that names
-        the result.
+        Reads the newest snapshot once. Unless ``dry_run`` is set, it commits an ANALYZE snapshot
+        that refers to the result.
         """
         from table_core.table.maintenance.analyze import analyze
 

@@ -20,10 +20,11 @@ __all__ = ["Commit", "CommitAs", "FilesMoved", "ResultDocument"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitAs:
-    """Who commits, and what goes along with the commit.
+    """The name of a commit, and what is stored with it.
 
-    With a user *and* an identifier, a call is a no-op that returns the first result if it has landed
-    and the same was asked; if something else was asked, it is an error that says what differs.
+    A user *and* an identifier make a call repeatable. If the same call has landed before, it does
+    nothing and returns the first result. If a different call has landed under that name, the error
+    says what differs.
 
     Raises:
         ArgumentError: ``expect`` of a name without ``tc.``; an identifier without a user, or one that is no 64-bit number of one's own.
@@ -74,7 +75,7 @@ class CommitAs:
 
     @property
     def is_named(self) -> bool:
-        """Whether the caller can ask for this very commit again."""
+        """Whether the caller can repeat this very commit."""
         return self.identifier is not None
 
     def with_request(self, verb: str, branch: str = MAIN, /, **arguments: object) -> CommitAs:
@@ -134,8 +135,8 @@ class Commit:
 class ResultDocument:
     """What every maintenance call returns; ``to_document`` is its JSON form.
 
-    None is what nobody can know: what a commit did whose snapshot is expired, or what a compaction would
-    write.  See ``table.metadata.describing``, which makes it from what was done.
+    None stands for an unknown number: what a commit did whose snapshot has expired, or what a
+    compaction would write. See ``table.metadata.describing``, which makes it from what was done.
     """
 
     action: str
@@ -158,7 +159,7 @@ class ResultDocument:
     details: Mapping[str, object] = field(default_factory=dict)
 
     def to_document(self) -> dict[str, object]:
-        """JSON-safe members, under the same names; numbers that nobody can know are absent."""
+        """JSON-safe members, under the same names; unknown numbers are absent."""
         document = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
         absent = {name for name in _NUMBERS if document[name] is None}
         known = {name: value for name, value in document.items() if name not in absent}

@@ -107,7 +107,7 @@ class _Readers:
 
 
 class Scan:
-    """Rows to read.  polars, DuckDB and pandas take it as it is, through the Arrow C stream."""
+    """Rows to read. polars, DuckDB and pandas read it directly, through the Arrow C stream."""
 
     def __init__(
         self,
@@ -162,20 +162,20 @@ class Scan:
         return Scan(reader, lambda: self._plan, limit=limit, branches=branches)
 
     def splits(self) -> list[Split]:
-        """The units of reading, in order; picklable, see ``read_split``."""
+        """The units of reading, in order. They can be pickled; see ``read_split``."""
         return list(self._plan.splits)
 
     def explain(self) -> Explain:
-        """What planning looked at, and what each step ruled out."""
+        """What planning read, and what each step ruled out."""
         return self._plan.explain
 
     def read_split(self, split: Split) -> Iterator[pa.RecordBatch]:
-        """The rows of one of ``splits``, in this or any other process.  Knows no limit."""
+        """The rows of one of ``splits``, in this or any other process. Ignores ``limit``."""
         for table in self._reader.read(split):
             yield from table.to_batches(max_chunksize=_BATCH_ROWS)
 
     def to_batches(self) -> Iterator[pa.RecordBatch]:
-        """The rows, batch by batch; memory does not depend on how many there are."""
+        """The rows, batch by batch. Memory does not depend on the number of rows."""
         left = self._limit
         for split in self._plan.splits:
             for batch in self.read_split(split):

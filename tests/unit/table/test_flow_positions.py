@@ -11,10 +11,10 @@ import pytest
 
 import table_core as tc
 from table_core.errors import ArgumentError, CommitConflictError, PositionDivergedError
-from table_core.jobs.embedded import EmbeddedEngine
 from table_core.jobs.flow import run_flow
 from table_core.position.document import Positions
 from table_core.table.metadata.results import ResultDocument
+from tests.sql_here import SqlHere
 from tests.tables import write_rows
 
 SCHEMA = pa.schema([("id", pa.int64())])
@@ -47,7 +47,7 @@ class House:
     ) -> ResultDocument:
         sources = args.pop("sources", {"src": {"table": "d.src", "mode": "changes"}})
         target = self.catalog.table(args.pop("target", "d.out"))
-        engine = args.pop("engine", None) or EmbeddedEngine()
+        engine = args.pop("engine", None) or SqlHere()
         given = {"sql": sql, "sources": sources, **args}
         return run_flow(self.catalog, target, given, commit or tc.CommitAs(), engine)
 
@@ -299,7 +299,7 @@ def test_a_first_run_computes_though_its_sources_are_empty(house: House) -> None
     assert house.ids() == []
 
 
-class Beside(EmbeddedEngine):
+class Beside(SqlHere):
     """Something else goes on between what is pinned and what is committed."""
 
     def __init__(self, what: Callable[[], object], before_write: int = 2) -> None:

@@ -13,8 +13,8 @@ import pytest
 
 import table_core as tc
 from table_core.errors import CommitConflictError
-from table_core.jobs.embedded import EmbeddedEngine
 from table_core.jobs.flow import run_flow
+from tests.sql_here import SqlHere
 from tests.tables import new_catalog, write_rows
 
 ROUNDS = 18
@@ -34,7 +34,7 @@ def work(warehouse: str, barrier: Any, named: bool, told: Any) -> None:
         catalog = tc.open_catalog(warehouse)
         commit = tc.CommitAs(user="u", identifier=number) if named else tc.CommitAs()
         try:
-            run_flow(catalog, catalog.table("d.out"), FLOW, commit, EmbeddedEngine())
+            run_flow(catalog, catalog.table("d.out"), FLOW, commit, SqlHere())
         except CommitConflictError:
             pass
         except Exception as error:
