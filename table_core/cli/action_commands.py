@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from table_core.cli import output
-from table_core.cli.arguments import AsJson, TableName, Warehouse, catalog_of, pairs
+from table_core.cli.arguments import AsJson, Database, TableName, Warehouse, catalog_of, pairs
 from table_core.cli.rows import show_records
 from table_core.errors import ArgumentError
 from table_core.jobs.action import Job, Target
@@ -23,10 +23,9 @@ if TYPE_CHECKING:
 
 __all__ = ["add_actions", "moment", "partition_of"]
 
-_DATABASE: Final = Annotated[str, typer.Argument(metavar="DATABASE")]
 _TARGETS: Final[Mapping[Target, tuple[str, Any]]] = {
     Target.TABLE: ("table", TableName),
-    Target.DATABASE: ("database", _DATABASE),
+    Target.DATABASE: ("database", Database),
 }
 
 

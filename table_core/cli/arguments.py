@@ -10,6 +10,7 @@ from table_core.errors import ArgumentError, NotFoundError
 
 __all__ = [
     "After",
+    "AnyDatabase",
     "AsJson",
     "Branch",
     "Columns",
@@ -39,7 +40,8 @@ Warehouse = Annotated[
 TableName = Annotated[
     str, typer.Argument(help="database.table, or database.table$files", metavar="TABLE")
 ]
-Database = Annotated[str | None, typer.Argument(help="All databases if left out.")]
+Database = Annotated[str, typer.Argument(metavar="DATABASE")]
+AnyDatabase = Annotated[str | None, typer.Argument(help="All databases if left out.")]
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON document, or one JSON row a line.")]
 Columns = Annotated[str | None, typer.Option(help="Comma-separated columns.")]
 Where = Annotated[str | None, typer.Option(help="A SQL condition.")]

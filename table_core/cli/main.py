@@ -16,14 +16,14 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from table_core.cli import declare, output, rows, states, upkeep
+from table_core.cli import declare, output, rows, upkeep
 from table_core.cli.action_commands import add_actions
 from table_core.cli.arguments import (
     After,
+    AnyDatabase,
     AsJson,
     Branch,
     Columns,
-    Database,
     Format,
     Limit,
     Options,
@@ -35,7 +35,7 @@ from table_core.cli.arguments import (
     names,
     opened,
 )
-from table_core.cli.positions import positions
+from table_core.cli.groups import GROUPS
 from table_core.cli.sync import sync
 from table_core.errors import TableError, error_to_document
 from table_core.options.shown import shown
@@ -61,7 +61,7 @@ def databases(warehouse: Warehouse, as_json: AsJson = False) -> None:
 @app.command()
 def tables(
     warehouse: Warehouse,
-    database: Database = None,
+    database: AnyDatabase = None,
     as_json: AsJson = False,
 ) -> None:
     """List tables, with their newest snapshot."""
@@ -177,11 +177,9 @@ def changes(
     rows.show_rows(scan, "json" if as_json else format, file)
 
 
-app.add_typer(states.tags, name="tag")
-app.add_typer(states.branches, name="branch")
-app.add_typer(states.consumers, name="consumer")
-app.add_typer(positions, name="position")
-add_actions(app, {"tag": states.tags, "branch": states.branches})
+for word, group in GROUPS.items():
+    app.add_typer(group, name=word)
+add_actions(app, GROUPS)
 upkeep.add_to(app)
 
 for command in (

@@ -10,6 +10,7 @@ from table_core.cli import output
 from table_core.cli.action_commands import moment
 from table_core.cli.arguments import (
     AsJson,
+    Database,
     DryRun,
     Snapshot,
     TableName,
@@ -21,7 +22,6 @@ from table_core.cli.arguments import (
 
 __all__ = ["add_to"]
 
-Database = Annotated[str, typer.Argument(metavar="DATABASE")]
 Including = Annotated[str, typer.Option(help="A regular expression for whole table names.")]
 Excluding = Annotated[str, typer.Option(help="A regular expression for whole table names.")]
 Positions = Annotated[bool, typer.Option(help="Whether the positions of what feeds it come along.")]

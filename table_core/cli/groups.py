@@ -1,8 +1,10 @@
-"""Commands on named states of a table, beside those that actions make: tags, branches, consumers."""
+"""The groups of commands (tag, branch, consumer, position), beside the commands that actions make."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+import json
+import sys
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -10,6 +12,7 @@ from table_core.cli import output
 from table_core.cli.action_commands import moment
 from table_core.cli.arguments import (
     AsJson,
+    Branch,
     DryRun,
     IfExists,
     Snapshot,
@@ -20,12 +23,26 @@ from table_core.cli.arguments import (
 )
 from table_core.cli.rows import show_records
 
-__all__ = ["branches", "consumers", "tags"]
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["GROUPS"]
 
 tags = typer.Typer(no_args_is_help=True, help="Names for snapshots, which live as long as they do.")
 branches = typer.Typer(no_args_is_help=True, help="Lines of history of their own.")
 consumers = typer.Typer(no_args_is_help=True, help="Readers that expiry waits for.")
+positions = typer.Typer(no_args_is_help=True, help="How far what feeds a table has come.")
+GROUPS: Final[Mapping[str, typer.Typer]] = {
+    "tag": tags,
+    "branch": branches,
+    "consumer": consumers,
+    "position": positions,
+}
+"""By the word of the command line."""
 Name = Annotated[str, typer.Argument(metavar="NAME")]
+Position = Annotated[str, typer.Argument(metavar="POSITION", help="As 'position list' shows it.")]
+Source = Annotated[str | None, typer.Option(help="database.table that is read.")]
+Reader = Annotated[str | None, typer.Option(help="Name of the flow, where several share one.")]
 Retained = Annotated[str | None, typer.Option(help="How long the tag holds, e.g. '7 d'.")]
 
 
@@ -150,4 +167,61 @@ def delete_consumer(
 ) -> None:
     """Forget a consumer: expiry no longer waits for it."""
     result = opened(warehouse, table).consumers.delete(name, if_exists=if_exists, dry_run=dry_run)
+    output.show_result(result, as_json=as_json)
+
+
+@positions.command("list")
+def list_positions(
+    warehouse: Warehouse, table: TableName, branch: Branch = None, as_json: AsJson = False
+) -> None:
+    """List positions: of what feeds the table, and of consumers that read it."""
+    show_records(opened(warehouse, table, branch).positions.list(), as_json=as_json)
+
+
+@positions.command("show")
+def show_position(
+    warehouse: Warehouse, table: TableName, name: Position, branch: Branch = None
+) -> None:
+    """Print all that a position holds, as JSON."""
+    found = opened(warehouse, table, branch).positions.show(name)
+    sys.stdout.write(json.dumps(found, indent=2) + "\n")
+
+
+@positions.command("set")
+def set_position(
+    warehouse: Warehouse,
+    table: TableName,
+    name: Position,
+    snapshot: Annotated[int | None, typer.Option(help="Go on after it; 0: start.")] = None,
+    text: Annotated[str | None, typer.Option(help="Of other sources: stored as it is.")] = None,
+    source: Source = None,
+    reader: Reader = None,
+    branch: Branch = None,
+    dry_run: DryRun = False,
+    as_json: AsJson = False,
+) -> None:
+    """Let a reader go on after a snapshot of its source."""
+    handle = opened(warehouse, table, branch)
+    from_table = None if source is None else opened(warehouse, source)
+    result = handle.positions.set(
+        name, snapshot=snapshot, text=text, source=from_table, reader=reader, dry_run=dry_run
+    )
+    output.show_result(result, as_json=as_json)
+
+
+@positions.command("reset")
+def reset_position(
+    warehouse: Warehouse,
+    table: TableName,
+    name: Position,
+    source: Source = None,
+    reader: Reader = None,
+    branch: Branch = None,
+    dry_run: DryRun = False,
+    as_json: AsJson = False,
+) -> None:
+    """Let a reader start again: everything that its source holds is new to it."""
+    handle = opened(warehouse, table, branch)
+    from_table = None if source is None else opened(warehouse, source)
+    result = handle.positions.reset(name, source=from_table, reader=reader, dry_run=dry_run)
     output.show_result(result, as_json=as_json)
