@@ -25,6 +25,20 @@ __all__ = [
 DRY_RUN: Final = Parameter(
     name="dry_run", kind=Kind.FLAG, default=False, about="Only say what would be done."
 )
+IF_NOT_EXISTS: Final = Parameter(
+    name="if_not_exists",
+    kind=Kind.FLAG,
+    default=True,
+    about="Leave one of that name as it is.",
+    option=Option(shown=False, default=False),
+)
+IF_EXISTS: Final = Parameter(
+    name="if_exists",
+    kind=Kind.FLAG,
+    default=True,
+    about="No error if it is not there.",
+    option=Option(default=False),
+)
 SNAPSHOT: Final = Parameter(
     name="snapshot", kind=Kind.SNAPSHOT, about="This snapshot.", templated=True
 )
@@ -62,6 +76,15 @@ EXCLUDING: Final = Parameter(
     about="A regular expression for whole table names.",
     templated=True,
 )
+NAME: Final = Parameter(
+    name="name",
+    kind=Kind.TEXT,
+    about="Its name.",
+    required=True,
+    templated=True,
+    option=Option(argument="NAME"),
+)
+"""Of a tag or branch: operators name it after what it is."""
 RETAIN_MAX: Final = Parameter(name="retain_max", kind=Kind.COUNT, about="Keep at most so many.")
 RETAIN_MIN: Final = Parameter(name="retain_min", kind=Kind.COUNT, about="Keep at least so many.")
 MAX_DELETES: Final = Parameter(

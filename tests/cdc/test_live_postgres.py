@@ -83,6 +83,32 @@ def test_many_changes_with_ddl_and_kills_leave_both_sides_equal(
     postgres.sql("SELECT pg_drop_replication_slot('torture')")
 
 
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(
+    "before", [0, 1], ids=["nothing is new", "all is committed before its end"]
+)
+def test_the_slot_moves_on_where_the_end_of_a_transaction_leaves_nothing_to_commit(
+    postgres: Postgres, tmp_path: Path, before: int
+) -> None:
+    """Changes that are in a snapshot already, or were committed while they were applied."""
+    name = f"ends_{before}"
+    postgres.sql(
+        f"CREATE SCHEMA {name}",
+        f"CREATE TABLE {name}.t (id INT PRIMARY KEY)",
+        f"INSERT INTO {name}.t SELECT generate_series(1, {before})",
+    )
+    catalog = tc.open_catalog(f"file://{tmp_path}/wh")
+    server = tc.PostgresSource(**source(postgres, name, name))
+    tc.sync_database(catalog, "lake", server, commit_rows=5)
+    postgres.sql(
+        f"INSERT INTO {name}.t SELECT generate_series(2, 40)",
+        f"CREATE TABLE public.{name} AS SELECT generate_series(1, 1000)",  # the log goes on
+    )
+    tc.sync_database(catalog, "lake", server, commit_rows=5)
+    assert catalog.table("lake.t").read().to_arrow().num_rows == 39 + before
+    assert tc.sync_database(catalog, "lake", server).details["events"] == 0
+
+
 def test_a_slot_that_is_gone_is_named(postgres: Postgres, tmp_path: Path) -> None:
     postgres.sql("CREATE SCHEMA lost", "CREATE TABLE lost.t (id INT PRIMARY KEY)")
     postgres.sql("INSERT INTO lost.t VALUES (1)")

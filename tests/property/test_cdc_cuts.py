@@ -209,12 +209,12 @@ def killed_and_again(
         left = chance.randint(0, 4)
         real = target.SyncTarget.flush
 
-        def flush(self: Any, *, complete: bool, real: Any = real) -> None:
+        def flush(self: Any, real: Any = real, **how: bool) -> None:
             nonlocal left
             if left == 0:
                 raise Killed
             left -= 1
-            real(self, complete=complete)
+            real(self, **how)
 
         target.SyncTarget.flush = flush  # type: ignore[method-assign]  # a kill at this place
         try:

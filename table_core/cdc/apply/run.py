@@ -18,7 +18,7 @@ from table_core.cdc.model.claims import Who
 from table_core.cdc.model.envelope import bad_line
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from table_core.cdc.apply.context import SyncContext
     from table_core.cdc.apply.reader import Reader
@@ -82,7 +82,9 @@ class SyncRun(Generic[P]):
                 if batch.may_commit and self._enough():
                     break
                 if batch.commit_after is not CommitAfter.WHEN_DUE:
-                    self.flush(complete=batch.commit_after is CommitAfter.NOW_COMPLETE)
+                    # the source does not go on before it is told that all is kept, be it nothing
+                    complete = batch.commit_after is CommitAfter.NOW_COMPLETE
+                    self.flush(complete=complete, asked=True)
             self.flush(complete=True)
         finally:
             self.tables.abort()
@@ -132,11 +134,14 @@ class SyncRun(Generic[P]):
                 raise bad_line(one.place(int(one.lines[0])), why)
 
     # -------------------------------------------------------------------------------- committing
-    def flush(self, *, complete: bool) -> None:
-        """Commit every table; the last one says that all are complete."""
+    def flush(self, *, complete: bool, asked: bool = False) -> None:
+        """Commit every table; the last one says that all are complete.
+
+        ``asked``: the source waits for it, so the position is kept even where it brought nothing.
+        """
         self._flush_dead_letters()
         checkpoint = self.checkpoint
-        ready = self._ready(or_moved=checkpoint.reader.by_table and complete)
+        ready = self._ready(or_moved=checkpoint.reader.by_table and (complete or asked))
         for n, feed in enumerate(ready):
             target = feed.target
             self._at(feed, checkpoint.reached)
@@ -144,9 +149,9 @@ class SyncRun(Generic[P]):
                 text, before = checkpoint.all_text(feed, ready)
                 target.properties[ALL_PROPERTY] = text
                 target.expect[ALL_PROPERTY] = before
-            target.flush(complete=complete)
+            target.flush(complete=complete, asked=asked)
             self.context.progress.committed(target.name, target.commits[-1].snapshot_id)
-        if checkpoint.reached is not None and (ready or not self.tables.there):
+        if checkpoint.reached is not None and (ready or self._is_stored(self.tables.there)):
             checkpoint.reader.committed(checkpoint.reached)
 
     def _ready(self, *, or_moved: bool) -> list[TableFeed]:
@@ -157,14 +162,7 @@ class SyncRun(Generic[P]):
         reached = self.checkpoint.reached
         there = [feed for feed in self.tables.there if not feed.target.finished]
         ready = [feed for feed in there if feed.target.has_changes]
-        moved = (
-            or_moved
-            and reached is not None
-            and not all(
-                feed.target.position is not None and feed.target.position.covers(reached)
-                for feed in there
-            )
-        )
+        moved = or_moved and reached is not None and not self._is_stored(there)
         dropped = bool(self.tables.dropped) and self.context.whole_database is not None
         if (dropped or moved) and not ready:
             ready = there[-1:]
@@ -172,6 +170,14 @@ class SyncRun(Generic[P]):
                 feed.target.seen += 1
         self.tables.dropped.clear()
         return ready
+
+    def _is_stored(self, feeds: Iterable[TableFeed]) -> bool:
+        """Whether the tables have all up to here, maybe by commits within the batch."""
+        reached = self.checkpoint.reached
+        if reached is None:
+            return False
+        positions = (feed.target.position for feed in feeds)
+        return all(position is not None and position.covers(reached) for position in positions)
 
     def _flush_dead_letters(self) -> None:
         """Dead letters are visible before the commits that leave them out."""

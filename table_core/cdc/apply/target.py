@@ -202,10 +202,13 @@ class SyncTarget:
             self.writer.abort()
         self.writer, self.replaces = None, False
 
-    def flush(self, *, complete: bool) -> None:
-        """Commit what was written, with the position reached."""
+    def flush(self, *, complete: bool, asked: bool = False) -> None:
+        """Commit what was written, with the position reached.
+
+        A position that came with nothing to write waits for the end of the run, unless it is ``asked`` for.
+        """
         table, writer = self.table, self.writer
-        seen = self.seen if complete else 0
+        seen = self.seen if complete or asked else 0
         if table is None or self.reached is None or (writer is None and not seen):
             return
         # From here on the writer's files may be in a commit whose fate is unknown: never abort it.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from table_core.jobs.action import Action, Command, Job, Option, Parameter
-from table_core.jobs.common_parameters import DRY_RUN, SNAPSHOT, TAG
+from table_core.jobs.action import Action, Command, Job, Parameter
+from table_core.jobs.common_parameters import DRY_RUN, IF_EXISTS, IF_NOT_EXISTS, NAME, SNAPSHOT, TAG
 from table_core.jobs.kinds import Kind
 
 if TYPE_CHECKING:
@@ -14,15 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ACTIONS"]
 
-_NAME: Final = Parameter(
-    name="name",
-    kind=Kind.TEXT,
-    about="Its name.",
-    required=True,
-    templated=True,
-    operator="branch",
-    option=Option(argument="NAME"),
-)
+_NAME: Final = replace(NAME, operator="branch")
 
 
 def _create_branch(job: Job) -> ResultDocument:
@@ -58,13 +50,7 @@ ACTIONS: Final = (
                 about="Begin with the newest state.",
                 option=None,
             ),
-            Parameter(
-                name="if_not_exists",
-                kind=Kind.FLAG,
-                default=True,
-                about="Leave a branch of that name as it is.",
-                option=Option(shown=False, default=False),
-            ),
+            replace(IF_NOT_EXISTS, about="Leave a branch of that name as it is."),
             Parameter(
                 name="replace",
                 kind=Kind.FLAG,
@@ -90,13 +76,7 @@ ACTIONS: Final = (
         command=Command(path=("branch", "delete")),
         parameters=(
             _NAME,
-            Parameter(
-                name="if_exists",
-                kind=Kind.FLAG,
-                default=True,
-                about="No error if it is not there.",
-                option=Option(default=False),
-            ),
+            IF_EXISTS,
             DRY_RUN,
         ),
     ),

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from table_core.jobs.action import Action, Command, Job, Option, Parameter, Step
-from table_core.jobs.common_parameters import DRY_RUN, SNAPSHOT, TIMESTAMP
+from table_core.jobs.common_parameters import (
+    DRY_RUN,
+    IF_EXISTS,
+    IF_NOT_EXISTS,
+    NAME,
+    SNAPSHOT,
+    TIMESTAMP,
+)
 from table_core.jobs.kinds import Kind
 
 if TYPE_CHECKING:
@@ -13,15 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ACTIONS"]
 
-_NAME: Final = Parameter(
-    name="name",
-    kind=Kind.TEXT,
-    about="Its name.",
-    required=True,
-    templated=True,
-    operator="tag",
-    option=Option(argument="NAME"),
-)
+_NAME: Final = replace(NAME, operator="tag")
 
 
 def _create_tag(job: Job) -> ResultDocument:
@@ -50,13 +50,7 @@ ACTIONS: Final = (
                 about="How long the tag holds, e.g. '7 d'.",
                 templated=True,
             ),
-            Parameter(
-                name="if_not_exists",
-                kind=Kind.FLAG,
-                default=True,
-                about="Leave a tag of that name as it is.",
-                option=Option(shown=False, default=False),
-            ),
+            replace(IF_NOT_EXISTS, about="Leave a tag of that name as it is."),
         ),
         step=Step(operator="tags.PaimonCreateTagOperator"),
     ),
@@ -67,13 +61,7 @@ ACTIONS: Final = (
         command=Command(path=("tag", "delete")),
         parameters=(
             _NAME,
-            Parameter(
-                name="if_exists",
-                kind=Kind.FLAG,
-                default=True,
-                about="No error if it is not there.",
-                option=Option(shown=False, default=False),
-            ),
+            replace(IF_EXISTS, option=Option(shown=False, default=False)),
             DRY_RUN,
         ),
         step=Step(operator="tags.PaimonDeleteTagOperator"),

@@ -206,11 +206,11 @@ def test_a_run_that_dies_at_any_commit_loses_and_repeats_nothing(
     lake.put("1.jsonl", *parts)
     real, count = target.SyncTarget.flush, iter(range(100))
 
-    def dying(self: Any, *, complete: bool) -> None:
+    def dying(self: Any, **how: bool) -> None:
         had = self.writer is not None
         if had and next(count) == dies_at:
             raise KeyboardInterrupt
-        real(self, complete=complete)
+        real(self, **how)
 
     monkeypatch.setattr(target.SyncTarget, "flush", dying)
     commit = tc.CommitAs(user=user, identifier=3) if user else None

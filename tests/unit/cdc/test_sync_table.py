@@ -175,10 +175,10 @@ def test_of_two_runs_from_one_position_one_loses(
     shop.put("1.jsonl", new(1))
     real = run.SyncRun.flush
 
-    def overtaken(self: Any, *, complete: bool) -> None:
+    def overtaken(self: Any, **how: bool) -> None:
         monkeypatch.setattr(run.SyncRun, "flush", real)
         shop.sync()
-        real(self, complete=complete)
+        real(self, **how)
 
     monkeypatch.setattr(run.SyncRun, "flush", overtaken)
     with pytest.raises(CommitConflictError):
