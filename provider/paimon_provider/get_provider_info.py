@@ -210,6 +210,36 @@ def _config() -> dict[str, Any]:
                     "example": "7 d",
                     "default": "30 d",
                 },
+                "metadata_table": {
+                    "description": "The table that PaimonCollectMetadataOperator keeps metadata history in, "
+                    "as database.table: the tables page shows it.",
+                    "version_added": "0.1.0",
+                    "type": "string",
+                    "example": "airflow.table_metadata",
+                    "default": "airflow.table_metadata",
+                },
+                "metadata_conn_id": {
+                    "description": "The connection with the warehouse of that table.",
+                    "version_added": "0.1.0",
+                    "type": "string",
+                    "example": "paimon_default",
+                    "default": "paimon_default",
+                },
+                "cache_folder": {
+                    "description": "Where the API server keeps a copy of what the tables page shows: a folder "
+                    "on its own disk. Empty: paimon-cache in the Airflow home.",
+                    "version_added": "0.1.0",
+                    "type": "string",
+                    "example": "/var/cache/airflow/paimon",
+                    "default": "",
+                },
+                "cache_max": {
+                    "description": "How large that copy may become. The oldest snapshots are left out first.",
+                    "version_added": "0.1.0",
+                    "type": "string",
+                    "example": "1 gb",
+                    "default": "4 gb",
+                },
             },
         }
     }

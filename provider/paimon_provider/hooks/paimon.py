@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from paimon_provider._compat import AirflowNotFoundException, BaseHook, mask_secret
 from paimon_provider.connections.warehouse import Warehouse, looking_secret
 from paimon_provider.launchers.job_log import ProgressLine, Redaction, log_text, progress_of
-from paimon_provider.runs.identity import is_commit_of
+from paimon_provider.runs.identity import HANDLES, is_commit_of
 from paimon_provider.watching.conditions import Seen, SnapshotFacts, UnseenSnapshots
 from table_core.errors import ArgumentError, ErrorKind, NotFoundError, TableError
 
@@ -124,7 +124,7 @@ class PaimonHook(BaseHook):
         """Who commits by a handle: numbered apart from what ``commit_as`` gives."""
         if self._by_handle is None:
             assert self.identity is not None
-            self._by_handle = self.identity.apart("handles")
+            self._by_handle = self.identity.apart(HANDLES)
         return _next_of(self._by_handle)
 
     def commit_as(self, **more: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from paimon_provider.arguments.table_identity import TableIdentity
 from paimon_provider.operators.base import PaimonDatabaseOperator
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ class PaimonCollectMetadataOperator(PaimonDatabaseOperator):
     )
     action = "collect-metadata"
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what users may set
         self,
         *,
         to: str = "airflow.table_metadata",
@@ -68,6 +69,10 @@ class PaimonCollectMetadataOperator(PaimonDatabaseOperator):
     def arguments(self) -> dict[str, Any]:
         """What the job gets: with the catalog's name, which is the connection's."""
         return {**super().arguments(), "catalog_name": self.hook.warehouse.catalog_name}
+
+    def _asset_uri(self) -> str:
+        """Of the table that keeps the history: the page finds by it which Dag collects."""
+        return TableIdentity.of(self.to, catalog=self.hook.warehouse.catalog_name).uri
 
     def tables_written(self) -> list[str]:
         """The table that keeps the history."""

@@ -3,32 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from table_core.datatypes.text import type_text
-from table_core.errors import FilesExpiredError, NotFoundError
+from table_core.errors import NotFoundError
 from table_core.health.buckets import shape_of
 from table_core.health.verdict import Measures, Verdict, verdicts
 from table_core.history import line as lines
 from table_core.history.kinds import VERSION, Kind
 from table_core.history.schemas import schemas_document
-from table_core.history.shape import levels_document, partition_label, partitions_document
-from table_core.history.snapshots import (
-    CHUNK,
-    Chunk,
-    FileChange,
-    SnapshotRow,
-    bounded_properties,
-    chunk_part,
-    file_change,
-    with_totals,
-)
+from table_core.history.shape import levels_document, partitions_document
 from table_core.history.state import State, expired_chunks
 from table_core.ondisk import layout
 from table_core.ondisk.partition_text import partition_text
 from table_core.options import keys_files, keys_identity, keys_merge, keys_scan
-from table_core.table.commit_io.deliveries import recorded_delivery
 from table_core.table.maintenance.health import health, small_bytes, thresholds
+from table_core.table.maintenance.observed_snapshots import SnapshotHistory, Within, partition_of
 from table_core.table.metadata.documents import Metadata
 from table_core.table.metadata.refs.branches import branch_names
 from table_core.table.metadata.refs.consumers import consumers
@@ -38,9 +29,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from table_core.health.buckets import FileShape
+    from table_core.history.snapshots import (
+        Chunk,
+    )
     from table_core.ondisk.file_columns import FileColumns
     from table_core.ondisk.snapshot import Snapshot
-    from table_core.schema.table_schema import TableSchema
     from table_core.table.metadata.access import TableAccess
 
 __all__ = ["Observed", "Within", "observe"]
@@ -48,18 +41,6 @@ __all__ = ["Observed", "Within", "observe"]
 _FIELDS_MAX: Final = 2_000
 _REFS_MAX: Final = 500
 _TEXT_MAX: Final = 2_000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Within:
-    """The limits of one look."""
-
-    snapshots: int = 1_000
-    """So many of the newest are read; older ones that are new to us are left out."""
-    detailed: int = 200
-    """Of so many of them the manifests are read too: what they did to files, by bucket."""
-    kept_ms: int = 90 * 86_400_000
-    recheck_ms: int = 3_600_000
 
 
 @dataclass(slots=True)
@@ -88,7 +69,7 @@ def observe(
     shape = shape_of(live, keyed=access.schema.is_key_table, small_bytes=small_bytes(access))
     whole = known is None or now_ms - known.looked_ms >= within.recheck_ms
     found = _verdicts(access, known, shape, whole=whole)
-    history = _History(access, known, opened if known is not None else None, within)
+    history = SnapshotHistory(access, known, opened if known is not None else None, within)
     history.read(head, live)
     observed = Observed(
         State(
@@ -106,13 +87,9 @@ def observe(
     put[Kind.LINE, ""] = _line(access, head, live, shape, found, history, uri)
     put[Kind.DETAIL, ""] = _detail(access)
     put[Kind.LEVELS, ""] = levels_document(
-        live, keyed=access.schema.is_key_table, text_of=lambda row: _label(access.schema, row)
+        live, keyed=access.schema.is_key_table, text_of=partial(partition_of, access.schema)
     )
-    put[Kind.PARTITIONS, ""] = partitions_document(
-        live,
-        small_bytes=small_bytes(access),
-        texts_of=lambda row: dict(partition_text(access.schema, row)),
-    )
+    put[Kind.PARTITIONS, ""] = _partitions(access, live)
     put[Kind.SCHEMAS, ""] = schemas_document(access.metadata.schemas())
     put[Kind.REFS, ""] = _refs(access, head, now_ms)
     put |= history.documents()
@@ -124,7 +101,7 @@ def observe(
     return observed
 
 
-def _forget(observed: Observed, history: _History, now_ms: int, within: Within) -> None:
+def _forget(observed: Observed, history: SnapshotHistory, now_ms: int, within: Within) -> None:
     old = set(expired_chunks(history.chunks, now_ms=now_ms, kept_ms=within.kept_ms))
     kept = tuple(chunk for chunk in history.chunks if chunk[0] not in old)
     observed.state = replace(observed.state, chunks=kept)
@@ -134,7 +111,7 @@ def _forget(observed: Observed, history: _History, now_ms: int, within: Within) 
 
 
 def _gone(
-    before: State | None, history: _History, now_ms: int, within: Within
+    before: State | None, history: SnapshotHistory, now_ms: int, within: Within
 ) -> list[tuple[Kind, str]]:
     """Chunks of another table or of snapshots that were rolled back, and those that are too old."""
     now = {part for part, _, _ in history.chunks}
@@ -157,125 +134,13 @@ def _verdicts(
     )
 
 
-@dataclass(slots=True)
-class _History:
-    """The snapshots of one table: those that are kept, and those that are new."""
-
-    access: TableAccess
-    known: State | None
-    opened: Chunk | None
-    within: Within
-    chunks: tuple[tuple[str, int, int], ...] = ()
-    open: list[SnapshotRow] = field(default_factory=list)
-    full: list[Chunk] = field(default_factory=list)
-    cut: dict[str, int] | None = None
-    read_now: int = 0
-
-    def read(self, head: Snapshot | None, live: FileColumns) -> None:
-        """Read what came after the known head, or everything that is there."""
-        after, kept = self._kept(head)
-        if head is None:
-            return
-        ids = range(max(after + 1, head.id - self.within.snapshots + 1), head.id)
-        snapshots = [*self._found(ids), head] if head.id > after else []
-        if snapshots and snapshots[0].id > after + 1:
-            self.cut = {"from": after + 1, "to": snapshots[0].id - 1}
-        detailed = {s.id for s in snapshots[-self.within.detailed :]}
-        rows = [self._row(s, detailed=s.id in detailed) for s in snapshots]
-        rows = with_totals(rows, len(live), int(live.size.sum())) if rows else []
-        self.read_now = len(rows)
-        everything = [*kept, *rows]
-        while len(everything) >= CHUNK:
-            chunk = Chunk(tuple(everything[:CHUNK]))
-            self.full.append(chunk)
-            del everything[:CHUNK]
-        self.open = everything
-        self.chunks += tuple(
-            (chunk_part(c.rows[0].id), c.rows[-1].at_ms, len(c.rows)) for c in self.full
-        )
-
-    def _kept(self, head: Snapshot | None) -> tuple[int, list[SnapshotRow]]:
-        """The id after which is new, and the rows of the open chunk that stay.
-
-        After a rollback nobody knows which of the kept ones came to nothing: those that the table has no
-        more stay, up to the first that it has.
-        """
-        known = self.known
-        if known is None or known.head is None or head is None:
-            return 0, []
-        at_head = head if head.id == known.head else self._one(known.head)
-        expired = at_head is None and head.id > known.head
-        if known.is_before(at_head) or expired:
-            self.chunks = known.chunks
-            return known.head, list(self.opened.rows if self.opened else ())
-        earliest = self.access.metadata.earliest_id() or head.id
-        self.chunks = tuple(c for c in known.chunks if int(c[0]) + c[2] <= earliest)
-        rows = self.opened.rows if self.opened else ()
-        return earliest - 1, [row for row in rows if row.id < earliest]
-
-    def _found(self, ids: range) -> list[Snapshot]:
-        """The snapshots ``ids`` without those that are expired; from the newest, for they expire from the oldest."""
-        found = []
-        for id in reversed(ids):
-            snapshot = self._one(id)
-            if snapshot is None:
-                break
-            found.append(snapshot)
-        return found[::-1]
-
-    def _one(self, id: int) -> Snapshot | None:
-        metadata = self.access.metadata
-        return metadata.snapshot(id) if metadata.has_snapshot(id) else None
-
-    def _row(self, snapshot: Snapshot, *, detailed: bool) -> SnapshotRow:
-        told = recorded_delivery(snapshot)
-        delta = snapshot.delta_record_count
-        added, deleted = max(delta, 0), max(-delta, 0)
-        if told is not None:
-            added, deleted = told.added + told.updated, told.deleted
-        row = SnapshotRow(
-            id=snapshot.id,
-            at_ms=snapshot.time_millis,
-            kind=snapshot.commit_kind.value,
-            operation=snapshot.operation,
-            user=snapshot.commit_user[:_TEXT_MAX],
-            identifier=snapshot.commit_identifier,
-            rows_added=added,
-            rows_deleted=deleted,
-            rows=snapshot.total_record_count,
-            schema_id=snapshot.schema_id,
-            watermark=snapshot.watermark,
-            mark=snapshot.delta_manifest_list,
-            properties=bounded_properties(snapshot.properties),
-        )
-        change = self._change(snapshot) if detailed else None
-        return row if change is None else row.having(change)
-
-    def _change(self, snapshot: Snapshot) -> FileChange | None:
-        """What it did to files; None if its manifests are gone."""
-        metadata, schema = self.access.metadata, self.access.schema
-        try:
-            parts = [metadata.file_columns(meta) for meta in metadata.delta_manifests(snapshot)]
-        except FilesExpiredError:
-            return None
-        return file_change(parts, lambda row: _label(schema, row))
-
-    def documents(self) -> dict[tuple[Kind, str], Mapping[str, Any]]:
-        """The full chunks that are new, and the open one."""
-        found: dict[tuple[Kind, str], Mapping[str, Any]] = {
-            (Kind.SNAPSHOTS, chunk_part(c.rows[0].id)): c.to_document() for c in self.full
-        }
-        found[Kind.OPEN, ""] = Chunk(tuple(self.open)).to_document()
-        return found
-
-
 def _line(
     access: TableAccess,
     head: Snapshot | None,
     live: FileColumns,
     shape: FileShape,
     found: tuple[Verdict, ...],
-    history: _History,
+    history: SnapshotHistory,
     uri: str,
 ) -> dict[str, Any]:
     partitioned = bool(access.schema.partition_keys)
@@ -299,6 +164,19 @@ def _line(
         "read_amplification": round(shape.read_amplification, 3),
         "cut": {} if history.cut is None else {"snapshots": history.cut},
     }
+
+
+def _partitions(access: TableAccess, live: FileColumns) -> dict[str, Any]:
+    """Files say in local time when they were made (format 4.4): a page wants UTC."""
+    found = partitions_document(
+        live,
+        small_bytes=small_bytes(access),
+        texts_of=lambda row: dict(partition_text(access.schema, row)),
+    )
+    for one in found["partitions"]:
+        if one["written_ms"] is not None:
+            one["written_ms"] = _utc_ms(access, one["written_ms"])
+    return found
 
 
 def _detail(access: TableAccess) -> dict[str, Any]:
@@ -382,17 +260,13 @@ def _consumer(
     access: TableAccess, id: str, next_id: int, head: Snapshot | None, now_ms: int
 ) -> dict[str, Any]:
     """``lag_ms``: how long the oldest snapshot that it has not read has been there."""
-    waits = 0 if head is None else max(0, head.id - next_id + 1)
+    unread = 0 if head is None else max(0, head.id - next_id + 1)
     since_ms = None
-    if waits and access.metadata.has_snapshot(next_id):
+    if unread and access.metadata.has_snapshot(next_id):
         since_ms = now_ms - access.metadata.snapshot(next_id).time_millis
     return {
         "name": id[:_TEXT_MAX],
         "next_snapshot": next_id,
-        "lag_snapshots": waits,
-        "lag_ms": 0 if not waits else since_ms,
+        "lag_snapshots": unread,
+        "lag_ms": 0 if not unread else since_ms,
     }
-
-
-def _label(schema: TableSchema, row: bytes) -> str:
-    return partition_label(dict(partition_text(schema, row)))
