@@ -225,6 +225,22 @@ def _config() -> dict[str, Any]:
                     "example": "paimon_default",
                     "default": "paimon_default",
                 },
+                "page_conn_ids": {
+                    "description": "Connections, separated by commas, by which the API server may read rows of "
+                    "tables for a sample and the live view.",
+                    "version_added": "0.1.0",
+                    "type": "string",
+                    "example": "paimon_default,paimon_sales",
+                    "default": "paimon_default",
+                },
+                "live_rows_max": {
+                    "description": "A table with more rows has no bars in the live view: they begin with its "
+                    "whole state.",
+                    "version_added": "0.1.0",
+                    "type": "integer",
+                    "example": "1000000",
+                    "default": "5000000",
+                },
                 "cache_folder": {
                     "description": "Where the API server keeps a copy of what the tables page shows: a folder "
                     "on its own disk. Empty: paimon-cache in the Airflow home.",

@@ -33,7 +33,7 @@ from paimon_provider.pages.work_answers import (
 )
 from table_core.errors import StorageUnavailableError
 
-__all__ = ["Dags", "Uri", "cache_for", "router"]
+__all__ = ["Dags", "Uri", "cache_for", "not_kept", "router"]
 
 _WORD_MAX: Final = 200
 _URI_MAX: Final = 3_000
@@ -45,13 +45,13 @@ Offset = Annotated[int, Query(ge=0, le=10_000_000)]
 SnapshotId = Annotated[int, Query(ge=0, lt=2**63)]
 
 
-def _not_kept(response: Response) -> None:
+def not_kept(response: Response) -> None:
     """What is told of tables stays in no cache, and is nothing but data."""
     response.headers["Cache-Control"] = "no-store, private"
     response.headers["X-Content-Type-Options"] = "nosniff"
 
 
-router = APIRouter(prefix="/api", dependencies=[Depends(_not_kept)])
+router = APIRouter(prefix="/api", dependencies=[Depends(not_kept)])
 
 
 def readable_dags(user: GetUserDep) -> frozenset[str]:
