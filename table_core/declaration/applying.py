@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from table_core.datatypes.arrow import from_arrow
 from table_core.datatypes.text import type_text
-from table_core.declaration.compare import Action, Found, TablePlan, plan_of
+from table_core.declaration.compare import Action, CurrentTable, TablePlan, plan_of
 from table_core.declaration.difference import Difference, Safety
 from table_core.declaration.table_schema import fields_of
 from table_core.declaration.widths import holds_all
@@ -103,8 +103,8 @@ def only_there(declaration: Declaration, catalog: Tables) -> list[str]:
     ours = (*declaration.tables, *declaration.also_written, *declaration.external)
     known = {name.casefold() for name in ours}
     known |= {name.casefold() for name in declaration.moved}
-    found = _names(catalog, databases)
-    return sorted(name for folded, name in found.items() if folded not in known)
+    existing = _names(catalog, databases)
+    return sorted(name for folded, name in existing.items() if folded not in known)
 
 
 def require_possible(plans: Sequence[TablePlan]) -> None:
@@ -208,16 +208,16 @@ def _plan(
     allow: frozenset[str],
     synced: bool,
 ) -> TablePlan:
-    found = _found(catalog, name)
-    old = None if old_name is None else _found(catalog, old_name)
-    if old is not None and found is not None:
+    current = _current(catalog, name)
+    old = None if old_name is None else _current(catalog, old_name)
+    if old is not None and current is not None:
         told = f"moved: {old_name} and {name} are both there: drop one of them"
         return _refused(name, wanted, told)
     other = names.get(name.casefold())
-    if found is None and other not in {None, name, old_name}:
+    if current is None and other not in {None, name, old_name}:
         told = f"the warehouse has {other!r}, which differs in case alone: write it so"
         return _refused(name, wanted, told)
-    made = plan_of(name, wanted, found or old, allow=allow, synced=synced)
+    made = plan_of(name, wanted, current or old, allow=allow, synced=synced)
     if old is None:
         return made
     told = f"~ rename table {old_name} to {name}"
@@ -238,20 +238,22 @@ def _refused(name: str, wanted: Any, told: str) -> TablePlan:
     )
 
 
-def _found(catalog: Tables, name: str) -> Found | None:
+def _current(catalog: Tables, name: str) -> CurrentTable | None:
     try:
         handle = catalog.table(name)
     except NotFoundError:
         return None
-    return Found(schema=handle.definition, has_snapshots=handle.latest_snapshot() is not None)
+    return CurrentTable(
+        schema=handle.definition, has_snapshots=handle.latest_snapshot() is not None
+    )
 
 
 def _names(catalog: Tables, databases: Iterable[str]) -> dict[str, str]:
     """Tables that are there, by their names without case."""
     wanted = {database.casefold() for database in databases}
-    found = {}
+    names = {}
     for database in catalog.databases():
         if database.casefold() in wanted:
             for table in catalog.tables(database):
-                found[f"{database}.{table}".casefold()] = f"{database}.{table}"
-    return found
+                names[f"{database}.{table}".casefold()] = f"{database}.{table}"
+    return names

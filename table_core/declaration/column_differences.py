@@ -22,21 +22,21 @@ __all__ = ["column_differences", "order_difference"]
 
 
 def column_differences(
-    goal: TableSchema, found: TableSchema, *, synced: bool
+    goal: TableSchema, current: TableSchema, *, synced: bool
 ) -> Iterator[Difference]:
-    """What the columns of ``found`` are not as in ``goal``.
+    """What the columns of ``current`` are not as in ``goal``.
 
     ``synced``: a source of changes fills the table, and adds, widens and comments columns.
     """
-    yield from _of_fields((), goal.fields, found.fields, found, synced=synced)
+    yield from _of_fields((), goal.fields, current.fields, current, synced=synced)
 
 
-def order_difference(goal: TableSchema, found: TableSchema, gone: set[str]) -> Difference | None:
+def order_difference(goal: TableSchema, current: TableSchema, gone: set[str]) -> Difference | None:
     """The declared columns stand in another order; None if they do not."""
     wanted = [field.name for field in goal.fields]
-    there = [field.name for field in found.fields if field.name not in gone]
+    there = [field.name for field in current.fields if field.name not in gone]
     both = [name for name in there if name in goal.by_name]
-    if both == [name for name in wanted if name in found.by_name]:
+    if both == [name for name in wanted if name in current.by_name]:
         return None
     moves: list[SchemaChange] = [change.UpdateColumnPosition(wanted[0], first=True)]
     for before, name in pairwise(wanted):
@@ -160,9 +160,9 @@ def _of_type(
                 yield _rekeyed(steps, declared, there)
             yield from _of_type((*steps, "value"), value, other_value, table, synced=synced)
         case _:
-            found = _retyped(steps, declared, there, table, synced=synced)
-            if found is not None:
-                yield found
+            difference = _retyped(steps, declared, there, table, synced=synced)
+            if difference is not None:
+                yield difference
 
 
 def _rekeyed(steps: tuple[str, ...], declared: DataType, there: DataType) -> Difference:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from table_core.schema.change import SchemaChange
     from table_core.schema.table_schema import TableSchema
 
-__all__ = ["Action", "Found", "TablePlan", "plan_of"]
+__all__ = ["Action", "CurrentTable", "TablePlan", "plan_of"]
 
 _NOT_ALTERED: Final = "clone the table into a new one that is as declared, and give it the old name"
 
@@ -44,7 +44,7 @@ class Action(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class CurrentTable:
     """A table as it is in the warehouse."""
 
     schema: TableSchema
@@ -102,7 +102,7 @@ class TablePlan:
 def plan_of(
     name: str,
     wanted: TableDeclaration,
-    found: Found | None,
+    current: CurrentTable | None,
     *,
     allow: frozenset[str] = frozenset(),
     synced: bool = False,
@@ -112,7 +112,7 @@ def plan_of(
     Args:
         name: the table.
         wanted: what is declared.
-        found: what there is; None where there is no such table.
+        current: what there is; None where there is no such table.
         allow: words for what takes something away, beside those of ``wanted``.
         synced: whether a source of changes fills the table.
     """
@@ -120,23 +120,23 @@ def plan_of(
         goal = schema_of(wanted)
     except TableError as error:
         return TablePlan(table=name, action=Action.REFUSED, wanted=wanted, refused=(str(error),))
-    if found is None:
+    if current is None:
         return replace(_creation(name, wanted, goal), allow=allow, synced=synced)
     allowed = allow | frozenset(wanted.allow)
-    schema, renames = _renamed(found.schema, wanted)
-    given = frozenset(TableOptions.parse(dict(wanted.options)).raw)
+    schema, renames = _renamed(current.schema, wanted)
+    declared = frozenset(TableOptions.parse(dict(wanted.options)).raw)
     proposed = [
         *renames,
         *_unalterable(goal, schema),
         *(_told(one, wanted) for one in column_differences(goal, schema, synced=synced)),
-        *option_differences(goal, schema, given=given, has_snapshots=found.has_snapshots),
+        *option_differences(goal, schema, declared=declared, has_snapshots=current.has_snapshots),
     ]
     dropped = "drop" in allowed
     gone = {field.name for field in schema.fields if field.name not in goal.by_name and dropped}
     moved = order_difference(goal, schema, gone)
     if moved is not None:
         proposed.append(moved)
-    made = _planned(name, wanted, found, _decided(found, proposed, allowed))
+    made = _planned(name, wanted, current, _decided(current, proposed, allowed))
     return replace(made, allow=allow, synced=synced)
 
 
@@ -171,10 +171,10 @@ def _computed(column: str, wanted: TableDeclaration) -> str:
 
 def _told(one: Difference, wanted: TableDeclaration) -> Difference:
     """With how the column is computed that it adds."""
-    for each in one.changes:
-        if isinstance(each, change.AddColumn) and each.name in wanted.computed:
+    for addition in one.changes:
+        if isinstance(addition, change.AddColumn) and addition.name in wanted.computed:
             more = "; NULL in rows that are there"
-            return replace(one, told=f"{one.told}{_computed(each.name, wanted)}{more}")
+            return replace(one, told=f"{one.told}{_computed(addition.name, wanted)}{more}")
     return one
 
 
@@ -196,10 +196,10 @@ def _renamed(schema: TableSchema, wanted: TableDeclaration) -> tuple[TableSchema
     return schema, differences
 
 
-def _unalterable(goal: TableSchema, found: TableSchema) -> list[Difference]:
+def _unalterable(goal: TableSchema, current: TableSchema) -> list[Difference]:
     pairs: Sequence[tuple[str, Sequence[str], Sequence[str]]] = (
-        ("primary key", found.primary_keys, goal.primary_keys),
-        ("partition columns", found.partition_keys, goal.partition_keys),
+        ("primary key", current.primary_keys, goal.primary_keys),
+        ("partition columns", current.partition_keys, goal.partition_keys),
     )
     return [
         Difference(
@@ -212,7 +212,7 @@ def _unalterable(goal: TableSchema, found: TableSchema) -> list[Difference]:
 
 
 def _decided(
-    found: Found, proposed: Iterable[Difference], allowed: frozenset[str]
+    current: CurrentTable, proposed: Iterable[Difference], allowed: frozenset[str]
 ) -> list[Difference]:
     """Each difference as it comes out: what may be done and can be is safe."""
     decided: list[Difference] = []
@@ -227,18 +227,18 @@ def _decided(
             decided.append(replace(one, told=f"{one.told}: needs allow: [{one.word}]"))
         else:
             decided.append(one)
-    return [*_possible(found, doable), *decided]
+    return [*_possible(current, doable), *decided]
 
 
-def _possible(found: Found, doable: Sequence[Difference]) -> list[Difference]:
+def _possible(current: CurrentTable, doable: Sequence[Difference]) -> list[Difference]:
     """``doable``, together if that works; else each that works beside those before it."""
-    if _refusal(found, [change for one in doable for change in one.changes]) is None:
+    if _refusal(current, [change for one in doable for change in one.changes]) is None:
         return list(doable)
     accepted: list[Difference] = []
     left = list(doable)
     while True:
         changes = [change for one in accepted for change in one.changes]
-        fits = next((o for o in left if _refusal(found, [*changes, *o.changes]) is None), None)
+        fits = next((o for o in left if _refusal(current, [*changes, *o.changes]) is None), None)
         if fits is None:
             break
         accepted.append(fits)
@@ -248,25 +248,25 @@ def _possible(found: Found, doable: Sequence[Difference]) -> list[Difference]:
         replace(
             one,
             safety=Safety.REFUSED,
-            told=f"{one.told}: {_refusal(found, [*changes, *one.changes])}",
+            told=f"{one.told}: {_refusal(current, [*changes, *one.changes])}",
         )
         for one in left
     ]
     return [*accepted, *refused]
 
 
-def _refusal(found: Found, changes: Sequence[SchemaChange]) -> str | None:
+def _refusal(current: CurrentTable, changes: Sequence[SchemaChange]) -> str | None:
     if not changes:
         return None
     try:
-        evolve(found.schema, changes, has_snapshots=found.has_snapshots, now_ms=0)
+        evolve(current.schema, changes, has_snapshots=current.has_snapshots, now_ms=0)
     except TableError as error:
         return str(error)
     return None
 
 
 def _planned(
-    name: str, wanted: TableDeclaration, found: Found, differences: Sequence[Difference]
+    name: str, wanted: TableDeclaration, current: CurrentTable, differences: Sequence[Difference]
 ) -> TablePlan:
     done = [one for one in differences if one.safety is Safety.SAFE]
     refused = [one for one in differences if one.safety in {Safety.GUARDED, Safety.REFUSED}]
@@ -276,7 +276,7 @@ def _planned(
         table=name,
         action=action,
         wanted=wanted,
-        schema=found.schema.id,
+        schema=current.schema.id,
         changes=changes,
         told=tuple(one.told for one in done),
         refused=tuple(one.told for one in refused),

@@ -41,37 +41,37 @@ class MadeDag:
 
 def dags_of(declaration: Declaration, part: Chosen | None = None) -> list[MadeDag]:
     """What ``load_dags`` makes; with ``part`` what is chosen of it."""
-    found = []
+    dags = []
     steps = [s for s in declaration.steps if part is None or s.name in part.steps]
     checks = {c.name for c in declaration.checks if part is None or c.name in part.checks}
     if part is None or steps or checks:
         pipeline = _dag(declaration, "", declaration.pipeline.get("schedule"))
         pipeline.tasks.update(_pipeline(declaration, steps, checks))
-        found.append(pipeline)
+        dags.append(pipeline)
     upkeep = declaration.upkeep
     if upkeep is not None and (part is None or part.tables & set(declaration.policies)):
         dag = _dag(declaration, UPKEEP_SUFFIX, upkeep.schedule, upkeep.tags)
         dag.tasks.update({"due": [], "upkeep": ["due"]})
-        found.append(dag)
+        dags.append(dag)
     for trigger in declaration.triggers:
         if part is None or trigger.name in part.triggers:
             dag = _dag(declaration, trigger.name, {"changes": [trigger.table]}, trigger.tags)
             woken = [step for step in declaration.steps if step.name in trigger.flows]
             own: dict[str, list[str]] = {} if trigger.report is None else {trigger.name: []}
             dag.tasks.update({**own, **_steps(declaration, woken).tasks})
-            found.append(dag)
-    return found
+            dags.append(dag)
+    return dags
 
 
-def _dag(declaration: Declaration, suffix: str, given: Any, tags: Sequence[str] = ()) -> MadeDag:
+def _dag(declaration: Declaration, suffix: str, trigger: Any, tags: Sequence[str] = ()) -> MadeDag:
     name = f"{declaration.name}_{suffix}" if suffix else declaration.name
-    if isinstance(given, dict):
-        schedule = f"changes of {', '.join(given['changes'])}"
-    elif given is None:
+    if isinstance(trigger, dict):
+        schedule = f"changes of {', '.join(trigger['changes'])}"
+    elif trigger is None:
         schedule = ""
     else:
         zone = declaration.pipeline.get("timezone") or "UTC"
-        schedule = f"{spread(str(given), declaration.name)} {zone}"
+        schedule = f"{spread(str(trigger), declaration.name)} {zone}"
     of_pipeline = () if suffix else tuple(declaration.pipeline.get("tags") or ())
     return MadeDag(id=name, schedule=schedule, tags=(*of_pipeline, *tags))
 

@@ -62,7 +62,7 @@ def _tables(declaration: Declaration) -> list[Node]:
 
 
 def _id(kind: str, name: str) -> str:
-    return f"{kind}_{re.sub(r'[^A-Za-z0-9]', lambda found: f'_{ord(found[0]):x}_', name)}"
+    return f"{kind}_{re.sub(r'[^A-Za-z0-9]', lambda match: f'_{ord(match[0]):x}_', name)}"
 
 
 def as_text(declaration: Declaration) -> str:

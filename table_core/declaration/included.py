@@ -19,8 +19,8 @@ _OWN = ("include", "version", "name")
 
 def include_names(root: Located) -> list[Located]:
     """The paths that a file includes, where they stand."""
-    given = root.value.get("include") if isinstance(root.value, dict) else None
-    items = given.value if given is not None and isinstance(given.value, list) else []
+    node = root.value.get("include") if isinstance(root.value, dict) else None
+    items = node.value if node is not None and isinstance(node.value, list) else []
     return [item for item in items if isinstance(item.value, str)]
 
 

@@ -157,8 +157,8 @@ def read_yaml(
     if node is None:
         return None, [Diagnostic(file, 1, 1, "the file is empty")]
     reader = _Reader(file, environment or {}, named=named)
-    found = reader.read(node, 0)
-    return found, reader.diagnostics
+    root = reader.read(node, 0)
+    return root, reader.diagnostics
 
 
 def _too_much(text: str) -> str | None:
@@ -264,21 +264,21 @@ class _Reader:
             )
             return Located(None, place), 1
         if id(node) in self._done:
-            found, size = self._done[id(node)]
+            located, size = self._done[id(node)]
             self._repeated += size
             if self._repeated > _REPEATED_MAX:
                 if self._repeated - size <= _REPEATED_MAX:
                     self._diagnostic(place, f"aliases add more than {_REPEATED_MAX:,} values")
                 return Located(None, place), 1
-            return found, size
+            return located, size
         if depth > _DEPTH_MAX:
             self._diagnostic(place, f"more than {_DEPTH_MAX} values within each other")
             return Located(None, place), 1
         self._open.add(id(node))
-        found, size = self._new(node, place, depth)
+        located, size = self._new(node, place, depth)
         self._open.discard(id(node))
-        self._done[id(node)] = (found, size)
-        return found, size
+        self._done[id(node)] = (located, size)
+        return located, size
 
     def _new(self, node: Any, place: Place, depth: int) -> tuple[Located, int]:
         if isinstance(node, yaml.ScalarNode):
@@ -291,7 +291,7 @@ class _Reader:
         return Located([item for item, _ in items], place), 1 + sum(size for _, size in items)
 
     def _mapping(self, node: Any, place: Place, depth: int) -> tuple[Located, int]:
-        found: dict[str, Located] = {}
+        members: dict[str, Located] = {}
         keys: dict[str, Place] = {}
         merged: dict[str, tuple[Located, Place]] = {}
         total = 1
@@ -310,16 +310,16 @@ class _Reader:
             if "${" in key.replace("$${", ""):
                 self._diagnostic(here, "variables stand in values only, not in names")
             key = key.replace("$${", "${")
-            if key in found:
+            if key in members:
                 self._diagnostic(here, f"{key!r} is there twice")
-            found[key], keys[key] = value, here
+            members[key], keys[key] = value, here
         for name, (one, here) in merged.items():  # what is there itself wins
-            if name not in found:
-                found[name], keys[name] = one, here
-        return Located(found, place, keys), total
+            if name not in members:
+                members[name], keys[name] = one, here
+        return Located(members, place, keys), total
 
-    def _merged(self, given: Located, place: Place) -> dict[str, Located]:
-        parts = given.value if isinstance(given.value, list) else [given]
+    def _merged(self, located: Located, place: Place) -> dict[str, Located]:
+        parts = located.value if isinstance(located.value, list) else [located]
         together: dict[str, Located] = {}
         for part in parts:
             if not isinstance(part.value, dict):

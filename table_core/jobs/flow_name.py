@@ -47,7 +47,7 @@ class FlowName:
     def reader(self) -> Reader:
         """The reader of its changes."""
         if self.name:
-            return Reader(ReaderKind.FLOW, self.name, self.definition, given=True)
+            return Reader(ReaderKind.FLOW, self.name, self.definition, explicit=True)
         return Reader(ReaderKind.FLOW, self.task, self.definition)
 
     def state_reader(self, view: str) -> Reader:

@@ -130,9 +130,9 @@ class Pinned:
         if id is not None:
             place = SnapshotPlace.of(table.snapshot(id))
         reader = self.flow.state_reader(view)
-        found = TableId(location=table.uri, branch=table.access.branch)
-        old = self.kept.find(reader, found, self.flow.key(view))
-        source = old.source if old is not None else found
+        table_id = TableId(location=table.uri, branch=table.access.branch)
+        old = self.kept.find(reader, table_id, self.flow.key(view))
+        source = old.source if old is not None else table_id
         self.kept.put(self.flow.key(view), Position(reader, source, place), old)
 
     def advance(self) -> None:
@@ -142,8 +142,8 @@ class Pinned:
             if view.changes:
                 consumer.advance(view.snapshot or 0)
                 continue
-            found = TableId(location=consumer.table.uri, branch=consumer.table.access.branch)
-            kept = self.kept.now(self.flow.state_reader(name), found, self.flow.key(name))
+            source = TableId(location=consumer.table.uri, branch=consumer.table.access.branch)
+            kept = self.kept.now(self.flow.state_reader(name), source, self.flow.key(name))
             if kept is not None and isinstance(kept.place, SnapshotPlace):
                 consumer.advance(kept.place.id)
 
@@ -188,24 +188,24 @@ class _Source:
     pinned: Pinned
     target: Table
     view: str
-    given: Mapping[str, Any]
+    spec: Mapping[str, Any]
     table: Table
     head: Snapshot | None
 
     def pin(self, *, complete: bool) -> None:
-        flow, given = self.pinned.flow, self.given
-        mode = given.get("mode", "snapshot")
+        flow, spec = self.pinned.flow, self.spec
+        mode = spec.get("mode", "snapshot")
         if mode not in {"snapshot", "changes"}:
             raise ArgumentError(
                 f"source {self.view!r}: mode {mode!r} is neither 'snapshot' nor 'changes'",
                 argument="sources",
                 value=mode,
             )
-        key = given.get("position")
+        key = spec.get("position")
         reader = flow.reader if mode == "changes" else flow.state_reader(self.view)
         if key is not None:
             require_position_name(f"position of source {self.view!r}", key)
-            reader = Reader(reader.kind, key, given=True)
+            reader = Reader(reader.kind, key, explicit=True)
         key = key or flow.key(self.view)
         stored, is_old = self._stored(reader, key)
         if stored is None and not complete:
@@ -229,15 +229,15 @@ class _Source:
         kept, here = self.pinned.kept, TableId(
             location=self.table.uri, branch=self.table.access.branch
         )  # fmt: skip
-        for name in dict.fromkeys((key, *(() if self.given.get("position") else (self._old_key,)))):
+        for name in dict.fromkeys((key, *(() if self.spec.get("position") else (self._old_key,)))):
             text = kept.read.get(name, "")
             if text.isdecimal():
                 return Position(reader, here, SnapshotPlace(id=int(text))), True
-        found = kept.find(reader, here, key)
-        if found is None and reader.kind is ReaderKind.FLOW:  # it read states before
+        position = kept.find(reader, here, key)
+        if position is None and reader.kind is ReaderKind.FLOW:  # it read states before
             state = self.pinned.flow.state_reader(self.view)
-            found = kept.find(replace(state), here, key)
-        return found, False
+            position = kept.find(replace(state), here, key)
+        return position, False
 
     def _pin_changes(self, reader: Reader, key: str, stored: Position | None) -> None:
         access, kept = self.table.access, self.pinned.kept
@@ -248,7 +248,7 @@ class _Source:
             self._refuse_moved(kept.elsewhere(reader, source))
         if stored is None:
             for other in kept.others(reader, source):
-                if not (reader.given and other.reader.given):
+                if not (reader.explicit and other.reader.explicit):
                     raise another_reader(reader, other).error()
         place = None
         if stored is not None:
@@ -297,14 +297,14 @@ class _Source:
         """Refuse to pass over rows that an overwrite has brought: no change tells of them."""
         access = self.table.access
         for id in range(after + 1, to + 1):
-            found = find_snapshot(access, id)
-            if found is None or found.commit_kind is not CommitKind.OVERWRITE:
+            snapshot = find_snapshot(access, id)
+            if snapshot is None or snapshot.commit_kind is not CommitKind.OVERWRITE:
                 continue
-            kept = ROWS_KEPT_PROPERTY in (found.properties or {})
+            kept = ROWS_KEPT_PROPERTY in (snapshot.properties or {})
             if (
                 kept
-                or found.operation in _TAKES_AWAY
-                or not any(entry.kind is EntryKind.ADD for entry in access.metadata.delta(found))
+                or snapshot.operation in _TAKES_AWAY
+                or not any(entry.kind is EntryKind.ADD for entry in access.metadata.delta(snapshot))
             ):
                 continue
             raise Diverged(
@@ -314,7 +314,7 @@ class _Source:
                 reader=str(reader),
                 source=str(source),
                 stored=f"snapshot {after}",
-                found=f"snapshot {id}, {found.operation or 'OVERWRITE'}",
+                found=f"snapshot {id}, {snapshot.operation or 'OVERWRITE'}",
                 ways_out=(
                     "empty the target and 'table-core position reset', to compute it anew",
                     f"'table-core position set --snapshot {id}', to go on after it",
@@ -338,8 +338,8 @@ def _pin_pending(pinned: Pinned, target: Table, view: str, table: Table) -> None
     elif (stored := pinned.kept.find(reader, here, key)) is not None:
         assert isinstance(stored.place, SnapshotPlace)
         place = stored.place
-        found = find_snapshot(access, place.id) if place.id else None
-        if place.id and (found is None or not place.is_at(SnapshotPlace.of(found))):
+        snapshot = find_snapshot(access, place.id) if place.id else None
+        if place.id and (snapshot is None or not place.is_at(SnapshotPlace.of(snapshot))):
             raise PositionDivergedError(
                 f"the rows that wait in {table.name} are those of {place}, and it is gone: the "
                 "table was rolled back or made anew; nothing was read. Put them back, or 'table-core "
@@ -348,7 +348,7 @@ def _pin_pending(pinned: Pinned, target: Table, view: str, table: Table) -> None
                 source=str(here),
                 reason="rolled-back",
                 stored=str(place),
-                found=str(found and found.id),
+                found=str(snapshot and snapshot.id),
                 ways_out=["put the rows back", "table-core position reset"],
             )
     consumer = _consumer(pinned, target, table, key, view)

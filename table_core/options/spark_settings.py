@@ -60,10 +60,10 @@ def require_printable(text: object, what: str) -> None:
     """
     if not isinstance(text, str):
         raise ArgumentError(f"{what} is no text but {type(text).__name__}", argument=what)
-    found = _CONTROL.search(text)
-    if found is not None:
+    control = _CONTROL.search(text)
+    if control is not None:
         raise ArgumentError(
-            f"{what} holds the control character U+{ord(found[0]):04X} at position {found.start()}: "
+            f"{what} holds the control character U+{ord(control[0]):04X} at position {control.start()}: "
             "leave it out",
             argument=what,
             value=None,
@@ -111,5 +111,5 @@ def _escaped(value: str) -> str:
     return f"\\{text}" if text.startswith(" ") else text
 
 
-def _one(found: re.Match[str]) -> str:
-    return _ESCAPES.get(found[0]) or f"\\u{ord(found[0]):04x}"
+def _one(match: re.Match[str]) -> str:
+    return _ESCAPES.get(match[0]) or f"\\u{ord(match[0]):04x}"

@@ -99,9 +99,9 @@ class FilesTaken:
         """What of ``listing`` is new, and what cannot be."""
         new, changed, old = [], [], []
         for file in sorted(listing, key=lambda f: f.path):
-            found = self.known.get(file.key)
-            if found is not None:
-                if found[1] != file.state:
+            entry = self.known.get(file.key)
+            if entry is not None:
+                if entry[1] != file.state:
                     changed.append(file)
             elif file.modified_ms <= self.before_ms:
                 old.append(file)

@@ -94,16 +94,16 @@ def _refuse(
     """Say which rows of ``left`` are not there."""
     kinds = rows[ROW_KIND_COLUMN].to_pylist()
     keys = _keys(rows.drop_columns([ROW_KIND_COLUMN]))
-    found, first = [], None
+    missing, first = [], None
     for n in reversed(range(len(keys))):  # the last of equal ones is the one too many
         if kinds[n] in {"-D", "-U"} and left[keys[n]] > 0:
             left[keys[n]] -= 1
-            found.append(n)
+            missing.append(n)
             first = keys[n]
     text = shortened(repr(first))
     why = f"a row that the source deleted is not there: {text}; drop the table so that it is read anew"
     if lacking is not None:
-        lacking(found, why)
+        lacking(missing, why)
     raise DataError(f"{target.name}: {why}", table=target.name, value=text)
 
 
@@ -221,8 +221,8 @@ def _kept(rows: pa.Table, gone: Counter[Any]) -> np.ndarray[Any, np.dtype[np.boo
     maybe = np.arange(len(rows))
     if pa.types.is_integer(type_) or pa.types.is_string(type_):  # the common case: a quick look
         first = pa.array([key[0] for key in gone if gone[key]], type_)
-        found = pc.is_in(rows.column(0).combine_chunks(), value_set=first)
-        maybe = np.flatnonzero(np.asarray(found))
+        candidates = pc.is_in(rows.column(0).combine_chunks(), value_set=first)
+        maybe = np.flatnonzero(np.asarray(candidates))
     keep = np.ones(len(rows), bool)
     for n, key in zip(maybe.tolist(), _keys(rows.take(pa.array(maybe))), strict=True):
         if gone[key] > 0:

@@ -183,8 +183,8 @@ def _rows_with(there: Shares, part: tuple[int, int, int], keys: pa.Table) -> pa.
     names = keys.column_names
     numbered = rows.select(names).append_column(_NUMBER, pa.array(np.arange(len(rows))))
     cast = keys.cast(pa.schema([numbered.schema.field(name) for name in names]))
-    found = numbered.join(cast, names, join_type="left semi")[_NUMBER]
-    return rows.take(pc.take(found, pc.array_sort_indices(found)))
+    numbers = numbered.join(cast, names, join_type="left semi")[_NUMBER]
+    return rows.take(pc.take(numbers, pc.array_sort_indices(numbers)))
 
 
 def _delete_bag(feed: TableFeed, table: Table, gone: SourceTable, spill: Spill) -> None:
@@ -226,17 +226,17 @@ def _in_order(
     feed: TableFeed, changes: Sequence[Changes]
 ) -> Iterator[tuple[SourceTable, pa.Table]]:
     """Rows of one source table at a time; tables take turns as their events do."""
-    left, found = _usable(feed, changes)
-    if found is None:
+    left, events = _usable(feed, changes)
+    if events is None:
         return
     whose = np.concatenate([np.full(len(one.lines), n) for n, one in enumerate(left)])
     lines = np.concatenate([one.lines for one in left])
     source_of = dict(zip(lines.tolist(), whose.tolist(), strict=True))
-    owners = np.array([source_of[n] for n in found.numbers.tolist()])
+    owners = np.array([source_of[n] for n in events.numbers.tolist()])
     edges = [0, *(np.flatnonzero(np.diff(owners)) + 1).tolist(), len(owners)]
     for start, end in pairwise(edges):
         if end > start:
-            yield left[owners[start]].table, found.rows.slice(start, end - start)
+            yield left[owners[start]].table, events.rows.slice(start, end - start)
 
 
 def _usable(feed: TableFeed, changes: Sequence[Changes]) -> tuple[list[Changes], EventBatch | None]:

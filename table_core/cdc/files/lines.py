@@ -157,15 +157,15 @@ class LineDecoder:
             return []
         while True:
             try:
-                found = self._decoded(window.segment(first, end, frozenset(self._bad)))
+                decoded = self._decoded(window.segment(first, end, frozenset(self._bad)))
                 self.source_schemas = dict(
-                    settled(self.source_schemas, found, together=self.dead_letters is not None)
+                    settled(self.source_schemas, decoded, together=self.dead_letters is not None)
                 )
             except BadEvents as bad:
                 self._put(bad, window)
                 continue
             self.marks.append((first, dict(self.source_schemas)))
-            return [self._with_source_schema(one) for one in found]
+            return [self._with_source_schema(one) for one in decoded]
 
     def _put(self, bad: BadEvents, window: Window) -> None:
         """Keep what cannot be read, and go on without it."""
@@ -282,10 +282,10 @@ class LineReader(ABC, Generic[AtLines]):
 
     def tables(self) -> list[SourceTable]:
         """The source tables that occur now; reads everything."""
-        found: dict[SourceTable, None] = {}
+        tables: dict[SourceTable, None] = {}
         for batch in self._pass(self.parse(None), None):
-            found.update(dict.fromkeys(one.table for one in batch.changes))
-        return list(found)
+            tables.update(dict.fromkeys(one.table for one in batch.changes))
+        return list(tables)
 
     def _batch(
         self,

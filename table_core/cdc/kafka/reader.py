@@ -109,10 +109,12 @@ class KafkaReader(LineReader[OffsetsPosition]):
                 count = len(lines)
                 yield self._batch(records_window(places, lines), before, reached)
             begin |= {at: reached.next_of(*at) for at in begin if at in reached.offsets}
-            for found, usable in self.parallel.windows(self.decoder, begin, last, count):
-                before, reached = reached, reached.after(found.places)
-                begin |= {at: reached.next_of(*at) for at in {place[:2] for place in found.places}}
-                yield self._batch(found.window, before, reached, found if usable else None)
+            for decoded, usable in self.parallel.windows(self.decoder, begin, last, count):
+                before, reached = reached, reached.after(decoded.places)
+                begin |= {
+                    at: reached.next_of(*at) for at in {place[:2] for place in decoded.places}
+                }
+                yield self._batch(decoded.window, before, reached, decoded if usable else None)
             here = self._here(reading, begin, last)
         for places, lines in here:
             before, reached = reached, reached.after(places)

@@ -92,11 +92,11 @@ def _unfit(name: str) -> str | None:
 
 def _has(one: Changes, name: str) -> Flags:
     """Which of the events have a column: all of those whose schema has it."""
-    found = np.full(len(one.lines), one.declared is not None and name in one.declared)
+    has = np.full(len(one.lines), one.declared is not None and name in one.declared)
     for images in (one.after, one.before):
         if (column := images.columns.get(name)) is not None:
-            found |= np.asarray(column.is_valid())
-    return found
+            has |= np.asarray(column.is_valid())
+    return has
 
 
 def _errors(one: Changes, which: Flags, why: str, column: str) -> Iterator[EventError]:
@@ -121,7 +121,7 @@ def without_key(changes: Sequence[Changes], key: Sequence[str]) -> Iterator[Even
 class Computed:
     """A computed column, and the rows whose value cannot be computed."""
 
-    found: pa.Array
+    values: pa.Array
     unfit: dict[int, str] = field(default_factory=dict)
 
     def errors(

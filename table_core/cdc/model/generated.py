@@ -117,13 +117,13 @@ class ComputedRows:
         """The same, with their types, in the order in which they are added."""
         return tuple(field for _, field in self.columns)
 
-    def require_absent(self, given: Sequence[str]) -> None:
+    def require_absent(self, names: Sequence[str]) -> None:
         """Refuse rows that bring a computed column.
 
         Raises:
             DataError: they do.
         """
-        for name in given:
+        for name in names:
             if name in self.names:
                 raise DataError(
                     f"column {name!r} is computed, and the rows have it too: leave it out of them",
@@ -147,14 +147,14 @@ class ComputedRows:
             )
             for name, field in self.sources.items()
         }
-        given = pa.table(stored) if stored else pa.table({"": pa.nulls(len(table))})
+        sources = pa.table(stored) if stored else pa.table({"": pa.nulls(len(table))})
         for column, field in self.columns:
-            found = computed_values(column, given, field.type, self.now_ms)
-            for row, why in found.unfit.items():
+            computed = computed_values(column, sources, field.type, self.now_ms)
+            for row, why in computed.unfit.items():
                 raise DataError(
                     f"column {column.name!r}, row {first_row + row}: cannot be computed: {why}",
                     column=column.name,
                     row=first_row + row,
                 )
-            table = table.append_column(column.name, found.found)
+            table = table.append_column(column.name, computed.values)
         return table

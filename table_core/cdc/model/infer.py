@@ -78,23 +78,23 @@ def _columns(changes: Iterable[Changes]) -> dict[str, DataType]:
         seen += [
             (first, at, name, d.type, _DECLARED) for at, (name, d) in enumerate(declared.items())
         ]
-    found: dict[str, DataType] = {}
+    columns: dict[str, DataType] = {}
     fixed = set()
     for _, _, name, type_, how in sorted(seen, key=lambda s: s[:2]):
-        known = found.setdefault(name, type_)
+        known = columns.setdefault(name, type_)
         if how == _DECLARED:
-            found[name] = _newer(known, type_)
+            columns[name] = _newer(known, type_)
         elif name not in fixed:
-            found[name] = _wider(known, type_)
-        if how == _FIXED and found[name] == _INTEGER:
+            columns[name] = _wider(known, type_)
+        if how == _FIXED and columns[name] == _INTEGER:
             fixed.add(name)
-    return found
+    return columns
 
 
 def whole_columns(changes: Iterable[Changes], fields: Iterable[Field]) -> set[str]:
     """Columns of ``fields`` that events without schema made, and that may make room for fractions."""
-    found = {name for one in changes for name, _, _ in _values(one)}
-    return {f.name for f in fields if f.name in found and _is_whole(f.type)}
+    names = {name for one in changes for name, _, _ in _values(one)}
+    return {f.name for f in fields if f.name in names and _is_whole(f.type)}
 
 
 def fractions(

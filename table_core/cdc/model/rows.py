@@ -207,10 +207,10 @@ def _column(
     settings: PlainSettings,
     bad: list[BadEvent],
 ) -> tuple[pa.Array, Flags | None]:
-    found = rows.columns.get(field.name)
-    if found is None or not len(chosen):
+    column = rows.columns.get(field.name)
+    if column is None or not len(chosen):
         return pa.nulls(len(chosen), arrow_type(field.type)), None
-    values = found if len(chosen) == len(found) else found.take(pa.array(chosen))
+    values = column if len(chosen) == len(column) else column.take(pa.array(chosen))
     lines = changes.lines[chosen]
     values, lacking = without_unavailable(values)
     if (unavailable := rows.unavailable.get(field.name)) is not None:
@@ -279,7 +279,7 @@ def _unfit(
         encoding = resolved(values, encoding, field.type, settings)
     except UNFORESEEN as error:
         return dict.fromkeys(np.flatnonzero(np.asarray(values.is_valid())).tolist(), str(error))
-    found: dict[int, str] = {}
+    reasons: dict[int, str] = {}
     left = [(0, len(values))]
     while left:
         first, end = left.pop()
@@ -287,11 +287,11 @@ def _unfit(
             convert(values.slice(first, end - first), encoding, field.type)
         except UNFORESEEN as error:
             if end - first == 1:
-                found[first] = str(error)
+                reasons[first] = str(error)
             else:
                 middle = (first + end) // 2
                 left += [(middle, end), (first, middle)]
-    return found
+    return reasons
 
 
 def null_keys(

@@ -113,8 +113,8 @@ def _within(column: pa.Array, low: int, high: int) -> int:
     if not pa.types.is_integer(column.type) or column.null_count == len(column):
         return 0
     size = pc.abs(column)
-    found = pc.and_(pc.greater_equal(size, low), pc.less(size, high))
-    return int(pc.sum(found).as_py() or 0)
+    within = pc.and_(pc.greater_equal(size, low), pc.less(size, high))
+    return int(pc.sum(within).as_py() or 0)
 
 
 def _mistaken(source_schemas: SourceSchemas, changes: Sequence[Changes]) -> Iterator[EventError]:
