@@ -90,8 +90,10 @@ def _contract(name: str, wanted: Any, catalog: Tables) -> TablePlan:
         if has is None:
             refused.append(f"external: there is no column {column.name!r}")
         elif not holds_all(has, column.type):
-            told = f"{column.name} is {type_text(has)}, and {type_text(column.type)} was agreed on"
-            refused.append(f"external: {told}")
+            difference = (
+                f"{column.name} is {type_text(has)}, and {type_text(column.type)} was agreed on"
+            )
+            refused.append(f"external: {difference}")
     if refused:
         return replace(_refused(name, wanted, refused[0]), refused=tuple(refused))
     return TablePlan(table=name, action=Action.NONE, wanted=wanted)
@@ -140,63 +142,63 @@ def _is_work(one: TablePlan) -> bool:
     return one.action in {Action.CREATE, Action.ALTER}
 
 
-def _done(one: TablePlan, catalog: Tables, *, exactly: bool) -> TablePlan | None:
+def _done(plan: TablePlan, catalog: Tables, *, exactly: bool) -> TablePlan | None:
     """The plan that was carried out in the end; None if somebody else did all of it."""
     for _ in range(_ATTEMPTS_MAX):
         try:
-            _do(one, catalog)
+            _do(plan, catalog)
         except (AlreadyExistsError, CommitConflictError, SchemaError, OptionError) as error:
-            now = _again(one, catalog)
-            if now == one:
+            now = _again(plan, catalog)
+            if now == plan:
                 raise
             if exactly:
                 raise CommitConflictError(
-                    f"{one.table} is not as it was when this was planned: plan again",
-                    table=one.table,
+                    f"{plan.table} is not as it was when this was planned: plan again",
+                    table=plan.table,
                     head_id=now.schema,
                     conflicts=[str(error)],
                 ) from error
             if now.refused:
                 raise GaveUpError(
-                    f"{one.table} changed meanwhile, and cannot become as declared: "
+                    f"{plan.table} changed meanwhile, and cannot become as declared: "
                     f"{'; '.join(now.refused)}",
                     user=None,
                     attempts=1,
                 ) from error
             if not _is_work(now):
                 return None
-            one = now
+            plan = now
         else:
-            return one
+            return plan
     raise GaveUpError(
-        f"{one.table} changed {_ATTEMPTS_MAX} times meanwhile; try again",
+        f"{plan.table} changed {_ATTEMPTS_MAX} times meanwhile; try again",
         user=None,
         attempts=_ATTEMPTS_MAX,
     )
 
 
-def _do(one: TablePlan, catalog: Tables) -> None:
-    catalog.create_database(one.table.partition(".")[0], if_not_exists=True)
-    if one.action is Action.CREATE:
+def _do(plan: TablePlan, catalog: Tables) -> None:
+    catalog.create_database(plan.table.partition(".")[0], if_not_exists=True)
+    if plan.action is Action.CREATE:
         catalog.create_table(
-            one.table,
-            fields_of(one.wanted),
-            primary_key=one.wanted.primary_key,
-            partition_by=one.wanted.partition_by,
-            options=one.wanted.options,
-            comment=one.wanted.comment,
+            plan.table,
+            fields_of(plan.wanted),
+            primary_key=plan.wanted.primary_key,
+            partition_by=plan.wanted.partition_by,
+            options=plan.wanted.options,
+            comment=plan.wanted.comment,
         )
         return
-    if one.renamed_from is not None:
-        catalog.rename_table(one.renamed_from, one.table)
-    if one.changes:
-        catalog.alter_table(one.table, one.changes, expect=one.schema)
+    if plan.renamed_from is not None:
+        catalog.rename_table(plan.renamed_from, plan.table)
+    if plan.changes:
+        catalog.alter_table(plan.table, plan.changes, expect=plan.schema)
 
 
-def _again(one: TablePlan, catalog: Tables) -> TablePlan:
-    names = _names(catalog, {one.table.partition(".")[0]})
-    old = one.renamed_from
-    return _plan(one.table, one.wanted, catalog, names, old, one.allow, one.synced)
+def _again(plan: TablePlan, catalog: Tables) -> TablePlan:
+    names = _names(catalog, {plan.table.partition(".")[0]})
+    old = plan.renamed_from
+    return _plan(plan.table, plan.wanted, catalog, names, old, plan.allow, plan.synced)
 
 
 def _plan(
@@ -211,30 +213,30 @@ def _plan(
     current = _current(catalog, name)
     old = None if old_name is None else _current(catalog, old_name)
     if old is not None and current is not None:
-        told = f"moved: {old_name} and {name} are both there: drop one of them"
-        return _refused(name, wanted, told)
+        description = f"moved: {old_name} and {name} are both there: drop one of them"
+        return _refused(name, wanted, description)
     other = names.get(name.casefold())
     if current is None and other not in {None, name, old_name}:
-        told = f"the warehouse has {other!r}, which differs in case alone: write it so"
-        return _refused(name, wanted, told)
-    made = plan_of(name, wanted, current or old, allow=allow, synced=synced)
+        description = f"the warehouse has {other!r}, which differs in case alone: write it so"
+        return _refused(name, wanted, description)
+    plan = plan_of(name, wanted, current or old, allow=allow, synced=synced)
     if old is None:
-        return made
-    told = f"~ rename table {old_name} to {name}"
-    moved = Difference(safety=Safety.SAFE, told=told)
+        return plan
+    description = f"~ rename table {old_name} to {name}"
+    moved = Difference(safety=Safety.SAFE, description=description)
     return replace(
-        made,
-        action=Action.REFUSED if made.refused else Action.ALTER,
-        told=(told, *made.told),
-        differences=(moved, *made.differences),
+        plan,
+        action=Action.REFUSED if plan.refused else Action.ALTER,
+        descriptions=(description, *plan.descriptions),
+        differences=(moved, *plan.differences),
         renamed_from=old_name,
     )
 
 
-def _refused(name: str, wanted: Any, told: str) -> TablePlan:
-    one = Difference(safety=Safety.REFUSED, told=told)
+def _refused(name: str, wanted: Any, description: str) -> TablePlan:
+    one = Difference(safety=Safety.REFUSED, description=description)
     return TablePlan(
-        table=name, action=Action.REFUSED, wanted=wanted, refused=(told,), differences=(one,)
+        table=name, action=Action.REFUSED, wanted=wanted, refused=(description,), differences=(one,)
     )
 
 

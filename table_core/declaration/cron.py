@@ -53,13 +53,13 @@ def schedule_diagnostics(root: Located, file: str) -> list[Diagnostic]:
     diagnostics = []
     for group, member in _AT:
         above = root.value.get(group)
-        here = above.value.get(member) if above and isinstance(above.value, dict) else None
-        if here is not None and here.text is not None:
-            problem = _problem(here.text)
+        node = above.value.get(member) if above and isinstance(above.value, dict) else None
+        if node is not None and node.text is not None:
+            problem = _problem(node.text)
             if problem:
-                line, column = here.place
+                line, column = node.place
                 diagnostics.append(
-                    Diagnostic(file, line, column, f"schedule {here.text!r}: {problem}")
+                    Diagnostic(file, line, column, f"schedule {node.text!r}: {problem}")
                 )
     return [*diagnostics, *_zone_diagnostics(root, file)]
 

@@ -88,24 +88,24 @@ class _Steps:
 
 def _steps(declaration: Declaration, steps: Sequence[Step]) -> _Steps:
     after = among(declaration.steps, (step.name for step in steps))
-    made = _Steps()
+    layout = _Steps()
     for step in steps:
-        if step.name in made.begin:
+        if step.name in layout.begin:
             continue
         table = audited_in(step, declaration.audited)
         inside = [s for s in steps if audited_in(s, declaration.audited) == table]
         together = inside if table is not None else [step]
-        before = {made.end[n] for one in together for n in after[one.name] if n in made.end}
+        before = {layout.end[n] for one in together for n in after[one.name] if n in layout.end}
         if table is None:
-            made.tasks[step.name] = sorted(before)
+            layout.tasks[step.name] = sorted(before)
             begin = end = step.name
         else:
-            begin, end = _audited(declaration, table, together, after, made.tasks)
-            made.tasks[begin] = sorted(before)
+            begin, end = _audited(declaration, table, together, after, layout.tasks)
+            layout.tasks[begin] = sorted(before)
         for one in together:
-            made.begin[one.name], made.end[one.name] = begin, end
-            made.first |= set() if before else {begin}
-    return made
+            layout.begin[one.name], layout.end[one.name] = begin, end
+            layout.first |= set() if before else {begin}
+    return layout
 
 
 def _audited(
@@ -133,9 +133,9 @@ def _audited(
 def _pipeline(
     declaration: Declaration, steps: Sequence[Step], checks: Collection[str]
 ) -> dict[str, list[str]]:
-    made = _steps(declaration, steps)
-    tasks = {APPLY_TASK: [], **made.tasks}
-    for begin in made.first:
+    layout = _steps(declaration, steps)
+    tasks = {APPLY_TASK: [], **layout.tasks}
+    for begin in layout.first:
         tasks[begin] = _with(tasks[begin], [APPLY_TASK])
     audited = {table for s in steps if (table := audited_in(s, declaration.audited))}
     for check in declaration.checks:
@@ -144,11 +144,11 @@ def _pipeline(
         name = f"{CHECK_PREFIX}{check.name}"
         early, readers = around_gate(declaration.steps, check.table)
         writers = [s for s in steps if check.table in tables_written(s)]
-        ends = {made.end[s.name] for s in writers if not check.gate or s.name in early}
+        ends = {layout.end[s.name] for s in writers if not check.gate or s.name in early}
         tasks[name] = sorted(ends) or [APPLY_TASK]
         for reader in readers if check.gate else ():
-            if reader in made.begin:
-                begin = made.begin[reader]
+            if reader in layout.begin:
+                begin = layout.begin[reader]
                 tasks[begin] = _with(tasks[begin], [name])
     return tasks
 

@@ -55,12 +55,12 @@ Finding = tuple[tuple[str, ...], str]
 
 
 def _members(root: Located, *path: str) -> Mapping[str, Located]:
-    here: Any = root
+    node: Any = root
     for name in path:
-        if not isinstance(here.value, dict) or name not in here.value:
+        if not isinstance(node.value, dict) or name not in node.value:
             return {}
-        here = here.value[name]
-    return here.value if isinstance(here.value, dict) else {}
+        node = node.value[name]
+    return node.value if isinstance(node.value, dict) else {}
 
 
 def _tasks(root: Located) -> Iterator[Finding]:

@@ -28,11 +28,11 @@ class Need:
 
     def __str__(self) -> str:
         """For people."""
-        who = ", ".join(self.needed_by)
+        readers = ", ".join(self.needed_by)
         if self.table is None:
-            return f"{', '.join(self.made_by)} done before {who}"
+            return f"{', '.join(self.made_by)} done before {readers}"
         maker = f"written by {', '.join(self.made_by)}" if self.made_by else "kept by others"
-        return f"{self.table}, {maker}, for {who}"
+        return f"{self.table}, {maker}, for {readers}"
 
 
 def needs_of(declaration: Declaration, names: Iterable[str]) -> tuple[Need, ...]:

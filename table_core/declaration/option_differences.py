@@ -57,7 +57,7 @@ def option_differences(
             merges = has_snapshots and _merges(key, current)
             yield Difference(
                 safety=Safety.KEPT,
-                told=f"option {key}",
+                description=f"option {key}",
                 changes=(change.RemoveOption(key),),
                 word="remerge" if merges else "unset",
             )
@@ -76,18 +76,18 @@ def _set(
 ) -> Difference:
     sign = "+" if has is None else "~"
     was = "" if has is None else f"{has!r} -> "
-    told = f"{sign} option {key} = {was}{value!r}"
+    description = f"{sign} option {key} = {was}{value!r}"
     changes = (change.SetOption(key, value),)
     word = None
     if has_snapshots and key == keys_identity.BUCKET.key:
         before = current.options.get(keys_identity.BUCKET)
         after = TableOptions.parse({key: value}).get(keys_identity.BUCKET)
         word = None if before == after else "rebucket"
-        told += "" if word is None else "; then rescale what is there"
+        description += "" if word is None else "; then rescale what is there"
     elif has_snapshots and _merges(key, current):
         word = "remerge"
     safety = Safety.SAFE if word is None else Safety.GUARDED
-    return Difference(safety=safety, told=told, changes=changes, word=word)
+    return Difference(safety=safety, description=description, changes=changes, word=word)
 
 
 def _merges(key: str, current: TableSchema) -> bool:
@@ -104,12 +104,14 @@ def _comment(goal: TableSchema, current: TableSchema) -> Iterator[Difference]:
     if goal.comment is None and current.comment:
         yield Difference(
             safety=Safety.KEPT,
-            told="comment",
+            description="comment",
             changes=(change.UpdateComment(None),),
             word="unset",
         )
     elif goal.comment is not None and goal.comment != (current.comment or ""):
-        told = f"~ comment = {goal.comment!r}"
+        description = f"~ comment = {goal.comment!r}"
         yield Difference(
-            safety=Safety.SAFE, told=told, changes=(change.UpdateComment(goal.comment),)
+            safety=Safety.SAFE,
+            description=description,
+            changes=(change.UpdateComment(goal.comment),),
         )

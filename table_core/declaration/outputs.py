@@ -81,7 +81,7 @@ def template_problems(text: str) -> list[str]:
         return [message]
     macro = _OF_DBT.search(text)
     if macro is not None:
-        what = "name the table under reads and its view in SQL"
+        default_hint = "name the table under reads and its view in SQL"
         other = {"var": "write params.name of pipeline.params", "env_var": "write ${NAME}"}
-        return [f"{macro[1]}() of dbt is not known here: {other.get(macro[1], what)}"]
+        return [f"{macro[1]}() of dbt is not known here: {other.get(macro[1], default_hint)}"]
     return []

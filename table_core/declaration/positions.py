@@ -51,11 +51,11 @@ def _positions(step: Step, declared: str) -> Iterator[tuple[tuple[str, ...], str
         yield ("rows_position",), str(arguments["rows_position"])
     named = (arguments.get("with") or {}).get("flow_name")
     views = views_of_step(step.verb, arguments) if step.verb == "sql" else {}
-    changes = {v: one for v, one in views.items() if _of_changes(one)}
-    for view, one in changes.items():
-        if one.get("position"):
-            yield ("reads", view, "position"), str(one["position"])
-    if any(not one.get("position") for one in changes.values()):
+    changes = {v: view_source for v, view_source in views.items() if _of_changes(view_source)}
+    for view, view_source in changes.items():
+        if view_source.get("position"):
+            yield ("reads", view, "position"), str(view_source["position"])
+    if any(not view_source.get("position") for view_source in changes.values()):
         path = ("with", "flow_name") if named else ("reads",)
         yield path, f"tc.flow.{named or f'{declared}.{step.name}'}"
 

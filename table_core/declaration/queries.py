@@ -122,8 +122,10 @@ def _parsed(sql: Any) -> tuple[Any, list[str]]:
     if len(statements) == 1 and isinstance(statements[0], exp.Query):
         return statements[0], []
     there = [one for one in statements if one is not None]
-    what = f"{len(there)} statements" if len(there) > 1 else there[0].key.upper() if there else ""
-    return None, [f"expected one SELECT, found {what or 'nothing'}"]
+    statement = (
+        f"{len(there)} statements" if len(there) > 1 else there[0].key.upper() if there else ""
+    )
+    return None, [f"expected one SELECT, found {statement or 'nothing'}"]
 
 
 def _sql_diagnostics(sql: Any, views: Mapping[str, Sequence[str] | None], there: str) -> list[str]:

@@ -225,15 +225,15 @@ def _of_moves(root: Located, tables: list[str]) -> Iterator[Finding]:
             yield from _moves(table, ("tables", name, "moved"), columns, "column")
 
 
-def _moves(here: Located, path: tuple[str, ...], known: list[str], what: str) -> Iterator[Finding]:
-    moved = here.value.get("moved")
+def _moves(node: Located, path: tuple[str, ...], known: list[str], noun: str) -> Iterator[Finding]:
+    moved = node.value.get("moved")
     items = moved.value if moved is not None and isinstance(moved.value, list) else []
     seen: set[tuple[str, str | None]] = set()
     for item in items:
         if not isinstance(item.value, dict) or not {"from", "to"} <= set(item.value):
             continue
         old, new = item.value["from"].text, item.value["to"].text
-        if what == "table" and (old is None or old.count(".") != 1 or "$" in old):
+        if noun == "table" and (old is None or old.count(".") != 1 or "$" in old):
             yield path, f"moved from {old!r}, which is no database.table"
         for side, name in (("from", old), ("to", new)):
             if (side, name) in seen:
@@ -242,4 +242,4 @@ def _moves(here: Located, path: tuple[str, ...], known: list[str], what: str) ->
         if old in known:
             yield path, f"moved from {old!r}, which is declared still"
         if new not in known:
-            yield path, f"moved to {new!r}, which is no declared {what}"
+            yield path, f"moved to {new!r}, which is no declared {noun}"

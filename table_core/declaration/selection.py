@@ -116,11 +116,11 @@ class _Known:
     def of(cls, declaration: Declaration) -> _Known:
         of_pipeline = tuple(declaration.pipeline.get("tags") or ())
         tags: dict[Node, Collection[str]] = {
-            **{("table", name): one.tags for name, one in declaration.tables.items()},
+            **{("table", name): entry.tags for name, entry in declaration.tables.items()},
             **{("table", name): () for name in declaration.external},
-            **{("step", one.name): (*one.tags, *of_pipeline) for one in declaration.steps},
-            **{("check", one.name): (*one.tags, *of_pipeline) for one in declaration.checks},
-            **{("trigger", one.name): one.tags for one in declaration.triggers},
+            **{("step", entry.name): (*entry.tags, *of_pipeline) for entry in declaration.steps},
+            **{("check", entry.name): (*entry.tags, *of_pipeline) for entry in declaration.checks},
+            **{("trigger", entry.name): entry.tags for entry in declaration.triggers},
         }
         known = cls(tags=tags)
         for start, end in edges(declaration):

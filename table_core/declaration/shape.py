@@ -72,8 +72,10 @@ class Shape:
     def _schema(self, defs: Defs) -> dict[str, Any]:  # noqa: ARG002 - of subclasses
         return {}
 
-    def _expect(self, node: Located, what: str, file: str, diagnostics: list[Diagnostic]) -> None:
-        message = f"expected {what}, found {shown(node)}{slip(node, what)}"
+    def _expect(
+        self, node: Located, expected: str, file: str, diagnostics: list[Diagnostic]
+    ) -> None:
+        message = f"expected {expected}, found {shown(node)}{slip(node, expected)}"
         diagnostics.append(Diagnostic(file, *node.place, message))
 
 

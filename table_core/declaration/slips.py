@@ -13,19 +13,19 @@ _SHOWN_MAX: Final = 60
 _FLAGS: Final = ("true", "false", "yes", "no", "on", "off")
 
 
-def slip(node: Located, what: str) -> str:
+def slip(node: Located, expected: str) -> str:
     """What is likely to have gone wrong; with a separator in front."""
     value = node.value
-    if what.startswith("a mapping") and isinstance(value, list):
+    if expected.startswith("a mapping") and isinstance(value, list):
         return ": write name: value, without dashes or square brackets"
-    if what.startswith("a list") and isinstance(value, str) and value:
+    if expected.startswith("a list") and isinstance(value, str) and value:
         parts = ", ".join(part.strip() for part in value.split(","))
         return f": write [{parts}]" if len(parts) <= _SHOWN_MAX else ""
-    if what.startswith("a list") and isinstance(value, dict):
+    if expected.startswith("a list") and isinstance(value, dict):
         return ": write [ … ] around it, or a dash before it"
-    if what == "a number" and isinstance(value, str) and value.strip().isdigit():
+    if expected == "a number" and isinstance(value, str) and value.strip().isdigit():
         return ": write it without quotes"
-    if what == "true or false" and isinstance(value, str) and value.lower() in _FLAGS:
+    if expected == "true or false" and isinstance(value, str) and value.lower() in _FLAGS:
         return ": write it without quotes"
     return ""
 

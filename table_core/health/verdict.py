@@ -195,12 +195,12 @@ def _remove_orphans(measures: Measures, limits: Thresholds) -> Verdict:
     return _joined("remove-orphan-files", [rated])
 
 
-def _rate(value: float, due: float, urgent: float, what: str) -> tuple[Urgency, str]:
+def _rate(value: float, due: float, urgent: float, measure: str) -> tuple[Urgency, str]:
     shown = f"{value:.2f}".removesuffix(".00")
     if value >= urgent:
-        return Urgency.URGENT, f"{shown} {what}, urgent from {urgent} on"
+        return Urgency.URGENT, f"{shown} {measure}, urgent from {urgent} on"
     if value >= due:
-        return Urgency.DUE, f"{shown} {what}, due from {due} on"
+        return Urgency.DUE, f"{shown} {measure}, due from {due} on"
     return Urgency.OK, ""
 
 

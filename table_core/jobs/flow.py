@@ -144,8 +144,8 @@ def run_flow(
         details["positions"] = pinned.kept.properties
         if pinned.runs:
             done = _compute(catalog, table, args, commit, engine, pinned, details, computed)
-    told = {**details, "replayed": landed is not None}
-    return committed(table.access, "write", done, before, told, started_ms=started_ms)
+    facts = {**details, "replayed": landed is not None}
+    return committed(table.access, "write", done, before, facts, started_ms=started_ms)
 
 
 def _refuse_own_table(catalog: Catalog, table: Table, pending: Mapping[str, Any] | None) -> None:

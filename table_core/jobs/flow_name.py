@@ -40,8 +40,8 @@ class FlowName:
             require_position_name("name", PREFIX + name)
         sources = {v: [s["table"], s.get("mode")] for v, s in (args.get("sources") or {}).items()}
         pending = args.get("pending") or {}
-        told = (args.get("sql"), pending.get("sql"), sources, args.get("parameters"))
-        return cls(name=name, task=task, definition=digest_of(*map(repr, told)))
+        parts = (args.get("sql"), pending.get("sql"), sources, args.get("parameters"))
+        return cls(name=name, task=task, definition=digest_of(*map(repr, parts)))
 
     @property
     def reader(self) -> Reader:

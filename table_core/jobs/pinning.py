@@ -226,17 +226,17 @@ class _Source:
 
     def _stored(self, reader: Reader, key: str) -> tuple[Position | None, bool]:
         """The position, and whether an earlier release, or a hand, has stored it as a number."""
-        kept, here = self.pinned.kept, TableId(
+        kept, table_id = self.pinned.kept, TableId(
             location=self.table.uri, branch=self.table.access.branch
         )  # fmt: skip
         for name in dict.fromkeys((key, *(() if self.spec.get("position") else (self._old_key,)))):
             text = kept.read.get(name, "")
             if text.isdecimal():
-                return Position(reader, here, SnapshotPlace(id=int(text))), True
-        position = kept.find(reader, here, key)
+                return Position(reader, table_id, SnapshotPlace(id=int(text))), True
+        position = kept.find(reader, table_id, key)
         if position is None and reader.kind is ReaderKind.FLOW:  # it read states before
             state = self.pinned.flow.state_reader(self.view)
-            position = kept.find(replace(state), here, key)
+            position = kept.find(replace(state), table_id, key)
         return position, False
 
     def _pin_changes(self, reader: Reader, key: str, stored: Position | None) -> None:
@@ -271,26 +271,26 @@ class _Source:
 
     def _pin_state(self, reader: Reader, key: str, stored: Position | None) -> None:
         newest = SnapshotPlace.of(self.head)
-        here = TableId(location=self.table.uri, branch=self.table.access.branch)
+        table_id = TableId(location=self.table.uri, branch=self.table.access.branch)
         self.pinned.views[self.view] = View(table=self.table, snapshot=newest.id or None)
         same = stored is not None and newest.id == 0 and stored.place == newest
         self.pinned.moved |= not same
-        self.pinned.kept.put(key, Position(reader, here, newest), stored)
+        self.pinned.kept.put(key, Position(reader, table_id, newest), stored)
 
     def _refuse_moved(self, elsewhere: list[Position]) -> None:
         """Refuse to start in what is perhaps a table that was read at another place, and is gone there."""
         warehouse = self.catalog.storage
-        for one in elsewhere:
-            assert isinstance(one.source, TableId)
-            inside = one.source.location.removeprefix(f"{warehouse.uri}/")
-            if inside != one.source.location and not warehouse.exists(f"{inside}/schema"):
+        for position in elsewhere:
+            assert isinstance(position.source, TableId)
+            inside = position.source.location.removeprefix(f"{warehouse.uri}/")
+            if inside != position.source.location and not warehouse.exists(f"{inside}/schema"):
                 raise Diverged(
                     reason="moved",
-                    why=f"{one.source} was read up to {one.place} and is gone, {self.table.uri} is "
+                    why=f"{position.source} was read up to {position.place} and is gone, {self.table.uri} is "
                     "perhaps the same table, and has not that snapshot",
-                    reader=str(one.reader),
+                    reader=str(position.reader),
                     source=self.table.uri,
-                    stored=str(one.place),
+                    stored=str(position.place),
                 ).error()
 
     def _refuse_overwritten(self, reader: Reader, source: TableId, after: int, to: int) -> None:
@@ -326,7 +326,7 @@ def _pin_pending(pinned: Pinned, target: Table, view: str, table: Table) -> None
     """The rows that wait: of the snapshot that the last commit names, not of the newest."""
     flow, access = pinned.flow, table.access
     reader, key = flow.state_reader(view), flow.key(view)
-    here = TableId(location=table.uri, branch=access.branch)
+    table_id = TableId(location=table.uri, branch=access.branch)
     place: SnapshotPlace | None = None
     text = next(
         (t for name in (key, PREFIX + view) if (t := pinned.kept.read.get(name, "")).isdecimal()),
@@ -335,7 +335,7 @@ def _pin_pending(pinned: Pinned, target: Table, view: str, table: Table) -> None
     if text is not None:
         place = SnapshotPlace(id=int(text))
         pinned.kept.forget(PREFIX + view)
-    elif (stored := pinned.kept.find(reader, here, key)) is not None:
+    elif (stored := pinned.kept.find(reader, table_id, key)) is not None:
         assert isinstance(stored.place, SnapshotPlace)
         place = stored.place
         snapshot = find_snapshot(access, place.id) if place.id else None
@@ -345,7 +345,7 @@ def _pin_pending(pinned: Pinned, target: Table, view: str, table: Table) -> None
                 "table was rolled back or made anew; nothing was read. Put them back, or 'table-core "
                 "position reset' if none have to wait",
                 reader=str(flow.reader),
-                source=str(here),
+                source=str(table_id),
                 reason="rolled-back",
                 stored=str(place),
                 found=str(snapshot and snapshot.id),
@@ -353,7 +353,7 @@ def _pin_pending(pinned: Pinned, target: Table, view: str, table: Table) -> None
             )
     consumer = _consumer(pinned, target, table, key, view)
     consumer.hold(place.id if place is not None and place.id else access.metadata.floor())
-    consumer.hold_for_main(reader, here, key, place.id if place is not None else 0)
+    consumer.hold_for_main(reader, table_id, key, place.id if place is not None else 0)
     pinned.consumers[view] = consumer
     pinned.views[view] = View(table=table, snapshot=place.id or None if place else None)
     pinned.moved |= not pinned.views[view].is_empty

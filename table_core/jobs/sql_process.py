@@ -163,17 +163,17 @@ def _failure(sql: str, folder: Path, code: int, limits: SqlLimits, *, late: bool
             f"SQL failed: its process ended with {code}, as one does that needs more memory: {said}"
         )
         return ArgumentError(text, argument="sql", value=sql)
-    told = json.loads(reason.read_text())
-    if told["kind"] == "rows":
+    failure = json.loads(reason.read_text())
+    if failure["kind"] == "rows":
         text = (
             f"SQL finds more rows than {limits.memory} hold, which is sql.memory-limit: raise it, "
             "or let Spark run the query"
         )
-    elif told["kind"] in _OF_MEMORY:
+    elif failure["kind"] in _OF_MEMORY:
         text = (
             f"SQL failed: it needs more memory than {limits.memory}, which is sql.memory-limit: "
-            f"{told['text']}"
+            f"{failure['text']}"
         )
     else:
-        text = f"SQL failed: {told['text']}"
+        text = f"SQL failed: {failure['text']}"
     return ArgumentError(text, argument="sql", value=sql)

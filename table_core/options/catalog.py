@@ -125,11 +125,11 @@ def _lock_type(known: Mapping[str, str]) -> str | None:
     return _read(known, "lock.type", parse.choice("jdbc", "file"), "jdbc")
 
 
-def _read(known: Mapping[str, str], key: str, how: Callable[[str], T], default: T) -> T:
+def _read(known: Mapping[str, str], key: str, parse_text: Callable[[str], T], default: T) -> T:
     if key not in known:
         return default
     try:
-        return how(known[key])
+        return parse_text(known[key])
     except ValueError as error:
         raise OptionError(
             f"option {key!r} cannot be {known[key]!r}: {error}", option=key, value=known[key]

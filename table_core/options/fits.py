@@ -115,10 +115,10 @@ def each_level(check: Check) -> Check:
     """``check`` holds for what each level of a map has; levels are not negative."""
 
     def every(value: Mapping[int, str]) -> None:
-        for level, what in value.items():
+        for level, setting in value.items():
             if level < 0:
                 raise ValueError(f"there is no level {level}")
-            check(what)
+            check(setting)
 
     return every
 

@@ -144,8 +144,8 @@ def level_map(value: str) -> dict[int, str]:
     """``"0:avro,5:parquet"`` as level to value."""
     levels: dict[int, str] = {}
     for item in column_list(value):
-        level, colon, what = item.partition(":")
+        level, colon, text = item.partition(":")
         if not colon:
             raise ValueError("expected level:value pairs such as '0:avro,5:parquet'")
-        levels[integer(level)] = what.strip()
+        levels[integer(level)] = text.strip()
     return levels

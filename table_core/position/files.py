@@ -127,11 +127,11 @@ class FilesTaken:
             oldest = sorted(known, key=lambda key: (key in files, known[key][0], key))
             gone = oldest[: len(known) - FILES_MAX]
             before_ms = max(before_ms, *(known[key][0] for key in gone))
-            here = [files[key] for key in gone if key in files]
+            forgotten = [files[key] for key in gone if key in files]
             for key in gone:
                 del known[key]
-            if here or sealed_before:
-                sealed = _Sealed.of([*sealed_before, *here])
+            if forgotten or sealed_before:
+                sealed = _Sealed.of([*sealed_before, *forgotten])
         return FilesTaken(known=known, before_ms=before_ms, sealed=sealed)
 
     def _is_sealed(self, file: FileFacts) -> bool:

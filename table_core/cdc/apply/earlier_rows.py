@@ -55,9 +55,9 @@ def _rows(
     rows: list[Mapping[str, Any]] = []
     names = list(dict.fromkeys([*table.primary_key, *columns]))
     for start in range(0, len(keys), _KEYS_AT_ONCE):
-        some = keys[start : start + _KEYS_AT_ONCE]
+        batch = keys[start : start + _KEYS_AT_ONCE]
         parts = [
-            col(name).isin(list(dict.fromkeys(key[n] for key in some)))
+            col(name).isin(list(dict.fromkeys(key[n] for key in batch)))
             for n, name in enumerate(table.primary_key)
         ]
         where = parts[0] if len(parts) == 1 else And(tuple(parts))

@@ -135,9 +135,9 @@ class TableFeed:
             known = (batch.key_of(one.table) for one in changes)
             key = next((k for k in known if k is not None), ())
         computed_names = {c.name for c in (*self.settings.computed, *self.new_table.computed)}
-        told = [name for name in key if name not in computed_names]
-        refuse(without_key(changes, told), together=self._together)
-        fields = table_fields(changes, told)
+        source_key = [name for name in key if name not in computed_names]
+        refuse(without_key(changes, source_key), together=self._together)
+        fields = table_fields(changes, source_key)
         fields = self._as_wanted(changes, fields)
         # shards may be altered at different times: room for the rows of all of them
         fields = evolved(fields, schema_changes(changes, fields, key, self.settings.mapping))
@@ -163,13 +163,13 @@ class TableFeed:
 
     def _as_wanted(self, changes: Sequence[Changes], fields: Sequence[Field]) -> tuple[Field, ...]:
         """With the types that the user wants and the comments of the source."""
-        told = {name: d for one in changes for name, d in (one.declared or {}).items()}
+        columns = {name: d for one in changes for name, d in (one.declared or {}).items()}
         mapping = self.settings.mapping
         return tuple(
             replace(
                 f,
                 type=with_nullability(mapping.applied(f.type), nullable=f.type.nullable),
-                description=told[f.name].comment if f.name in told else f.description,
+                description=columns[f.name].comment if f.name in columns else f.description,
             )
             for f in fields
         )
@@ -371,13 +371,13 @@ class TableFeed:
         """The rows of older events, as the table would take them now."""
         assert self.target.table is not None
         definition = self.target.table.definition
-        told = [
+        annotated = [
             with_metadata(one, self.settings.metadata, self.settings.metadata_prefix)
             for one in changes
         ]
-        return self._batch(definition.fields, definition.primary_keys, told, keep_before=True)
+        return self._batch(definition.fields, definition.primary_keys, annotated, keep_before=True)
 
-    def count(self, what: str, n: int) -> None:
+    def count(self, counter: str, n: int) -> None:
         """Add to what the result tells."""
         if n:
-            self.counts[what] = self.counts.get(what, 0) + n
+            self.counts[counter] = self.counts.get(counter, 0) + n

@@ -132,8 +132,8 @@ class DebeziumDecoder:
         tables = _tables(block.lines, path)
         self._several |= len(tables) > 1
         for table, rows in tables:
-            whole = len(rows) == len(block.lines)
-            lines = block.lines if whole else block.lines.take(pa.array(rows))
+            is_whole = len(rows) == len(block.lines)
+            lines = block.lines if is_whole else block.lines.take(pa.array(rows))
             if table == UNNAMED and not _has_ops(lines, path):
                 _row_changes(None, lines, block, block.numbers[rows])
             elif self.wants(table):
@@ -141,7 +141,7 @@ class DebeziumDecoder:
                 if decoded is None:
                     raise NotColumnar
                 yield from decoded
-                self._last = table if whole else None
+                self._last = table if is_whole else None
 
     def _only_table(
         self, block: EventLines, first: Any

@@ -101,10 +101,10 @@ class KafkaReader(LineReader[OffsetsPosition]):
         begin: dict[tuple[str, int], int],
         last: dict[tuple[str, int], int],
     ) -> Iterator[SourceBatch[OffsetsPosition]]:
-        reached, here = start, self._here(reading, begin, last)
+        reached, windows = start, self._here(reading, begin, last)
         if self.parallel is not None and self.parallel.worth(begin, last):
             count = 0
-            for places, lines in islice(here, 1):  # schema changes are few, and come with it
+            for places, lines in islice(windows, 1):  # schema changes are few, and come with it
                 before, reached = reached, reached.after(places)
                 count = len(lines)
                 yield self._batch(records_window(places, lines), before, reached)
@@ -115,8 +115,8 @@ class KafkaReader(LineReader[OffsetsPosition]):
                     at: reached.next_of(*at) for at in {place[:2] for place in decoded.places}
                 }
                 yield self._batch(decoded.window, before, reached, decoded if usable else None)
-            here = self._here(reading, begin, last)
-        for places, lines in here:
+            windows = self._here(reading, begin, last)
+        for places, lines in windows:
             before, reached = reached, reached.after(places)
             yield self._batch(records_window(places, lines), before, reached)
 

@@ -52,8 +52,8 @@ def computed_problems(
             yield column.name, f"there is no column {source!r}; there are {', '.join(fields)}"
             continue
         if source in names:
-            told = f"{source!r} is computed itself: compute it from the columns that are given"
-            yield column.name, told
+            problem = f"{source!r} is computed itself: compute it from the columns that are given"
+            yield column.name, problem
             continue
         if column.function == "now" and column.name in {
             *schema.primary_keys,
@@ -62,8 +62,8 @@ def computed_problems(
             yield column.name, "now() differs each time, so rows of one key would not meet: no key"
         if fields[column.name].default is not None:
             yield column.name, "a computed column is always given: leave out its default"
-        if told := _misfit(column, fields):
-            yield column.name, told
+        if problem := _misfit(column, fields):
+            yield column.name, problem
 
 
 def _misfit(column: ComputedColumn, fields: Mapping[str, Field]) -> str:
@@ -96,9 +96,9 @@ class ComputedRows:
             ArgumentError: one is none, or the table cannot keep it true.
         """
         columns = computed_columns(texts)
-        for name, told in computed_problems(columns, schema):
+        for name, problem in computed_problems(columns, schema):
             raise ArgumentError(
-                f"computed column {name!r}: {told}", argument="computed_columns", value=name
+                f"computed column {name!r}: {problem}", argument="computed_columns", value=name
             )
         used = {column.argument for column in columns}
         return cls(

@@ -75,11 +75,11 @@ def _coordinates(body: bytes, at: int, order: str, kind: int) -> tuple[Any, int]
     at, coordinates = at + 4, []
     for _ in range(count):
         if kind in {2, 3}:  # points, or rings of points
-            one, at = _coordinates(body, at, order, kind - 1)
+            element, at = _coordinates(body, at, order, kind - 1)
         else:  # whole shapes with a header of their own
             shape, at = _shape(body, at)
-            one = shape["coordinates"]
-        coordinates.append(one)
+            element = shape["coordinates"]
+        coordinates.append(element)
     return coordinates, at
 
 

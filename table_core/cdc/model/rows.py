@@ -78,7 +78,7 @@ def event_batch(
         BadEvents: with ``together``: all of them.
     """
     bad: list[BadEvent] = []
-    parts = [_rows(one, target, settings, bad) for one in changes]
+    parts = [_rows(group, target, settings, bad) for group in changes]
     refuse(bad, together=together)
     # events that differ have room for their own columns, and together for those of the table
     shape = _shape(target.fields)
@@ -90,7 +90,7 @@ def event_batch(
         order = np.argsort(moments, kind="stable")
         rows, moments = rows.take(pa.array(order)), moments[order]
         lacking = {name: mask[order] for name, mask in lacking.items()}
-    times = [one.event_time_ms for one in changes if one.event_time_ms is not None]
+    times = [group.event_time_ms for group in changes if group.event_time_ms is not None]
     return EventBatch(
         rows,
         schema_changes,

@@ -61,8 +61,8 @@ class TablePattern:
         try:
             self._in_arrow("")
         except pa.ArrowInvalid as error:
-            told = "may take for ever: a repetition within a repetition, or too many of them"
-            raise self._refused(f"{told}; write it with fewer") from error
+            reason = "may take for ever: a repetition within a repetition, or too many of them"
+            raise self._refused(f"{reason}; write it with fewer") from error
         return None
 
     def matches(self, name: str) -> bool:

@@ -235,14 +235,14 @@ class MySqlConnection(ServerConnection):
         ``until`` is the last one, of a key that is one number.
         """
         names = ", ".join(_selected(c.name, c.type) for c in table.columns)
-        whole = f"{_quoted(table.database)}.{_quoted(table.name)}"
+        qualified_name = f"{_quoted(table.database)}.{_quoted(table.name)}"
         key, first = ", ".join(map(_quoted, table.key)), "".join(map(_quoted, table.key[:1]))
         arguments: list[Any] = []
         if table.key and after is not None:  # what the driver fills in begins with '%'
-            names, whole, key, first = (
-                part.replace("%", "%%") for part in (names, whole, key, first)
+            names, qualified_name, key, first = (
+                part.replace("%", "%%") for part in (names, qualified_name, key, first)
             )
-        sql = f"SELECT {names} FROM {whole}"
+        sql = f"SELECT {names} FROM {qualified_name}"
         if table.key and after is not None:
             marks = [
                 _mark(value, table.types[name])
