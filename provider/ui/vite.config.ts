@@ -18,8 +18,10 @@ export default defineConfig({
     rolldownOptions: { external: Object.keys(HOST), output: { globals: HOST } },
   },
   test: {
-    environment: "jsdom",
+    // a file that needs a page says so in its first line: making one costs more than most tests
+    environment: "node",
     include: ["test/**/*.test.{ts,tsx}"],
     setupFiles: ["test/setup.ts"],
+    maxWorkers: 2,
   },
 });

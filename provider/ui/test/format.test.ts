@@ -1,3 +1,4 @@
+// @vitest-environment jsdom
 import { describe, expect, it } from "vitest";
 
 import { ago, bytes, change, count, dateTime, duration, percent, plural, short, tableName } from "../src/text/format";

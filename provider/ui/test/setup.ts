@@ -1,9 +1,11 @@
-import { cleanup } from "@testing-library/react";
 import { afterEach, vi } from "vitest";
 
-afterEach(() => {
-  cleanup();
+afterEach(async () => {
   vi.unstubAllGlobals();
   vi.useRealTimers();
-  localStorage.clear();
+  if (typeof document !== "undefined") {
+    const { cleanup } = await import("@testing-library/react");
+    cleanup();
+    localStorage.clear();
+  }
 });
