@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from paimon_provider.pages.bars import BarsOf
     from table_core.table.read.commit_stream import CommitRead
 
-__all__ = ["LIVE", "Live", "Viewer"]
+__all__ = ["LIVE", "LiveTables", "Viewer"]
 
 _POLL_S: Final = 1.0
 _TABLES_MAX: Final = 20
@@ -227,7 +227,7 @@ def _texts(batch: pa.RecordBatch, columns: list[str], most: int) -> list[list[st
     return found
 
 
-class Live:
+class LiveTables:
     """The followers of this process."""
 
     def __init__(self) -> None:
@@ -291,4 +291,4 @@ class Live:
             del self._followers[uri]
 
 
-LIVE: Final = Live()
+LIVE: Final = LiveTables()
