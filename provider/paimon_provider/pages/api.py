@@ -13,6 +13,7 @@ from airflow.api_fastapi.core_api.security import GetUserDep
 from fastapi import APIRouter, Depends, Query, Response
 
 from paimon_provider.pages import table_answers as of_table
+from paimon_provider.pages.action_answers import actions_answer
 from paimon_provider.pages.answers import (
     Asker,
     ListQuery,
@@ -223,3 +224,11 @@ def compare(
     with cache_for(dags) as asker:
         require_line(asker, uri)
         return of_table.compare_answer(asker, uri, from_id, to_id)
+
+
+@router.get("/table/actions")
+def actions(dags: Dags, session: SessionDep, uri: Uri) -> dict[str, Any]:
+    """What can be done to the table, and the Dag that does it."""
+    with cache_for(dags) as asker:
+        require_line(asker, uri)
+        return actions_answer(session, asker)
