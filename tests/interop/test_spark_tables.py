@@ -100,6 +100,7 @@ def test_paimon_reads_the_files_that_spark_itself_wrote(
     keys: tuple[str, ...], paimon: Judge, spark: Any, tmp_path: Path
 ) -> None:
     catalog = tc.open_catalog(tmp_path.as_uri())
+    catalog.create_database("default", if_not_exists=True)
     options = {"bucket": "-1", "compaction.min.file-num": "2"}
     table = catalog.create_table(NAME, HELD, partition_by=keys, options=options)
     theirs = paimon.table(tmp_path, NAME)

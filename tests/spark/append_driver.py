@@ -15,7 +15,7 @@ from table_core.spark.session.create import open_session
 from table_core.spark.writing import native
 from table_core.table.api.table import Table
 
-SLOW = "aggregate(sequence(1L, 2000000L + id), 0L, (a, x) -> (a + x * 31) % 1000003) AS slow"
+SLOW = "aggregate(sequence(1L, 100000L + id), 0L, (a, x) -> (a + x * 31) % 1000003) AS slow"
 HANGS_S = 600
 
 
@@ -29,9 +29,12 @@ def main(uri: str, step: str) -> None:
     spark.sparkContext.setLogLevel("OFF")
     rows = spark.range(0, 100, 1, 2).selectExpr("id", "concat('x', id) v")
     if step == "write":  # rows that take a while; whoever kills sees the files of the tasks
-        rows = spark.range(0, 4000, 1, 40).selectExpr("id", SLOW).selectExpr("id", "string(slow) v")
+        rows = (
+            spark.range(0, 2000, 1, 100).selectExpr("id", SLOW).selectExpr("id", "string(slow) v")
+        )
     if step == "move":
-        native._changes = hang
+        move = native._move
+        native._move = lambda factory, taken: hang(move(factory, taken[:1]))
     if step == "commit":
         Table.commit = hang  # type: ignore[method-assign]
     tcs.write(rows, tc.open_table(uri))
