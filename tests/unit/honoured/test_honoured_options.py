@@ -30,7 +30,6 @@ ELSEWHERE = {
     ),
     "interop/test_upkeep.py": "partition.timestamp-pattern",
     "golden/test_file_indexes.py": "file-index.read.enabled",
-    "spark/test_spark_native_writes.py": "write.by-spark",
     "spark/test_spark_streams.py": "consumer-id",
     "unit/lsm/test_universal.py": (
         "compaction.force-up-level-0 compaction.incremental-size-threshold compaction.offpeak-ratio "
