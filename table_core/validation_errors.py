@@ -46,11 +46,11 @@ class ValidationErrors:
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self.found: list[str] = []
+        self.messages: list[str] = []
 
     def add(self, location: str, what: str) -> None:
         """Record that ``what`` is wrong at ``location``."""
-        self.found.append(f"{location}: {what}")
+        self.messages.append(f"{location}: {what}")
 
     def take(
         self, document: Mapping[str, object], key: str, want: type[T], default: T | None = None
@@ -87,9 +87,9 @@ class ValidationErrors:
 
     def raise_if_any(self) -> None:
         """Raise ``CorruptFileError`` with every fault, or return if there is none."""
-        if self.found:
+        if self.messages:
             raise CorruptFileError(
-                f"{self.path}: {'; '.join(self.found)}", path=self.path, problems=self.found
+                f"{self.path}: {'; '.join(self.messages)}", path=self.path, problems=self.messages
             )
 
 

@@ -87,9 +87,9 @@ class Elements:
 
 def gathered(elements: Elements, order: npt.NDArray[np.int64], type_: pa.DataType) -> pa.Array:
     """One list a group, of the elements ``order`` in that order, which follows the groups."""
-    lengths = np.bincount(elements.group[order], minlength=len(elements.given))
+    lengths = np.bincount(elements.group[order], minlength=len(elements.not_null))
     values = elements.values.take(pa.array(elements.at[order]))
-    return list_of(values, lengths.astype(np.int64), elements.given, type_)
+    return list_of(values, lengths.astype(np.int64), elements.not_null, type_)
 
 
 def list_of(

@@ -234,7 +234,7 @@ class NestedUpdate:
     def _counted(self, elements: Elements, name: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Positions left where a limit and retracts meet: what is let in depends on both."""
         ranks = self._ranks(elements)
-        kept: list[list[int]] = [[] for _ in elements.given]
+        kept: list[list[int]] = [[] for _ in elements.not_null]
         for i, (group, key, taken_back) in enumerate(
             zip(elements.group.tolist(), name.tolist(), elements.retract.tolist(), strict=True)
         ):
@@ -282,8 +282,8 @@ class NestedPartialUpdate:
             LastNonNull().aggregate(taken(elements.child(f.name), order), each) for f in fields
         ]
         rows = pa.StructArray.from_arrays(members, fields=fields)
-        lengths = np.bincount(elements.group[first], minlength=len(elements.given))
-        return list_of(rows, lengths.astype(np.int64), elements.given, column.type)
+        lengths = np.bincount(elements.group[first], minlength=len(elements.not_null))
+        return list_of(rows, lengths.astype(np.int64), elements.not_null, column.type)
 
 
 def _members(column: FunctionColumn, suffix: str) -> tuple[str, ...]:
