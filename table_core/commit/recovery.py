@@ -115,7 +115,9 @@ class Run:
             "and write again",
             name=request.table,
             available=[],
-            opened=sorted(each.schema_id for each in opened - state.schemas if each is not None),
+            opened=sorted(
+                schema.schema_id for schema in opened - state.schemas if schema is not None
+            ),
         )
 
     def unknown(self, message: str, **facts: object) -> OutcomeUnknownError:
