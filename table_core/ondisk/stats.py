@@ -160,8 +160,8 @@ class _ColumnStats:
             self._unbound()
             return
         bounds = pc.min_max(column)
-        found = pa.array([bounds["min"], bounds["max"]], bounds["min"].type)
-        self._widen(*values_of(found, self.type))
+        extremes = pa.array([bounds["min"], bounds["max"]], bounds["min"].type)
+        self._widen(*values_of(extremes, self.type))
 
     def add_counted(self, counted: Counted | None) -> None:
         """Rows that another writer counted; None: it did not."""
