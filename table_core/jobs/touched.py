@@ -10,9 +10,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from table_core.datatypes.kinds import Atomic, Root
-from table_core.errors import ErrorKind, TableError
+from table_core.errors import ArgumentError, ErrorKind, MissingPackageError, TableError
 from table_core.jobs.common_sql import why_only_spark
-from table_core.jobs.embedded import EmbeddedEngine
+from table_core.jobs.embedded import EmbeddedEngine, one_select
 from table_core.jobs.engine_choice import AutoLimits, EngineChoice, Touched, Worker, choose_engine
 from table_core.jobs.engine_choice import in_bytes as sized
 from table_core.jobs.pinning import views_ahead
@@ -205,11 +205,26 @@ def touched_by_query(job: Job, queries: Iterable[str], views: Mapping[str, View]
         rows += in_memory(view.table.access.schema, touched)
         found += replace(touched, memory=0)
     limit = size_bytes(SqlLimits.of(job.options).memory)
-    why = "" if rows <= limit else f"its rows may take {sized(rows)}, sql.memory-limit is {sized(limit)}"
+    why = (
+        ""
+        if rows <= limit
+        else f"its rows may take {sized(rows)}, sql.memory-limit is {sized(limit)}"
+    )
     fields = [field for view in views.values() for field in view.table.access.schema.fields]
     for sql in queries:
-        why = why or why_only_spark(sql, fields, job.args.get("parameters"))
+        why = why or why_only_spark(sql, fields, job.args.get("parameters")) or _unparsed(sql)
     return replace(found, memory=_COPIES * rows, spark_because=found.spark_because or why)
+
+
+def _unparsed(sql: str) -> str:
+    """Whether DuckDB itself, which has more reserved words than its grammar tells, reads ``sql``."""
+    try:
+        one_select(sql)
+    except MissingPackageError:
+        return ""  # told as such
+    except ArgumentError as error:
+        return f"DuckDB does not read it: {str(error).splitlines()[0]}"
+    return ""
 
 
 def _of_view(view: View) -> Touched:

@@ -36,7 +36,7 @@ COLUMNS = {
     "name": pa.array(["a", "ab", "", None, "ÄÖ", "a\u0301"], pa.string()),
     "code": pa.array(["abc", "xyz", None, "abc", "def", "ghi"], pa.string()),
     "dt": pa.array([dt.date(2026, 1, 1), None, *[dt.date(1969, 12, 31)] * 4], pa.date32()),
-    "at": pa.array(
+    "placed": pa.array(
         [dt.datetime(2026, 1, 1, 1), None, *[dt.datetime(1970, 1, 1)] * 4], pa.timestamp("ms")
     ),
     "moment": pa.array(
@@ -135,7 +135,4 @@ def test_a_retry_on_the_other_engine_finds_the_commit(
     assert again["details"]["replayed"] is True
     assert not done["details"]["replayed"]
     assert {name: done.get(name) for name in SAID} == {name: again.get(name) for name in SAID}
-    assert [c["snapshot"] for c in done["commits"]] == [
-        c["snapshot"] for c in again["commits"]
-    ] or (len(again["commits"]) <= len(done["commits"]))
     assert catalog.table("d.t").read().to_arrow().sort_by("id").equals(rows)

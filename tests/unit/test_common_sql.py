@@ -18,20 +18,20 @@ TYPES = {
     "name": Atomic(Root.VARCHAR, length=2**31 - 1),
     "code": Atomic(Root.CHAR, length=3),
     "dt": Atomic(Root.DATE),
-    "at": Atomic(Root.TIMESTAMP, precision=3),
+    "placed": Atomic(Root.TIMESTAMP, precision=3),
     "moment": Atomic(Root.TIMESTAMP_LTZ, precision=3),
 }
 FIELDS = [Field(n, name, type_) for n, (name, type_) in enumerate(TYPES.items())]
 SAME = [
     "SELECT * FROM t",
-    "SELECT name, sum(amount) AS s, count(*), max(at) FROM t GROUP BY name",
+    "SELECT name, sum(amount) AS s, count(*), max(placed) FROM t GROUP BY name",
     "SELECT name, CAST(sum(amount) AS DECIMAL(18, 2)) AS s FROM t GROUP BY 1 HAVING count(*) > 2",
     "WITH d AS (SELECT id, n FROM t UNION ALL SELECT id, n FROM u) SELECT * FROM d WHERE NOT EXISTS "
     "(SELECT 1 FROM u WHERE u.id = d.id)",
     "SELECT DISTINCT name FROM t WHERE name LIKE 'a%' AND n IN (1, 2) AND id BETWEEN 3 AND 5",
     "SELECT coalesce(n, 0) AS n, CASE WHEN x > 0.5 THEN 'high' ELSE 'low' END AS level FROM t",
     "SELECT id + n AS s, x * x AS y, amount * n AS total FROM t",
-    "SELECT id, row_number() OVER (PARTITION BY name ORDER BY at NULLS FIRST) AS place FROM t",
+    "SELECT id, row_number() OVER (PARTITION BY name ORDER BY placed NULLS FIRST) AS place FROM t",
     "SELECT t.id, u.name FROM t LEFT JOIN u ON t.id = u.id WHERE t.dt = DATE '2026-01-01'",
     "SELECT f, moment, code FROM t",
     "SELECT name FROM t WHERE id = $id AND name = $name",
@@ -43,7 +43,7 @@ ONLY_SPARK = {
     "SELECT avg(amount) FROM t": "AVG",
     "SELECT CAST(x AS INT) FROM t": "CAST",
     "SELECT CAST(x AS DECIMAL(10, 2)) FROM t": "CAST",
-    "SELECT CAST(at AS DATE) FROM t": "CAST",
+    "SELECT CAST(placed AS DATE) FROM t": "CAST",
     "SELECT CAST(name AS BIGINT) FROM t": "CAST",
     "SELECT name FROM t ORDER BY name": "other things",
     'SELECT "name" FROM t': "other things",

@@ -166,6 +166,8 @@ def test_sql_that_only_spark_is_sure_about_goes_to_spark(catalog: Any) -> None:
     found = choice(catalog, "write", args, "d.t")
     assert found.engine == "spark"
     assert "UPPER" in found.reason
+    args = {**FLOW, "sql": "SELECT max(id) AS id, min(dt) AS dt FROM t AS at GROUP BY at.dt"}
+    assert "DuckDB does not read it" in choice(catalog, "write", args).reason
     pending = {"table": "d.t", "sql": "SELECT id, concat(dt, 'x') AS dt FROM t", "view": "w"}
     assert choice(catalog, "write", {**FLOW, "pending": pending}).engine == "spark"
 
