@@ -39,15 +39,15 @@ TABLE_NAME: Final = r"[^./\\\s$][^./\\$]*\.[^./\\\s$][^./\\$]*"
 class Options(MapOf):
     """Options: their texts, and ``yes`` where an option asks for a flag."""
 
-    def plain(self, given: Located) -> dict[str, str]:
+    def plain(self, node: Located) -> dict[str, str]:
         """Key to text."""
-        return {key: _option_text(key, item) for key, item in given.value.items()}
+        return {key: _option_text(key, item) for key, item in node.value.items()}
 
 
-def _option_text(key: str, given: Located) -> str:
-    text = str(given.text)
-    if isinstance(given.value, bool) and (key in _FLAGS or text.lower() in {"true", "false"}):
-        return "true" if given.value else "false"
+def _option_text(key: str, node: Located) -> str:
+    text = str(node.text)
+    if isinstance(node.value, bool) and (key in _FLAGS or text.lower() in {"true", "false"}):
+        return "true" if node.value else "false"
     return text
 
 

@@ -19,8 +19,8 @@ from table_core.datatypes.kinds import Atomic, Field, Root, Row, with_nullabilit
 from table_core.datatypes.text import parse_type
 from table_core.errors import OptionError, SchemaError, UnsupportedFeatureError
 from table_core.options import keys_identity
-from table_core.options.given import refuse_wrong
 from table_core.options.old_names import replacement_of
+from table_core.options.user_options import refuse_wrong
 from table_core.schema.change import (
     AddColumn,
     DropColumn,

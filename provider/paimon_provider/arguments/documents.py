@@ -171,7 +171,7 @@ def columns(value: Any, name: str) -> None:
 
 def options(value: Any, name: str) -> None:
     """Refuse what is not option to value, or a value that the option does not take."""
-    from table_core.options.given import refuse_wrong
+    from table_core.options.user_options import refuse_wrong
 
     keys(value, name)
     for option, given in value.items():

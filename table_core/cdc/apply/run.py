@@ -123,15 +123,15 @@ class SyncRun(Generic[P]):
 
     def _refuse_several(self, changes: Sequence[Changes]) -> None:
         """Rows of two source tables would be mixed up if nobody said that they belong together."""
-        for one in changes if self.context.one_source is not None else ():
-            self._met.add(one.table)
+        for group in changes if self.context.one_source is not None else ():
+            self._met.add(group.table)
             if len(self._met) > 1:
                 names = " and ".join(sorted(map(str, self._met)))
                 why = (
                     f"the source has events of {names}; say which ones go into "
                     f"{self.context.one_source} with tables='…', a regular expression"
                 )
-                raise bad_line(one.place(int(one.lines[0])), why)
+                raise bad_line(group.place(int(group.lines[0])), why)
 
     # -------------------------------------------------------------------------------- committing
     def flush(self, *, complete: bool, asked: bool = False) -> None:

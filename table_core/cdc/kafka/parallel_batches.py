@@ -180,11 +180,11 @@ class ParallelReader:
             for body in read(batches, work):
                 if not body:
                     return
-                found: DecodedWindow = pickle.loads(body)
-                lines = found.window.lines
+                decoded: DecodedWindow = pickle.loads(body)
+                lines = decoded.window.lines
                 size, count = size + lines.nbytes, count + len(lines)
-                usable = found.after is not None and self.known(decoder) == work.known
-                yield found, usable
+                usable = decoded.after is not None and self.known(decoder) == work.known
+                yield decoded, usable
             reached |= {at: end for at, (_, end) in batches.ranges.items()}
             records = _records_of(records, size / count if count else 0.0)
 

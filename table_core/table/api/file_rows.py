@@ -117,7 +117,7 @@ class _Stored:
         require_position_name("rows_position", key)
         text = table.position(key)
         held = Positions.parse(text)
-        found = held.of(Reader(ReaderKind.FLOW, key, given=True), source) if held else None
+        found = held.of(Reader(ReaderKind.FLOW, key, explicit=True), source) if held else None
         if held and found is None and held.held:
             found = held.held[0]  # of something else: refused below
         return cls(table, key, text, source, found)
@@ -138,7 +138,7 @@ class _Stored:
         """What is stored once all of ``listing`` is taken."""
         place = self.position.place if self.position is not None else FilesTaken()
         assert isinstance(place, FilesTaken)
-        reader = Reader(ReaderKind.FLOW, self.key, given=True)
+        reader = Reader(ReaderKind.FLOW, self.key, explicit=True)
         return Position(reader, self.source, place.after(listing)).text
 
     def _by_name(self, listing: Sequence[FileFacts]) -> frozenset[FileFacts]:

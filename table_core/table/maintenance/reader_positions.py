@@ -105,7 +105,7 @@ class ReaderPositions:
                     argument="source",
                     value=None,
                 )
-            who = Reader(ReaderKind.FLOW, reader or name.removeprefix("tc.flow."), given=True)
+            who = Reader(ReaderKind.FLOW, reader or name.removeprefix("tc.flow."), explicit=True)
             moved = held.moved(Position(who, table_id(source.access), place))
         else:
             at = found.source if source is None else table_id(source.access)

@@ -144,7 +144,7 @@ class StreamPlanner:
         if found is not None and read.is_at(SnapshotPlace.of(found)):
             return True
         source = TableId(location=access.storage.uri, birth=birth, branch=access.branch)
-        reader = Reader(kind, self.consumer or "follow", given=True)
+        reader = Reader(kind, self.consumer or "follow", explicit=True)
         came_to(Position(reader, source, read), table_now(access, read))
         return False
 

@@ -206,7 +206,7 @@ def position_of(access: TableAccess, id: str) -> Position | None:
             id=place.id, mark=str(mark.get("mark", "")), time_ms=int(mark.get("time_ms", 0))
         )
     source = TableId(location=access.storage.uri, birth=birth, branch=access.branch)
-    return Position(Reader(ReaderKind.CONSUMER, id, given=True), source, place)
+    return Position(Reader(ReaderKind.CONSUMER, id, explicit=True), source, place)
 
 
 def _stored(access: TableAccess, id: str) -> Consumer | None:
