@@ -185,9 +185,8 @@ def views_ahead(catalog: Catalog, table: Table, args: Mapping[str, Any]) -> dict
     kept, pending = Kept(positions_of(table.access).properties), args.get("pending")
     pinned = Pinned(flow=FlowName.of(args), views={}, kept=kept, consumers={})
     waiting = {} if pending is None else {view_of_pending(pending): {"table": pending["table"]}}
-    given = {**(args.get("sources") or {}), **waiting}
-    for name, one in given.items():
-        source = _Source(catalog, pinned, table, name, one, catalog.table(one["table"]), None)
+    for name, spec in {**(args.get("sources") or {}), **waiting}.items():
+        source = _Source(catalog, pinned, table, name, spec, catalog.table(spec["table"]), None)
         pinned.views[name] = source.ahead()
     return pinned.views
 
@@ -234,11 +233,11 @@ class _Source:
 
     def ahead(self) -> View:
         """What it would be pinned to."""
-        head, flow, key = self.table.latest_snapshot(), self.pinned.flow, self.given.get("position")
+        head, flow, key = self.table.latest_snapshot(), self.pinned.flow, self.spec.get("position")
         view = View(table=self.table, snapshot=head.id if head else None)
-        if self.given.get("mode") != "changes":
+        if self.spec.get("mode") != "changes":
             return view
-        reader = flow.reader if key is None else Reader(ReaderKind.FLOW, key, given=True)
+        reader = flow.reader if key is None else Reader(ReaderKind.FLOW, key, explicit=True)
         stored, _ = self._stored(reader, key or flow.key(self.view))
         place = stored and stored.place
         after = place.id or None if isinstance(place, SnapshotPlace) else None
