@@ -27,13 +27,14 @@ from table_core.storage.parquet.stats import row_group_ranges
 from table_core.storage.parquet.writer import ParquetFileWriter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from table_core.datatypes.kinds import Field
     from table_core.ports import Storage
     from table_core.storage.columns.data_format import (
         FileWriter,
         Probe,
+        RangeStats,
         Wanted,
         WriterSettings,
     )
@@ -65,6 +66,18 @@ class ParquetFormat:
         with _opened(storage, path, file_size) as (_, file), decoding(storage, path):
             names: list[str] = file.schema_arrow.names
             return names
+
+    def counted(
+        self, storage: Storage, path: str, file_size: int
+    ) -> list[tuple[int, Mapping[str, RangeStats]]]:
+        """By row group: how many rows it has, and what the footer says of its flat columns."""
+        with _opened(storage, path, file_size) as (source, file), decoding(storage, path):
+            stored, told = file.schema_arrow, read_chunk_stats(source)
+            rows = [file.metadata.row_group(g).num_rows for g in range(file.num_row_groups)]
+            return [
+                (count, row_group_ranges(chunks, count, stored, stored.names))
+                for count, chunks in zip(rows, told, strict=True)
+            ]
 
     def read(
         self,
@@ -119,11 +132,11 @@ class ParquetFormat:
                     if batch is None:
                         break
                     left -= batch.num_rows
-                    found = read_batch(batch, fields, schema, path=path, integers=integers)
+                    rows = read_batch(batch, fields, schema, path=path, integers=integers)
                 if budget.later is not None and row_ranges is None:
-                    size = rows_within(batch_bytes, found.num_rows, found.nbytes, budget.later)
+                    size = rows_within(batch_bytes, rows.num_rows, rows.nbytes, budget.later)
                     reader.reader.set_batch_size(size)
-                yield found
+                yield rows
             if row_ranges is None and left:  # Arrow ends where the first column does
                 check_rows(storage, path, _rows(file, groups) - left, _rows(file, groups))
 
@@ -196,13 +209,13 @@ def _physical_types(
     metadata: Any, stored: pa.Schema, names: Collection[str]
 ) -> dict[str, set[str]]:
     """How each of the columns ``names`` is stored, or all its members."""
-    found = {}
+    types = {}
     leaf = 0
     for name, leaves in zip(stored.names, leaf_counts(stored), strict=True):
         if name in names:
-            found[name] = {metadata.schema.column(leaf + i).physical_type for i in range(leaves)}
+            types[name] = {metadata.schema.column(leaf + i).physical_type for i in range(leaves)}
         leaf += leaves
-    return found
+    return types
 
 
 def _check_instants(
