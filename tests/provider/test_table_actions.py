@@ -51,7 +51,7 @@ def test_each_action_is_foretold_and_done(airflow_home: Path, table: Any) -> Non
         "snapshot": 2,
         "exists": False,
     }
-    assert table.tags.list() == {}
+    assert table.tags.list() == []
     assert act("create_tag", False, name="t", snapshot=2)["action"] == "create-tag"
     act("expire_snapshots", False, retain_max=2, retain_min=1)
     assert [s.id for s in table.snapshots()] == [4, 5]
