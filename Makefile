@@ -11,7 +11,7 @@ export PYTHONPATH :=
 .PHONY: fuzz help venv venv-core test-core check lint types layers tidy docs test java java-build demo demo-down bench \
 	simulate bench-spark bench-watch wheel clean test-live random-user test-spark-cluster test-spark-next \
 	audit test-install servers test-cdc test-spark test-upkeep test-memory torture minio shared-commits \
-	lost-updates docs-site pages changelog
+	lost-updates docs-site pages changelog ui test-browser
 
 help: ## Show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -44,6 +44,13 @@ tidy: $(STAMP)
 docs: $(STAMP)
 	$(BIN)/pytest -q tests/docs
 
+ui: ## The page of tables: types, lint, unit tests, and its script into the provider; needs Node.js 20.19
+	@command -v npm >/dev/null || { echo "ui: Node.js 20.19 or newer is needed, with npm: the page of tables cannot be built" >&2; exit 1; }
+	cd provider/ui && { [ node_modules/.package-lock.json -nt package-lock.json ] || npm ci --no-audit --no-fund; } && npm run all
+
+test-browser: ui $(STAMP) ## Chromium walks the page of tables on a live Airflow
+	BROWSER_REQUIRED=1 $(BIN)/python tests/suites.py browser
+
 docs-site: $(STAMP) ## Build the docs site into .cache/site
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
@@ -55,7 +62,7 @@ pages: $(STAMP) ## Write the pages that are generated from code, and the picture
 changelog: $(STAMP) ## Show the entries of the next release
 	$(BIN)/towncrier build --draft
 
-test: java-build servers check ## Everything: checks, then every suite, light ones two at a time
+test: java-build servers check ui ## Everything: checks, then every suite, light ones two at a time
 	$(BIN)/python tests/suites.py
 
 test-live: java $(STAMP) ## Live Airflows: the tour, a declaration and its targets, the streamhouse killed task by task, every kill on every backend, a random user

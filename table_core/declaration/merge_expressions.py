@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from table_core.declaration.hints import hint
-from table_core.declaration.queries import columns_given, columns_read
+from table_core.declaration.queries import columns_read, columns_selected
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -50,7 +50,7 @@ def _source_columns(source: Mapping[str, Any], declaration: Declaration) -> list
     views = {
         view: columns_read(one, declaration) for view, one in (source.get("reads") or {}).items()
     }
-    return columns_given(source.get("sql"), views)
+    return columns_selected(source.get("sql"), views)
 
 
 def _diagnostics(sql: Any, sides: Sides) -> Iterator[str]:

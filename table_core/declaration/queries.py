@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from table_core.declaration.model import Declaration, Step
 
-__all__ = ["columns_given", "columns_read", "query_diagnostics"]
+__all__ = ["columns_read", "columns_selected", "query_diagnostics"]
 
 _UNRESOLVED: Final = re.compile(
     r"Column '\"?(?P<name>[^'\"]*)\"?' could not be resolved(?: for table: '(?P<view>[^']*)')?"
@@ -78,7 +78,7 @@ def _of_step(step: Step, declaration: Declaration) -> Iterator[tuple[tuple[str, 
             yield (*inner, *path), one
 
 
-def columns_given(sql: Any, views: Mapping[str, Sequence[str] | None]) -> list[str] | None:
+def columns_selected(sql: Any, views: Mapping[str, Sequence[str] | None]) -> list[str] | None:
     """The columns of a query over ``views``; None where nobody knows, or where it is wrong."""
     query, _ = _parsed(sql)
     if query is None or None in views.values() or _name_diagnostics(query, views, ""):

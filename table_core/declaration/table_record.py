@@ -20,9 +20,9 @@ __all__ = [
     "EXTERNAL",
     "FRESHNESS",
     "MOVED",
-    "OPTIONS_GIVEN",
     "TABLE",
     "TABLE_NAME",
+    "TABLE_OPTIONS",
     "Options",
 ]
 
@@ -51,7 +51,7 @@ def _option_text(key: str, node: Located) -> str:
     return text
 
 
-OPTIONS_GIVEN: Final = Options(item=Text(), about="Table options of Paimon.")
+TABLE_OPTIONS: Final = Options(item=Text(), about="Table options of Paimon.")
 _DESCRIBED: Final = {"type": Text(), "comment": Text(), "default": Text()}
 _COMPUTED: Final = Text(
     about="How flows and syncs make it from another column, e.g. year(order_time)."
@@ -85,7 +85,7 @@ TABLE: Final = Record(
         "columns": MapOf(item=_COLUMN, about="Name to type, in order.", least=1),
         "primary_key": TEXTS,
         "partition_by": TEXTS,
-        "options": OPTIONS_GIVEN,
+        "options": TABLE_OPTIONS,
         "comment": Text(),
         "moved": ListOf(item=MOVED, about="Columns that get another name."),
         "allow": ALLOW,

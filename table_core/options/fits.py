@@ -29,9 +29,9 @@ __all__ = [
     "codec",
     "codec_of",
     "date_pattern",
-    "each",
-    "each_level",
     "file_format",
+    "level_values",
+    "members",
     "name",
     "name_part",
     "one_of",
@@ -101,7 +101,7 @@ def one_of(*known: str, folded: bool = True) -> Check:
     return check
 
 
-def each(check: Check) -> Check:
+def members(check: Check) -> Check:
     """``check`` holds for each member of a comma list, and there is one."""
 
     def every(value: str) -> None:
@@ -111,7 +111,7 @@ def each(check: Check) -> Check:
     return every
 
 
-def each_level(check: Check) -> Check:
+def level_values(check: Check) -> Check:
     """``check`` holds for what each level of a map has; levels are not negative."""
 
     def every(value: Mapping[int, str]) -> None:

@@ -99,7 +99,7 @@ def decode_events(
             bad += [unusable(place(number), error) for number, _ in those]
             continue
         whole = [one for one in those if not _has_half_a_character(one, place, bad)]
-        decoded += [_changes(place, part, columns) for part in _alike(whole)]
+        decoded += [_changes(place, part, columns) for part in _grouped_by_kinds(whole)]
     refuse(bad, together=together)
     return decoded
 
@@ -140,7 +140,7 @@ def _has_half_a_character(
     return False
 
 
-def _alike(events: Sequence[tuple[int, Event]]) -> list[list[tuple[int, Event]]]:
+def _grouped_by_kinds(events: Sequence[tuple[int, Event]]) -> list[list[tuple[int, Event]]]:
     """The events in groups within which each column has values of one JSON type.
 
     Groups are made of events with about the same columns: each row has room for all of its group.

@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from table_core.cdc.model.record import SourceTable
     from table_core.errors import EventError
 
-__all__ = ["Doors"]
+__all__ = ["SourceAdmission"]
 
 _NAME_BYTES: Final = 200
 """A folder of a file system has room for a name of 255; no source has tables with more than 128."""
 
 
 @dataclass(slots=True)
-class Doors:
+class SourceAdmission:
     """Says of each source table whether its events may come in."""
 
     context: SyncContext
