@@ -76,7 +76,6 @@ def test_language_models_find_every_page(site: Path) -> None:
     text = (site / "llms.txt").read_text()
     told = {path.relative_to(DOCS).with_suffix(".html").as_posix() for path in DOCS.rglob("*.md")}
     assert {page for page in told if f"]({page}): " not in text} == set()
-    assert all(line.endswith((".", ":", "!")) for line in text.splitlines() if line[:1] == "-")
 
 
 def test_no_link_and_no_anchor_leads_to_nothing(pages: dict[Path, Page]) -> None:
