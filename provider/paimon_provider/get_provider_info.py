@@ -18,8 +18,8 @@ _BASE: Final = "base"
 
 def _modules_of(room: str) -> tuple[str, ...]:
     """The modules of a room of ours, without its base: the folder is the list."""
-    found = pkgutil.iter_modules([str(Path(__file__).parent / room)])
-    return tuple(sorted(module.name for module in found if module.name != _BASE))
+    modules = pkgutil.iter_modules([str(Path(__file__).parent / room)])
+    return tuple(sorted(module.name for module in modules if module.name != _BASE))
 
 
 OPERATORS: Final = _modules_of("operators")
@@ -120,6 +120,12 @@ def _connection_type() -> dict[str, Any]:
                 "label": "Limits of SQL in the worker",
                 "description": 'JSON object, e.g. {"memory-limit": "1 gb", "disk-limit": "16 gb", '
                 '"time-limit": "10 min", "threads": "4"}',
+                "schema": _JSON,
+            },
+            "auto_limits": {
+                "label": "Limits of engine auto",
+                "description": 'JSON object, e.g. {"bytes": "256 mb", "rows": "5000000"}: a task with '
+                "engine auto that touches more goes to Spark.",
                 "schema": _JSON,
             },
         },

@@ -81,11 +81,11 @@ def show_link(context: Context, operator: BaseOperator, facts: Mapping[str, Any]
         context["ti"].xcom_push(key=SparkUILink().xcom_key, value=url)
 
 
-def web_address(given: object) -> str | None:
-    """``given`` if a browser may be sent there: an ``http`` or ``https`` address and nothing else."""
-    if not isinstance(given, str) or not _ADDRESS.fullmatch(given):
+def web_address(address: object) -> str | None:
+    """``address`` if a browser may be sent there: an ``http`` or ``https`` address and nothing else."""
+    if not isinstance(address, str) or not _ADDRESS.fullmatch(address):
         return None
-    return given
+    return address
 
 
 def show_link_of(ti: Any, url: str) -> None:

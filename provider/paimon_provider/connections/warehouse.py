@@ -47,10 +47,12 @@ _EXTRAS: Final = (
     "spark_rest_port",
     "env",
     "sql_limits",
+    "auto_limits",
 )
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,255}")
 _PORTS: Final = 1 << 16
 _SQL_LIMITS: Final = ("memory-limit", "disk-limit", "time-limit", "threads")
+_AUTO_LIMITS: Final = ("bytes", "rows")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,6 +108,8 @@ class Warehouse:
     spark: SparkSettings = field(default_factory=SparkSettings)
     sql_limits: Mapping[str, str] = field(default_factory=dict)
     """``memory-limit``, ``disk-limit``, ``time-limit`` and ``threads`` of a query in the worker."""
+    auto_limits: Mapping[str, str] = field(default_factory=dict)
+    """``bytes`` and ``rows``: up to so much, ``engine="auto"`` runs a job in the worker."""
 
     @classmethod
     def of(
@@ -158,7 +162,8 @@ class Warehouse:
                 *references.secrets,
                 *looking_secret({**options, **spark.conf, **spark.env}),
             ),
-            sql_limits=_limits(extra.get("sql_limits"), name),
+            sql_limits=_limits("sql_limits", extra.get("sql_limits"), _SQL_LIMITS, name),
+            auto_limits=_limits("auto_limits", extra.get("auto_limits"), _AUTO_LIMITS, name),
             spark=spark.with_conf(of_spark | _hidden(of_spark, spark.conf)),
         )
 
@@ -170,14 +175,14 @@ class Warehouse:
 
 def looking_secret(settings: Mapping[str, Any]) -> list[str]:
     """Values that are masked though they are not in the password: their names say what they are."""
-    found = []
+    secrets = []
     for key, value in settings.items():
         for item in value if isinstance(value, list | tuple) else (value,):
             if isinstance(item, Mapping):
-                found += looking_secret(item)
+                secrets += looking_secret(item)
             elif isinstance(item, str) and len(item) > 3:
-                found += [item] if _SECRET.search(str(key)) else _IN_ADDRESS.findall(item)
-    return found
+                secrets += [item] if _SECRET.search(str(key)) else _IN_ADDRESS.findall(item)
+    return secrets
 
 
 def _warehouse(connection: Connection, extra: Mapping[str, Any]) -> str:
@@ -238,22 +243,22 @@ def _catalog(extra: Mapping[str, Any], login: str | None, name: str) -> dict[str
     metastore = str(extra.get("metastore") or "")
     if metastore:
         _require_one_of("metastore", metastore, METASTORES, name)
-    found = {
+    settings = {
         "metastore": metastore,
         "uri": extra.get("metastore_uri"),
         "catalog-key": extra.get("catalog_key"),
         "lock.enabled": "true" if str(extra.get("lock_enabled")).lower() == "true" else None,
         "jdbc.user": login,
     }
-    return {key: str(value) for key, value in found.items() if value}
+    return {key: str(value) for key, value in settings.items() if value}
 
 
 def _hidden(secret: Mapping[str, str], conf: Mapping[str, str]) -> dict[str, str]:
     """Configuration that keeps secrets off the pages of Spark, whatever their names are."""
     if not secret and not looking_secret(conf):
         return {}
-    given = [conf[_REDACTION]] if _REDACTION in conf else []
-    return {_REDACTION: "|".join([*given, f"(?i){_SECRET_NAMES}", *map(re.escape, sorted(secret))])}
+    own = [conf[_REDACTION]] if _REDACTION in conf else []
+    return {_REDACTION: "|".join([*own, f"(?i){_SECRET_NAMES}", *map(re.escape, sorted(secret))])}
 
 
 def _spark(extra: Mapping[str, Any], name: str, references: References) -> SparkSettings:
@@ -294,21 +299,20 @@ def _environment(value: object, name: str, references: References) -> dict[str, 
             argument="env",
         )
     passed = {str(key): None for key, item in document.items() if item is None}
-    given = {key: item for key, item in document.items() if item is not None}
-    return {**passed, **_texts(given, f"env of connection {name!r}", references)}
+    variables = {key: item for key, item in document.items() if item is not None}
+    return {**passed, **_texts(variables, f"env of connection {name!r}", references)}
 
 
-def _limits(value: object, name: str) -> dict[str, str]:
-    found = _texts(value, f"sql_limits of connection {name!r}", References(_nowhere))
-    unknown = sorted(set(found) - set(_SQL_LIMITS))
+def _limits(setting: str, value: object, known: tuple[str, ...], name: str) -> dict[str, str]:
+    limits = _texts(value, f"{setting} of connection {name!r}", References(_nowhere))
+    unknown = sorted(set(limits) - set(known))
     if unknown:
         raise ArgumentError(
-            f"sql_limits of connection {name!r}: {', '.join(unknown)} is none of "
-            f"{', '.join(_SQL_LIMITS)}",
-            argument="sql_limits",
+            f"{setting} of connection {name!r}: {', '.join(unknown)} is none of {', '.join(known)}",
+            argument=setting,
             value=unknown,
         )
-    return found
+    return limits
 
 
 def _require_one_of(setting: str, value: str, known: tuple[str, ...], name: str) -> None:

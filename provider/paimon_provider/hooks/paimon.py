@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from paimon_provider._compat import AirflowNotFoundException, BaseHook, mask_secret
 from paimon_provider.connections.warehouse import Warehouse, looking_secret
 from paimon_provider.launchers.job_log import ProgressLine, Redaction, log_text, progress_of
+from paimon_provider.runs.auto_engine import decided
 from paimon_provider.runs.identity import is_commit_of
 from paimon_provider.watching.conditions import Seen, SnapshotFacts, UnseenSnapshots
+from paimon_provider.watching.seen import reaches
 from table_core.errors import ArgumentError, ErrorKind, NotFoundError, TableError
+from table_core.jobs.engine_choice import AUTO, AutoLimits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,6 +26,7 @@ if TYPE_CHECKING:
     from paimon_provider.launchers.standalone import StandaloneLauncher
     from paimon_provider.runs.identity import RunIdentity
     from paimon_provider.watching.conditions import NewSnapshots
+    from table_core.jobs.engine_choice import EngineChoice
     from table_core.jobs.job_spec import JobSpec
 
 __all__ = ["PaimonHook"]
@@ -116,16 +121,16 @@ class PaimonHook(BaseHook):
             databases = self.catalog().databases()
         except TableError as error:
             return False, secrets.text(f"[{error.kind}] {error}")
-        found = ", ".join(databases[:_SHOWN]) or "no database yet"
+        listing = ", ".join(databases[:_SHOWN]) or "no database yet"
         more = f" and {len(databases) - _SHOWN} more" if len(databases) > _SHOWN else ""
-        return True, f"{self.warehouse.uri}: {found}{more}"
+        return True, f"{self.warehouse.uri}: {listing}{more}"
 
     def _commit_by_handle(self) -> Any:
         """Who commits by a handle: numbered apart from what ``commit_as`` gives."""
         if self._by_handle is None:
             assert self.identity is not None
             self._by_handle = self.identity.apart("handles")
-        return _next_of(self._by_handle)
+        return self._by_handle.next_commit()
 
     def commit_as(self, **more: Any) -> Any:
         """A ``table_core.CommitAs`` for the next verb of this task run."""
@@ -133,7 +138,7 @@ class PaimonHook(BaseHook):
 
         if self.identity is None:
             return CommitAs(**more)
-        return _next_of(self.identity, **more)
+        return self.identity.next_commit(**more)
 
     def run(
         self,
@@ -151,6 +156,10 @@ class PaimonHook(BaseHook):
         """
         from paimon_provider.launchers.base import launcher_for
 
+        if engine == AUTO:
+            choice = self.engine_for(action, table, args)
+            self.log.info("engine auto: %s, for %s", choice.engine, choice.reason)
+            engine = choice.engine
         spec = self.job_spec(action, table, args)
         self._launcher = launcher_for(engine, self.warehouse.spark.with_conf(spark_conf or {}))
         try:
@@ -172,18 +181,45 @@ class PaimonHook(BaseHook):
 
     def job_spec(self, action: str, table: str, args: Mapping[str, Any]) -> JobSpec:
         """The spec of the next verb of this task run."""
+        spec = self._spec(action, table, args)
+        if self.identity is None:
+            return spec
+        return replace(
+            spec,
+            commit_user=self.identity.user,
+            commit_identifier=self.identity.next_identifier(),
+            commit_since_ms=self.identity.since_ms,
+        )
+
+    def engine_for(
+        self,
+        action: str,
+        table: str,
+        args: Mapping[str, Any],
+        limits: Mapping[str, Any] | None = None,
+    ) -> EngineChoice:
+        """Where a verb runs with ``engine="auto"``, as the metadata and this worker are now, and why.
+
+        ``limits`` (``bytes``, ``rows``) win over those of the connection.
+
+        Raises:
+            TableError: of kind ``unavailable``: the metadata cannot be read now.
+        """
+        known = AutoLimits.of(self.warehouse.auto_limits, limits or {})
+        with self.no_secret_told():
+            return decided(self._spec(action, table, args), known)
+
+    def _spec(self, action: str, table: str, args: Mapping[str, Any]) -> JobSpec:
         from table_core.jobs.job_spec import JobSpec
 
         self.hide(args)
+        options = self.warehouse.job_options()
         return JobSpec(
             action=action,
             warehouse=self.warehouse.uri,
             table=table,
             args=dict(args),
-            options=self.warehouse.job_options(),
-            commit_user=self.identity.user if self.identity else None,
-            commit_identifier=self.identity.next_identifier() if self.identity else None,
-            commit_since_ms=self.identity.since_ms if self.identity else None,
+            options=options,
         )
 
     def cluster(self, spark_conf: Mapping[str, str] | None = None) -> StandaloneLauncher:
@@ -246,36 +282,36 @@ class PaimonHook(BaseHook):
             self._watched.pop(table, None)
             return UnseenSnapshots(catalog=self.warehouse.catalog_name)
         self._watched[table] = handle
-        found, whole = [] if head is None else [_facts(handle, head)], False
-        while found and since is not None and not _reaches(found[-1], since, found[0].id):
+        facts, whole = [] if head is None else [_facts(handle, head)], False
+        while facts and since is not None and not reaches(facts[-1], since, facts[0].id):
             try:
-                found.append(_facts(handle, handle.snapshot(found[-1].id - 1)))
+                facts.append(_facts(handle, handle.snapshot(facts[-1].id - 1)))
             except NotFoundError:
                 whole = True
                 break
-        if found and since is not None and since.snapshot_id:
-            there = any(Seen.up_to(one).is_at(since) for one in found)
+        if facts and since is not None and since.snapshot_id:
+            there = any(Seen.up_to(one).is_at(since) for one in facts)
             birth = "" if there else _birth(handle)
         return UnseenSnapshots(
-            snapshots=tuple(reversed(found)),
+            snapshots=tuple(reversed(facts)),
             since=since,
             producer=_producer(handle),
             partitioned=bool(handle.partition_by),
             birth=birth,
             catalog=self.warehouse.catalog_name,
-            whole=whole or bool(found and found[-1].id == 1),
+            whole=whole or bool(facts and facts[-1].id == 1),
         )
 
     def commits_of(self, table: str, user: str) -> list[dict[str, Any]]:
         """What ``user`` has committed to a table, as far as it is not expired: notes, oldest first."""
-        handle, found = self.table(table), []
+        handle, notes = self.table(table), []
         ids = [s.id for s in handle.snapshots() if is_commit_of(s.commit_user, user)]
         for id in sorted(ids):
             try:
-                found.append(handle.delivers(id).to_document())
+                notes.append(handle.delivers(id).to_document())
             except NotFoundError:  # it has expired since
                 continue
-        return found
+        return notes
 
     def completed(self, table: str, snapshots: Sequence[SnapshotFacts]) -> list[SnapshotFacts]:
         """``snapshots``, those of writers that do not say what they deliver read from manifests.
@@ -283,17 +319,17 @@ class PaimonHook(BaseHook):
         One that is expired meanwhile stays as it is.
         """
         handle = self.table(table)
-        found = []
+        facts = []
         for snapshot in snapshots:
             try:
-                found.append(
+                facts.append(
                     snapshot
                     if snapshot.is_known
                     else SnapshotFacts.told(handle.delivers(snapshot.id))
                 )
             except NotFoundError:
-                found.append(snapshot)
-        return found
+                facts.append(snapshot)
+        return facts
 
     def spelled(
         self, table: str, partitions: Sequence[Mapping[str, Any]]
@@ -311,11 +347,11 @@ class PaimonHook(BaseHook):
     ) -> list[dict[str, str | None]] | None:
         """The partitions that ``snapshots`` touched; None if they are many or no longer known."""
         try:
-            found: list[dict[str, str | None]] | None
-            found = self.table(table).touched_partitions(
+            touched: list[dict[str, str | None]] | None
+            touched = self.table(table).touched_partitions(
                 [s.id for s in snapshots], limit=_MANY if limit is None else limit
             )
-            return found
+            return touched
         except TableError as error:
             if error.kind is not ErrorKind.NOT_FOUND:
                 raise
@@ -334,8 +370,8 @@ class PaimonHook(BaseHook):
         snapshots, producer = self.snapshots(table)
         if condition.on == "delete":
             snapshots = self.completed(table, [s for s in snapshots if s.id > condition.after])
-        found = condition.found(snapshots, producer)
-        return (found, producer) if found else None
+        matches = condition.matching(snapshots, producer)
+        return (matches, producer) if matches else None
 
 
 def _facts(handle: Any, snapshot: Any) -> SnapshotFacts:
@@ -359,27 +395,3 @@ def _birth(handle: Any) -> str:
 
 def _mark(head: Any) -> Seen:
     return Seen.up_to(SnapshotFacts.of(head))
-
-
-def _reaches(oldest: SnapshotFacts, since: Seen, head_id: int) -> bool:
-    """Whether nothing below ``oldest`` can be new to somebody who has come to ``since``."""
-    if oldest.id <= 1 or (oldest.id, oldest.mark) in since.path:
-        return True
-    if oldest.id == since.snapshot_id and Seen.up_to(oldest).is_at(since):
-        return True
-    if since.snapshot_id < oldest.id and since.snapshot_id <= head_id:
-        return False
-    remembered = min((id for id, _ in since.path), default=oldest.id + 1)
-    return oldest.id < remembered and 0 < oldest.time_millis <= since.time_millis
-
-
-def _next_of(identity: RunIdentity, **more: Any) -> Any:
-    """The ``CommitAs`` of the next verb of a task run."""
-    from table_core.table.metadata.results import CommitAs
-
-    return CommitAs(
-        user=identity.user,
-        identifier=identity.next_identifier(),
-        since_ms=identity.since_ms,
-        **more,
-    )

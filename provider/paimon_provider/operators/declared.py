@@ -13,7 +13,6 @@ from paimon_provider.failures import TABLE_RETRIES, airflow_failures
 from paimon_provider.links import show_table
 from paimon_provider.operators.base import PaimonTableOperator
 from paimon_provider.pages.reports_folder import clear_reports
-from paimon_provider.runs.cluster_jobs import ClusterJobs
 from paimon_provider.runs.identity import run_identity
 from table_core.errors import ArgumentError, ErrorKind, SchemaError, TableError
 
@@ -95,8 +94,8 @@ class PaimonApplyOperator(ChecksArguments, BaseOperator):
                 told = [f"{one.table}: {why}" for one in differ for why in one.drift or one.refused]
                 told += [f"{name}: only the warehouse has it" for name in others]
                 raise SchemaError("not as declared:\n" + "\n".join(told), problems=told)
-        found = {"tables": len(plans), "differ": [one.to_document() for one in differ]}
-        return {**found, "only_there": others} if others else found
+        report = {"tables": len(plans), "differ": [one.to_document() for one in differ]}
+        return {**report, "only_there": others} if others else report
 
     def _tell(self, one: TablePlan) -> None:
         told = [*one.descriptions, *(f"refused: {why}" for why in one.refused)]
@@ -146,10 +145,10 @@ class PaimonDueTablesOperator(ChecksArguments, BaseOperator):
             clear_reports(catalog.clock.now_ms())
         with ThreadPoolExecutor(_THREADS) as pool:
             judged = pool.map(lambda item: self._judge(catalog, *item), policies.items())
-            found = [one for one in judged if one is not None]
-        found.sort(key=lambda one: not one[0])
-        self.log.info("%d of %d tables need something", len(found), len(policies))
-        return [arguments for _, arguments in found[:_MAPPED_MAX]]
+            due = [one for one in judged if one is not None]
+        due.sort(key=lambda one: not one[0])
+        self.log.info("%d of %d tables need something", len(due), len(policies))
+        return [arguments for _, arguments in due[:_MAPPED_MAX]]
 
     def _judge(
         self, catalog: Any, table: str, policy: Mapping[str, Any]
@@ -224,11 +223,12 @@ class PaimonUpkeepOperator(PaimonTableOperator):
         self, context: Context, user: str, action: str, args: Mapping[str, Any]
     ) -> dict[str, Any]:
         """The result of ``action``; of a job that an earlier attempt has submitted, if it did."""
-        conf = self.task_conf()
-        if not self._is_on_cluster():
-            return self.hook.run(action, self.table, args, engine=self.engine, spark_conf=conf)
-        jobs = ClusterJobs(self.hook.cluster(conf), context, user, action=action)
-        self._jobs = jobs  # on_kill may come from now on
-        spec = self.hook.job_spec(action, self.table, args)
-        with self.hook.no_secret_told():
-            return jobs.wait(jobs.submitted_or(spec), self.hook.told)
+        with self.engine_now(context, user, action, args, part=action) as engine:
+            if engine != "spark" or not self._outlives_attempts:
+                conf = self.task_conf()
+                return self.hook.run(action, self.table, args, engine=engine, spark_conf=conf)
+            jobs = self._cluster_jobs(context, user, action)
+            self._jobs = jobs  # on_kill may come from now on
+            spec = self.hook.job_spec(action, self.table, args)
+            with self.hook.no_secret_told():
+                return jobs.wait(jobs.submitted_or(spec), self.hook.told)

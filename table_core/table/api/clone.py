@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from table_core.table.metadata.sharing import Share
     from table_core.table.metadata.timestamps import PointInTime
 
-__all__ = ["clone_table"]
+__all__ = ["clone_table", "state_of"]
 
 _CHUNK_BYTES: Final = 8 << 20
 _THREADS_MAX: Final = min(8, 2 * (os.cpu_count() or 1))
@@ -95,7 +95,7 @@ def clone_table(  # noqa: PLR0913 - as the verb on a catalog
             available=names,
         )
     access = catalog.table(name).access
-    state = _state(access, snapshot, tag, timestamp)
+    state = state_of(access, snapshot, tag, timestamp)
     target = home.root(database, table)
     commit = (commit or CommitAs()).with_request(
         "clone", source=name, snapshot=snapshot, tag=tag, timestamp=timestamp
@@ -111,12 +111,12 @@ def clone_table(  # noqa: PLR0913 - as the verb on a catalog
 def _positions(access: TableAccess, state: Snapshot) -> dict[str, str]:
     """The carried properties that say how far the rows of ``state`` go."""
     before = snapshots_backwards(access, state.id - 1, FIRST_ID)
-    found = carried(chain([state], before), access.metadata.floor)
-    kept = {k: v for k, v in found.properties.items() if k != COMMITS_PROPERTY}
-    return kept if found.complete else {**kept, HISTORY_PROPERTY: HISTORY_INCOMPLETE}
+    history = carried(chain([state], before), access.metadata.floor)
+    kept = {k: v for k, v in history.properties.items() if k != COMMITS_PROPERTY}
+    return kept if history.complete else {**kept, HISTORY_PROPERTY: HISTORY_INCOMPLETE}
 
 
-def _state(
+def state_of(
     access: TableAccess, snapshot: int | None, tag: str | None, timestamp: PointInTime | None
 ) -> Snapshot | None:
     """The state that the arguments name, the newest by default; None: the table is empty."""
@@ -270,10 +270,10 @@ def _copy_all(access: TableAccess, target: Storage, files: Sequence[tuple[str, i
 def _copy(source: Storage, target: Storage, path: str) -> None:
     source.refuse_links(path)  # a copy has the rights of who copies
     target.refuse_links(path)
-    with source.open_input(path) as given:
+    with source.open_input(path) as stream:
         with contextlib.suppress(NotFoundError), target.open_input(path) as there:
-            if there.size() == given.size():
+            if there.size() == stream.size():
                 return
         with target.open_output(path) as made:
-            while chunk := given.read(_CHUNK_BYTES):
+            while chunk := stream.read(_CHUNK_BYTES):
                 made.write(chunk)

@@ -80,24 +80,24 @@ def append_files(
     if landed is None:
         folder, pattern = split_glob(args["rows_uri"])
         storage = open_storage(folder, storage_options)
-        found = list_files(storage, pattern)
+        files = list_files(storage, pattern)
         key = args.get("rows_position")
         if key is not None:
-            listing = [_facts(storage, info) for info in found]
+            listing = [_facts(storage, info) for info in files]
             stored = _Stored.of(table, key, FilesId(folder=storage.uri, pattern=pattern))
             new = stored.ahead(listing)
-            found = [info for info, facts in zip(found, listing, strict=True) if facts in new]
-            if found:
+            files = [info for info, facts in zip(files, listing, strict=True) if facts in new]
+            if files:
                 commit = replace(
                     commit,
                     properties={**commit.properties, key: stored.after(listing)},
                     expect={**commit.expect, key: stored.text},
                 )
-        elif not found:
+        elif not files:
             raise NotFoundError(f"no file matches {args['rows_uri']}", name=args["rows_uri"])
-        details |= {"files": len(found), "position": found[-1].path if found else None}
-        if found:
-            paths = [info.path for info in found]
+        details |= {"files": len(files), "position": files[-1].path if files else None}
+        if files:
+            paths = [info.path for info in files]
             done = _append(table, storage, paths, commit, args.get("overwrite"), computed)
     return committed(table.access, "write", done, before, details, started_ms=started_ms)
 
@@ -117,22 +117,22 @@ class _Stored:
         require_position_name("rows_position", key)
         text = table.position(key)
         held = Positions.parse(text)
-        found = held.of(Reader(ReaderKind.FLOW, key, explicit=True), source) if held else None
-        if held and found is None and held.held:
-            found = held.held[0]  # of something else: refused below
-        return cls(table, key, text, source, found)
+        position = held.of(Reader(ReaderKind.FLOW, key, explicit=True), source) if held else None
+        if held and position is None and held.held:
+            position = held.held[0]  # of something else: refused below
+        return cls(table, key, text, source, position)
 
     def ahead(self, listing: Sequence[FileFacts]) -> frozenset[FileFacts]:
         """What of ``listing`` is to be taken."""
         if self.position is None:
             known = self._by_name(listing)
             return frozenset(file for file in listing if file not in known)
-        found = what_next(self.position, FilesNow(source=self.source, listing=tuple(listing)))
-        if isinstance(found, Diverged):
-            raise found.error()
-        assert isinstance(found, GoOn)
-        assert isinstance(found.place, FilesTaken)
-        return frozenset(found.place.look(listing).new)
+        step = what_next(self.position, FilesNow(source=self.source, listing=tuple(listing)))
+        if isinstance(step, Diverged):
+            raise step.error()
+        assert isinstance(step, GoOn)
+        assert isinstance(step.place, FilesTaken)
+        return frozenset(step.place.look(listing).new)
 
     def after(self, listing: Sequence[FileFacts]) -> str:
         """What is stored once all of ``listing`` is taken."""
