@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 __all__ = [
     "RESULT_TYPE",
     "distribute",
-    "each",
     "groups_of",
     "keeps_order",
+    "map_pieces",
     "packed",
     "share",
     "tasks_of",
@@ -103,7 +103,7 @@ def packed(result: object) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays([pa.array([pickle.dumps(result)])], schema=_RESULT)
 
 
-def each(
+def map_pieces(
     spark: SparkSession | Callable[[], SparkSession],
     work: Callable[[Any], Any],
     pieces: Sequence[Any],
@@ -113,7 +113,7 @@ def each(
     slots = parallelism(session)
     for first in range(0, len(pieces), slots):
         with translated():
-            found = unpacked(
+            outcomes = unpacked(
                 distribute(
                     session,
                     pieces[first : first + slots],
@@ -121,7 +121,7 @@ def each(
                     RESULT_TYPE,
                 )
             )
-        yield from found
+        yield from outcomes
 
 
 def share(
@@ -137,10 +137,10 @@ def share(
         yield from alone(work, items, weight)
         return
     with translated():
-        found = distribute(
+        batches = distribute(
             started(spark), groups, lambda group: iter([packed(work(group))]), RESULT_TYPE
         )
-        results = unpacked(found)
+        results = unpacked(batches)
     yield from results
 
 
