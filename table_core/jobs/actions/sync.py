@@ -10,6 +10,7 @@ from table_core.jobs.common_parameters import EXCLUDING, INCLUDING
 from table_core.jobs.kinds import Kind
 
 if TYPE_CHECKING:
+    from table_core.jobs.engine_choice import Touched
     from table_core.table.metadata.results import ResultDocument
 
 __all__ = ["ACTIONS"]
@@ -38,6 +39,12 @@ def _by_engine(job: Job) -> dict[str, object]:
         "map_pieces": engine.map_pieces,
         "records_by": engine.records_by,
     }
+
+
+def _touched(job: Job) -> Touched:
+    from table_core.jobs.touched_by_sync import touched_by_sync
+
+    return touched_by_sync(job)
 
 
 def _setting(name: str, kind: Kind, about: str) -> Parameter:
@@ -83,6 +90,7 @@ ACTIONS: Final = (
         about="Apply the change events of a source to a table.",
         run=_sync_table,
         run_by=RunBy.TASKS,
+        touches=_touched,
         parameters=(
             _SOURCE,
             _names("primary_key", "Of a table to be made."),
@@ -99,6 +107,7 @@ ACTIONS: Final = (
         about="Apply the change events of many tables to the tables of a database.",
         run=_sync_database,
         run_by=RunBy.TASKS,
+        touches=_touched,
         target=Target.DATABASE,
         parameters=(
             _SOURCE,
