@@ -16,6 +16,7 @@ from table_core.jobs.common_parameters import (
 from table_core.jobs.kinds import Kind
 
 if TYPE_CHECKING:
+    from table_core.jobs.engine_choice import Touched
     from table_core.table.metadata.results import ResultDocument
 
 __all__ = ["ACTIONS"]
@@ -46,12 +47,32 @@ def _compact_database(job: Job) -> ResultDocument:
     return job.verb("compact_database", job.catalog)(job.target, **job.args)
 
 
+def _touched_by_compaction(job: Job) -> Touched:
+    from table_core.jobs.touched import touched_by_compaction
+
+    return touched_by_compaction(job.table, job.args)
+
+
+def _touched_by_rescale(job: Job) -> Touched:
+    from table_core.jobs.touched import partitions_of, touched_state
+
+    access = job.table.access
+    return touched_state(access, access.head(), partitions_of(access, job.args))
+
+
+def _touched_in_database(job: Job) -> Touched:
+    from table_core.jobs.touched import touched_by_compactions
+
+    return touched_by_compactions(job.catalog, job.target, job.args)
+
+
 ACTIONS: Final = (
     Action(
         name="compact",
         about="Compact a table.",
         run=_compact,
         run_by=RunBy.SPARK,
+        touches=_touched_by_compaction,
         parameters=(
             _STRATEGY,
             replace(PARTITIONS, option=None),
@@ -78,6 +99,7 @@ ACTIONS: Final = (
         about="Compact the tables of a database.",
         run=_compact_database,
         run_by=RunBy.SPARK,
+        touches=_touched_in_database,
         target=Target.DATABASE,
         parameters=(
             replace(_STRATEGY, default="minor"),
@@ -95,6 +117,7 @@ ACTIONS: Final = (
         about="Write partitions that have another number of buckets anew.",
         run=_rescale,
         run_by=RunBy.SPARK,
+        touches=_touched_by_rescale,
         parameters=(
             Parameter(
                 name="buckets",

@@ -8,6 +8,7 @@ from table_core.jobs.action import Action, Job, Parameter, RunBy, Step
 from table_core.jobs.kinds import Kind
 
 if TYPE_CHECKING:
+    from table_core.jobs.engine_choice import Touched
     from table_core.table.metadata.results import ResultDocument
 
 __all__ = ["ACTIONS"]
@@ -29,12 +30,19 @@ def _update(job: Job) -> ResultDocument:
     return job.verb("update", job.table)(**job.args)
 
 
+def _touched(job: Job) -> Touched:
+    from table_core.jobs.touched import touched_where
+
+    return touched_where(job.table, job.args["where"])
+
+
 ACTIONS: Final = (
     Action(
         name="delete",
         about="Delete the rows that a condition holds for.",
         run=_delete,
         run_by=RunBy.SPARK,
+        touches=_touched,
         parameters=(_WHERE,),
         command=None,
         step=Step(operator="statements.PaimonDeleteOperator", changes_rows=True),
@@ -44,6 +52,7 @@ ACTIONS: Final = (
         about="Set columns of the rows that a condition holds for.",
         run=_update,
         run_by=RunBy.SPARK,
+        touches=_touched,
         parameters=(
             Parameter(
                 name="values",
