@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from table_core.jobs.action import Action, Job, Option, Parameter, RunBy, Step, Target
+from table_core.jobs.action import Action, Command, Job, Option, Parameter, RunBy, Step, Target
 from table_core.jobs.common_parameters import (
     DRY_RUN,
     EXCLUDING,
@@ -51,6 +51,7 @@ ACTIONS: Final = (
         name="compact",
         about="Compact a table.",
         run=_compact,
+        command=Command(commits=True, example="shop.orders --strategy full"),
         run_by=RunBy.SPARK,
         parameters=(
             _STRATEGY,
@@ -77,6 +78,7 @@ ACTIONS: Final = (
         name="compact-database",
         about="Compact the tables of a database.",
         run=_compact_database,
+        command=Command(example="shop --strategy full --dry-run"),
         run_by=RunBy.SPARK,
         target=Target.DATABASE,
         parameters=(
@@ -94,6 +96,7 @@ ACTIONS: Final = (
         name="rescale",
         about="Write partitions that have another number of buckets anew.",
         run=_rescale,
+        command=Command(example="shop.orders --buckets 2 --dry-run"),
         run_by=RunBy.SPARK,
         parameters=(
             Parameter(
@@ -112,6 +115,7 @@ ACTIONS: Final = (
         name="rewrite-manifests",
         about="Write the manifests of a table anew, as few as may be.",
         run=_rewrite_manifests,
+        command=Command(example="shop.orders"),
         parameters=(DRY_RUN,),
         step=Step(operator="compact.PaimonRewriteManifestsOperator"),
     ),

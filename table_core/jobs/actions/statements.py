@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from table_core.jobs.action import Action, Job, Parameter, RunBy, Step
+from table_core.jobs.action import Action, Command, Heading, Job, Option, Parameter, RunBy, Step
+from table_core.jobs.common_parameters import DRY_RUN
 from table_core.jobs.kinds import Kind
 
 if TYPE_CHECKING:
@@ -21,12 +23,24 @@ _WHERE: Final = Parameter(
 )
 
 
+_DRY_RUN: Final = replace(DRY_RUN, about="Only count the rows.", operator=None)
+
+
 def _delete(job: Job) -> ResultDocument:
-    return job.verb("delete", job.table)(**job.args)
+    return _done(job, "delete")
 
 
 def _update(job: Job) -> ResultDocument:
-    return job.verb("update", job.table)(**job.args)
+    return _done(job, "update")
+
+
+def _done(job: Job, name: str) -> ResultDocument:
+    """By the engine; to count rows takes none."""
+    args = dict(job.args)
+    if args.pop("dry_run"):
+        counted: ResultDocument = getattr(job.table, name)(**args, dry_run=True)
+        return counted
+    return job.verb(name, job.table)(**args)
 
 
 ACTIONS: Final = (
@@ -35,8 +49,12 @@ ACTIONS: Final = (
         about="Delete the rows that a condition holds for.",
         run=_delete,
         run_by=RunBy.SPARK,
-        parameters=(_WHERE,),
-        command=None,
+        parameters=(_WHERE, _DRY_RUN),
+        command=Command(
+            heading=Heading.ROWS,
+            commits=True,
+            example="shop.orders --where 'amount < 0' --dry-run",
+        ),
         step=Step(operator="statements.PaimonDeleteOperator", changes_rows=True),
     ),
     Action(
@@ -51,10 +69,18 @@ ACTIONS: Final = (
                 about="Column to SQL over the row as it was.",
                 required=True,
                 templated=True,
+                option=Option(
+                    flag="--set", about="column = SQL over the row as it was; may be repeated."
+                ),
             ),
             _WHERE,
+            _DRY_RUN,
         ),
-        command=None,
+        command=Command(
+            heading=Heading.ROWS,
+            commits=True,
+            example="shop.orders --set 'amount = amount * 2' --where 'id = 1'",
+        ),
         step=Step(operator="statements.PaimonUpdateOperator", changes_rows=True),
     ),
 )

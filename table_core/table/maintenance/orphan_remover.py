@@ -20,6 +20,7 @@ from table_core.ondisk.data_file import EntryKind
 from table_core.ondisk.index_manifest import decode_index_manifest
 from table_core.ondisk.snapshot import Snapshot
 from table_core.table.metadata.documents import Metadata
+from table_core.table.metadata.progress import tell
 from table_core.table.metadata.refs.branches import branch_names
 from table_core.table.metadata.refs.other_branches import lost_its_changelog
 from table_core.table.metadata.refs.tags import without_changelog
@@ -75,6 +76,7 @@ def remove_orphan_files(
             seen.take(orphans)
         if not dry_run:
             access.storage.delete(info.path for info, _ in orphans)
+        tell("looking at", seen.files, unit="files")
     head = access.metadata.head_id()
     return ResultDocument(
         action="remove-orphan-files",
