@@ -10,7 +10,7 @@ export PYTHONPATH :=
 .PHONY: fuzz help venv venv-core test-core check lint types layers tidy docs test java java-build demo demo-down bench \
 	simulate bench-spark bench-watch wheel clean test-live random-user test-spark-cluster test-spark-next \
 	audit test-install servers test-cdc test-spark test-upkeep test-memory torture minio shared-commits \
-	lost-updates
+	lost-updates screens
 
 help: ## Show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -94,6 +94,9 @@ bench-spark: java-build $(STAMP) ## On Spark local[2], beside Iceberg, Delta and
 
 fuzz: $(STAMP) ## Decoders of foreign bytes, fed with damage for BUDGET_S seconds; FUZZ="manifest orc" chooses; the extra "fuzz" guides
 	PYTHONPATH=.:provider $(BIN)/python tests/fuzz/run.py --seconds $(or $(BUDGET_S),300) $(FUZZ)
+
+screens: $(STAMP) ## Write the golden screens of the command line anew; look at the difference
+	SCREENS=write $(BIN)/pytest -q tests/cli/test_screens.py
 
 simulate: $(STAMP) ## Commits, expiry and readers under random faults: BUDGET_S seconds each; or STEPS of readers, ROUNDS of each kind of table
 	STEPS=$(STEPS) ROUNDS=$(ROUNDS) BUDGET_S=$(or $(BUDGET_S),60) $(BIN)/pytest -q -s --timeout=0 tests/simulation

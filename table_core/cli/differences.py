@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ENTRIES"]
 
-_CHANGES: Final = Layout(folds=("before", "after"))
+_CHANGES: Final = Layout(wraps=("before", "after"))
 _FILES: Final = Layout(
     yields=("created", "schema", "format", "file", "min_key", "max_key", "partition")
 )

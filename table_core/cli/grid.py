@@ -26,6 +26,7 @@ __all__ = ["ANY_ROWS", "Layout", "show_grid"]
 _WIDE: Final = 100_000
 _NARROWEST: Final = 10
 """Characters that a column which may be folded gets at least, where its values are that long."""
+_PROSE: Final = 14
 _BORDERS: Final = 3
 _NUMBER: Final = re.compile(r"-?\d+(\.\d+)?( [kMGTP]?B)?|")
 
@@ -36,17 +37,17 @@ class Layout:
 
     yields: tuple[str, ...] = ()
     """These are left out one after the other, empty ones first."""
-    folds: tuple[str, ...] | None = ()
+    wraps: tuple[str, ...] | None = ()
     """These take several lines before anything is left out; None: all may."""
     heads: bool = True
     """Off: the columns have no names."""
 
-    def may_fold(self, name: str) -> bool:
+    def may_wrap(self, name: str) -> bool:
         """Whether the column ``name`` may take several lines."""
-        return self.folds is None or name in self.folds
+        return self.wraps is None or name in self.wraps
 
 
-ANY_ROWS: Final = Layout(folds=None)
+ANY_ROWS: Final = Layout(wraps=None)
 """Rows of users: nothing is left out."""
 
 
@@ -89,7 +90,7 @@ def _show_whole(
         grid.add_column(
             names[at],
             overflow="fold",
-            no_wrap=not layout.may_fold(names[at]),
+            no_wrap=not layout.may_wrap(names[at]),
             justify="right" if numbers else "left",
         )
     for row in zip(*(columns[at] for at in left), strict=True):
@@ -126,14 +127,14 @@ def _width(
     for at in left:
         longest = max((cell_len(cell) for cell in columns[at]), default=0)
         longest = max(longest, cell_len(names[at]))
-        folds = layout.may_fold(names[at])
-        needed += _BORDERS + (min(longest, _room(layout)) if folds else longest)
+        wraps = layout.may_wrap(names[at])
+        needed += _BORDERS + (min(longest, _room(layout)) if wraps else longest)
     return needed
 
 
 def _room(layout: Layout) -> int:
-    """A text that a command folds is read as prose, and wants more room than a value."""
-    return _NARROWEST if layout.folds is None else 2 * _NARROWEST
+    """A text that a command wraps is read as prose, and wants more room than a value."""
+    return _NARROWEST if layout.wraps is None else _PROSE
 
 
 def _console(out: IO[str]) -> Console:

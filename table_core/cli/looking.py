@@ -34,7 +34,7 @@ _SNAPSHOTS: Final = Layout(yields=("identifier", "watermark", "changelog", "user
 _FILES: Final = Layout(
     yields=("created", "schema", "format", "file", "min_key", "max_key", "partition")
 )
-_OPTIONS: Final = Layout(folds=("value", "meaning"))
+_OPTIONS: Final = Layout(wraps=("value", "meaning"))
 
 
 def databases(warehouse: Warehouse, as_json: AsJson = False) -> None:

@@ -14,14 +14,25 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from table_core.cli import declare, differences, groups, looking, reading, sync, upkeep, writing
+from table_core.cli import (
+    declare,
+    differences,
+    groups,
+    json_schemas,
+    looking,
+    reading,
+    sync,
+    upkeep,
+    writing,
+)
 from table_core.cli.action_commands import action_entries
 from table_core.cli.commands import add_all
+from table_core.cli.doctor import command as doctor
 from table_core.errors import TableError, error_to_document
 from table_core.options.shown import shown
 from table_core.storage.stores.os_errors import table_error
 
-__all__ = ["COMMANDS", "app", "main"]
+__all__ = ["COMMAND", "COMMANDS", "app", "main"]
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -42,9 +53,13 @@ COMMANDS: Final = add_all(
         *groups.ENTRIES,
         *sync.ENTRIES,
         *declare.ENTRIES,
+        *doctor.ENTRIES,
+        *json_schemas.ENTRIES,
     ),
 )
 """All commands, in the order of the help."""
+COMMAND: Final = typer.main.get_command(app)
+"""What runs them."""
 
 
 def _run() -> None:
@@ -55,7 +70,7 @@ def _run() -> None:
     """
     try:
         try:
-            app()
+            COMMAND()
         finally:
             sys.stdout.flush()
     except BrokenPipeError:  # who reads has seen enough

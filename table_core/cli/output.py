@@ -23,10 +23,14 @@ if TYPE_CHECKING:
 
 __all__ = ["Bytes", "moment_of", "show_description", "show_health", "show_result"]
 
-_RESULT: Final = Layout(folds=("value",), heads=False)
-_HEALTH: Final = Layout(folds=("reasons",))
-_COLUMNS: Final = Layout(folds=("type", "comment"), yields=("comment",))
-_OPTIONS: Final = Layout(folds=("value",))
+_RESULT: Final = Layout(wraps=("value",), heads=False)
+_HEALTH: Final = Layout(wraps=("reasons",))
+_COLUMNS: Final = Layout(wraps=("type", "comment"), yields=("comment",))
+_OPTIONS: Final = Layout(wraps=("value",))
+
+
+_SAID: Final = frozenset({"snapshot", "files", "size", "seconds"})
+"""What every result says; a detail of that name is another number."""
 
 
 class Bytes(int):
@@ -69,7 +73,15 @@ def _told(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield "seconds", f"{document['seconds']:.2f}"
     for name, value in document["details"].items():
         if value not in (None, False, [], {}, ""):
-            yield name.replace("_", " "), _value(value)
+            label = name.replace("_", " ")
+            yield f"{label} of the verb" if label in _SAID else label, _value(value)
+
+
+def _measure(name: str, value: Any) -> Any:
+    """A number of a table's health in its unit."""
+    if name.endswith("_ms"):
+        return f"{value / 1000:.0f} s"
+    return Bytes(value) if name.endswith("bytes") else value
 
 
 def _value(value: Any) -> str:
@@ -130,7 +142,11 @@ def show_health(found: Health, *, as_json: bool) -> None:
     ]
     show_records(verdicts, as_json=False, layout=_HEALTH)
     plain = {k: v for k, v in document.items() if not isinstance(v, dict | list)}
-    numbers = [{"number": k, "value": v} for k, v in plain.items() if v is not None]
+    numbers = [
+        {"number": name.removesuffix("_ms").replace("_", " "), "value": _measure(name, value)}
+        for name, value in plain.items()
+        if value is not None and name not in {"action", "table"}
+    ]
     show_records(numbers, as_json=False, layout=_RESULT)
 
 

@@ -28,7 +28,7 @@ ACTIONS: Final = (
         name="mark-done",
         about="Mark partitions as complete: those named, or those that are idle.",
         run=_mark_done,
-        command=Command(example="shop.orders --partition day=2026-01-01"),
+        command=Command(example="shop.orders --partition day=2025-03-01"),
         parameters=(
             replace(
                 PARTITIONS,
@@ -53,7 +53,7 @@ ACTIONS: Final = (
         about="Take whole partitions out.",
         run=_drop_partitions,
         command=Command(
-            heading=Heading.ROWS, example="shop.orders --partition day=2026-01-01 --dry-run"
+            heading=Heading.ROWS, example="shop.orders --partition day=2025-03-01 --dry-run"
         ),
         parameters=(
             replace(PARTITIONS, about="Those that agree with one of these.", required=True),
