@@ -5,12 +5,13 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 CORE_STAMP := .venv-core/.installed
 PYSPARK_NEXT := 4.2.0
+EPOCH = $(shell git log -1 --format=%ct 2>/dev/null || echo 1767225600)
 export PYTHONPATH :=
 
 .PHONY: fuzz help venv venv-core test-core check lint types layers tidy docs test java java-build demo demo-down bench \
 	simulate bench-spark bench-watch wheel clean test-live random-user test-spark-cluster test-spark-next \
 	audit test-install servers test-cdc test-spark test-upkeep test-memory torture minio shared-commits \
-	lost-updates screens
+	lost-updates docs-site pages changelog ui test-browser screens
 
 help: ## Show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -18,7 +19,7 @@ help: ## Show the targets
 venv: $(STAMP) ## Make .venv from the constraints file
 
 $(STAMP): constraints.txt pyproject.toml table_core/pyproject.toml demo/venv.sh
-	@demo/venv.sh .venv "$(CURDIR)/table_core" "$(CURDIR)[test,s3,mysql,postgres,kafka]"
+	@demo/venv.sh .venv "$(CURDIR)/table_core" "$(CURDIR)[docs,test,s3,mysql,postgres,kafka]"
 	@touch $(STAMP)
 
 venv-core: $(CORE_STAMP) ## Make .venv-core: the core and its tests, no Airflow, no Spark, no Java
@@ -43,7 +44,25 @@ tidy: $(STAMP)
 docs: $(STAMP)
 	$(BIN)/pytest -q tests/docs
 
-test: java-build servers check ## Everything: checks, then every suite, light ones two at a time
+ui: ## The page of tables: types, lint, unit tests, and its script into the provider; needs Node.js 20.19
+	@command -v npm >/dev/null || { echo "ui: Node.js 20.19 or newer is needed, with npm: the page of tables cannot be built" >&2; exit 1; }
+	cd provider/ui && { [ node_modules/.package-lock.json -nt package-lock.json ] || npm ci --no-audit --no-fund; } && npm run all
+
+test-browser: ui $(STAMP) ## Chromium walks the page of tables on a live Airflow
+	BROWSER_REQUIRED=1 $(BIN)/python tests/suites.py browser
+
+docs-site: $(STAMP) ## Build the docs site into .cache/site
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+pages: $(STAMP) ## Write the pages that are generated from code, and the pictures
+	@mkdir -p .cache/airflow
+	@for page in docs/*_page.py docs/pictures/draw.py; do \
+		echo $$page; PYTHONPATH=.:provider AIRFLOW_HOME=$(CURDIR)/.cache/airflow $(BIN)/python $$page || exit 1; done
+
+changelog: $(STAMP) ## Show the entries of the next release
+	$(BIN)/towncrier build --draft
+
+test: java-build servers check ui ## Everything: checks, then every suite, light ones two at a time
 	$(BIN)/python tests/suites.py
 
 test-live: java $(STAMP) ## Live Airflows: the tour, a declaration and its targets, the streamhouse killed task by task, every kill on every backend, a random user
@@ -131,9 +150,10 @@ audit: ## Known faults of what constraints.txt pins, by pip-audit and its databa
 	@[ -x .cache/audit/bin/pip-audit ] || { python3 -m venv .cache/audit && .cache/audit/bin/pip install -q pip-audit; }
 	.cache/audit/bin/pip-audit --strict --no-deps --disable-pip -r constraints.txt
 
-wheel: $(STAMP) ## Build both wheels into dist/: the core and the provider
-	$(BIN)/python -m build --wheel --no-isolation --outdir dist table_core
-	$(BIN)/python -m build --wheel --no-isolation --outdir dist .
+wheel: $(STAMP) ## Build both distributions into dist/, wheels and source archives, and check their metadata
+	SOURCE_DATE_EPOCH=$(EPOCH) $(BIN)/python -m build --no-isolation --outdir dist table_core
+	SOURCE_DATE_EPOCH=$(EPOCH) $(BIN)/python -m build --no-isolation --outdir dist .
+	$(BIN)/twine check --strict dist/*
 
 clean: demo-down ## Remove everything that can be made again
 	rm -rf .venv .venv-core .demo .cache dist build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

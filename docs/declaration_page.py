@@ -15,10 +15,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 PAGE = Path(__file__).with_name("declaration-reference.md")
-INTRO = """# What may stand in a declaration
+INTRO = """# Members of a declaration
 
-Written by `docs/declaration_page.py` from the records in `table_core/declaration`, which also make the checks and the
-[JSON Schema](../declarations/schema.json). How it is used is told in [Declaration](declaration.md). **Bold**: must be there.
+`docs/declaration_page.py` generates this page from the records in `table_core/declaration`. The checks and the
+[JSON Schema](../declarations/schema.json) come from the same records. [Declaration](declaration.md) shows how to use them. Members in
+**bold** are required.
 """
 
 
@@ -68,7 +69,9 @@ def page() -> str:
             if id(record) not in seen and record.members:
                 parts.append(part(f"`{where}`", dict(record.members), tuple(record.required)))
             seen.add(id(record))
-    parts.append("## Sources and flows\n\nEach has exactly one verb, and besides\n")
+    parts.append(
+        "## Sources and flows\n\nEach has exactly one verb. It also takes these members:\n"
+    )
     parts.append("\n".join(rows(dict(COMMON), ("table",))) + "\n")
     for name, verb in VERBS.items():
         members = dict(verb.takes)
@@ -88,7 +91,7 @@ def page() -> str:
     parts.append("### `with`, of every task\n\n" + "\n".join(rows(dict(OF_AIRFLOW), ())) + "\n")
     for name, action in ACTIONS.items():
         changes = (
-            " It changes rows: readers after it in the file wait for it."
+            " It changes rows, so readers that come after it in the file wait for it."
             if action.changes_rows
             else ""
         )
@@ -96,7 +99,7 @@ def page() -> str:
         if action.takes:
             parts.append("\n".join(rows(dict(action.takes), tuple(action.required))) + "\n")
     words = "\n".join(f"| `{word}` | {about} |" for word, about in WORDS.items())
-    parts.append(f"## Words of `allow`\n\n| word | what is done then |\n|---|---|\n{words}\n")
+    parts.append(f"## Words of `allow`\n\n| word | what it allows |\n|---|---|\n{words}\n")
     return "\n".join(parts)
 
 

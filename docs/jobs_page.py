@@ -18,19 +18,19 @@ PAGE = Path(__file__).with_name("jobs.md")
 HEAD = f"""\
 # Jobs: every verb and its arguments
 
-Written by `python docs/jobs_page.py` from the registry of actions, which also makes the commands, the checks of a job and
-what operators pass on. A job is one JSON document:
+`docs/jobs_page.py` generates this page from the registry of actions. The commands, the checks of a job and the arguments of operators
+come from the same registry. A job is one JSON document:
 
 ```json
 {{"version": {VERSION}, "action": "compact", "warehouse": "file:///wh", "table": "shop.orders",
  "args": {{"strategy": "minor"}}, "options": {{}}, "commit_user": null, "commit_identifier": null}}
 ```
 
-It runs by `python -m table_core.spark.entrypoint --spec FILE --result FILE`, or by `table_core.jobs.run.run_embedded`.
-An argument that its action does not have is refused with the nearest spelling, before the warehouse is touched;
-so is one that is missing, or of another kind. `null` is as good as not given. **Bold**: must be there.
+Run it with `python -m table_core.spark.entrypoint --spec FILE --result FILE`, or with `table_core.jobs.run.run_embedded`. A job checks its
+arguments before it touches the warehouse. It refuses an argument that is unknown (with the nearest spelling), missing or of the wrong kind.
+`null` means that the argument is not given. Arguments in **bold** are required.
 
-Every job may say of its commit:
+Every job takes these arguments for its commit:
 """
 
 

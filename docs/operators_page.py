@@ -1,11 +1,10 @@
-"""Writes operators.md from the docstrings: ``python docs/operators_page.py``; ``--check`` compares."""
+"""Writes operators.md from the docstrings: ``python docs/operators_page.py``."""
 
 from __future__ import annotations
 
 import importlib
 import inspect
 import re
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +12,11 @@ from paimon_provider import get_provider_info as info
 
 PAGE = Path(__file__).parent / "operators.md"
 HEAD = """\
-# Operators and sensors
+# Operators
 
-`python docs/operators_page.py` generates this page from the docstrings. All parameters are keywords. Each part starts with a base
-class, and its parameters belong to every class after it. **T** marks a templated parameter.
-[Airflow](airflow-guide.md) shows how to combine operators and sensors.
+`docs/operators_page.py` generates this page from the docstrings. All parameters are keywords. The page starts with the base class, and its
+parameters belong to every class after it. **T** marks a templated parameter. [Airflow](airflow-guide.md) shows how to combine operators
+with [sensors](sensors.md) and [triggers](triggers.md).
 """
 PARAMETER = re.compile(r":param (\w+):\s*(.*?)(?=\n\s*:param |\Z)", re.DOTALL)
 
@@ -33,7 +32,7 @@ def described(cls: Any) -> str:
     text = inspect.getdoc(cls) or ""
     intro = text.partition(":param")[0].strip()
     intro = re.sub(r"^(.*)::\n\n((?:    .*\n|\n)+)", _code, intro + "\n", flags=re.MULTILINE)
-    lines = [f"### {cls.__name__}\n", f"`{cls.__module__}`\n", _markdown(intro).strip(), ""]
+    lines = [f"## {cls.__name__}\n", f"`{cls.__module__}`\n", _markdown(intro).strip(), ""]
     signature: dict[str, inspect.Parameter] = {}
     for base in reversed(cls.__mro__):
         if base.__module__.startswith("paimon_provider"):
@@ -42,7 +41,7 @@ def described(cls: Any) -> str:
     for name, about in PARAMETER.findall(text):
         default = signature[name].default if name in signature else inspect.Parameter.empty
         shown = "" if default is inspect.Parameter.empty else f"`{default!r}`"
-        templated = "T" if name in cls.template_fields else ""
+        templated = "T" if name in getattr(cls, "template_fields", ()) else ""
         told = _markdown(" ".join(about.split())).replace("(templated)", "").replace("|", "\\|")
         rows.append(f"| `{name}` | {shown} | {templated} | {told.strip()} |")
     if rows:
@@ -61,18 +60,13 @@ def _markdown(text: str) -> str:
 
 
 def page() -> str:
-    parts = [HEAD, "## Operators\n"]
+    parts = [HEAD]
     from paimon_provider.operators.base import PaimonTableOperator
-    from paimon_provider.sensors.base import PaimonSensor
 
     parts.append(described(PaimonTableOperator))
     parts += [described(c) for name in info.OPERATORS for c in classes(f"operators.{name}")]
-    parts += ["## Sensors\n", described(PaimonSensor)]
-    parts += [described(c) for name in info.SENSORS for c in classes(f"sensors.{name}")]
     return "\n".join(parts).rstrip() + "\n"
 
 
 if __name__ == "__main__":
-    if "--check" in sys.argv:
-        sys.exit(0 if PAGE.read_text() == page() else "run python docs/operators_page.py")
     PAGE.write_text(page())

@@ -26,6 +26,7 @@ __all__ = [
     "ForeignOverwriteError",
     "GaveUpError",
     "JobFailedError",
+    "MissingPackageError",
     "NotFoundError",
     "OptionError",
     "OutcomeUnknownError",

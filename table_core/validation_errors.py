@@ -46,11 +46,11 @@ class ValidationErrors:
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self.found: list[str] = []
+        self.messages: list[str] = []
 
     def add(self, location: str, what: str) -> None:
         """Record that ``what`` is wrong at ``location``."""
-        self.found.append(f"{location}: {what}")
+        self.messages.append(f"{location}: {what}")
 
     def take(
         self, document: Mapping[str, object], key: str, want: type[T], default: T | None = None
@@ -87,9 +87,9 @@ class ValidationErrors:
 
     def raise_if_any(self) -> None:
         """Raise ``CorruptFileError`` with every fault, or return if there is none."""
-        if self.found:
+        if self.messages:
             raise CorruptFileError(
-                f"{self.path}: {'; '.join(self.found)}", path=self.path, problems=self.found
+                f"{self.path}: {'; '.join(self.messages)}", path=self.path, problems=self.messages
             )
 
 
@@ -109,8 +109,8 @@ def json_object(body: bytes, *, path: str) -> dict[str, object]:
     if not isinstance(decoded, dict):
         problems.add("<root>", f"expected an object, got {type(decoded).__name__}")
         problems.raise_if_any()
-    found: dict[str, object] = decoded
-    return found
+    document: dict[str, object] = decoded
+    return document
 
 
 VALUES_MAX: Final = 500_000
@@ -141,10 +141,10 @@ def stored_names(what: str, text: str | None) -> list[str]:
         CorruptFileError: it is no list of texts.
     """
     with stored(what, text):
-        found = json.loads(text or "[]")
-        if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
+        names = json.loads(text or "[]")
+        if not isinstance(names, list) or not all(isinstance(one, str) for one in names):
             raise ValueError("not a list of texts")
-    return found
+    return names
 
 
 _UNREADABLE: Final = "table_core.unreadable"

@@ -57,6 +57,6 @@ def fill(catalog: tc.Catalog, *, keyed: bool = True) -> tc.Table:
     return table
 
 
-def plain(found: pa.Table) -> list[tuple[object, ...]]:
-    """The rows of ``found``, in the order of their keys."""
-    return sorted(map(tuple, (row.values() for row in found.select(SCHEMA.names).to_pylist())))
+def plain(table: pa.Table) -> list[tuple[object, ...]]:
+    """The rows of ``table``, in the order of their keys."""
+    return sorted(map(tuple, (row.values() for row in table.select(SCHEMA.names).to_pylist())))

@@ -96,10 +96,10 @@ class Form:
     @property
     def ways(self) -> dict[str, Way]:
         """All ways in which an event can be hostile."""
-        found = {**GENERAL, **self.own}
+        ways = {**GENERAL, **self.own}
         if self.named:
-            found |= {f"table {w}": _table(w) for w in TABLE_NAMES}
-        return found
+            ways |= {f"table {w}": _table(w) for w in TABLE_NAMES}
+        return ways
 
     def table(self, n: int, name: str) -> bytes:
         """The event, of another table."""

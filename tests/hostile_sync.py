@@ -22,8 +22,13 @@ ROOT = Path(__file__).resolve().parent.parent
 
 def sync_apart(warehouse: str, source: tc.FilesSource | tc.KafkaSource, *, whole: bool) -> Any:
     """What a sync into ``lake.a`` with dead letters in ``lake.bad`` says, and ``peak_mb``."""
-    given = {name: getattr(source, name) for name in source.__slots__}
-    told = {"warehouse": warehouse, "kind": type(source).__name__, "source": given, "whole": whole}
+    arguments = {name: getattr(source, name) for name in source.__slots__}
+    told = {
+        "warehouse": warehouse,
+        "kind": type(source).__name__,
+        "source": arguments,
+        "whole": whole,
+    }
     done = subprocess.run(
         [sys.executable, "-m", "tests.hostile_sync", json.dumps(told)],
         cwd=ROOT,

@@ -92,11 +92,11 @@ def own_folder(user: str | None = None) -> Iterator[Path]:
 def program(*names: str) -> str:
     """The first of ``names`` that is here; skips if none is."""
     for name in names:
-        found = shutil.which(name) or next(
+        path = shutil.which(name) or next(
             (str(p) for p in sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{name}"))), None
         )
-        if found:
-            return found
+        if path:
+            return path
     pytest.skip(f"needs {names[0]}: on Debian, apt-get install postgresql mariadb-server")
 
 
@@ -234,11 +234,11 @@ class S3:
 @contextmanager
 def s3(*, races: bool = False) -> Iterator[S3]:
     """The server in ``S3_ENDPOINT``, MinIO if it is built, else moto (not with ``races``)."""
-    if (given := os.environ.get("S3_ENDPOINT")) is not None:
+    if (address := os.environ.get("S3_ENDPOINT")) is not None:
         key, secret = (
             os.environ.get(n, d) for n, d in (("S3_KEY", "test"), ("S3_SECRET", "testtest"))
         )
-        yield S3(given, True, str(key), str(secret))
+        yield S3(address, True, str(key), str(secret))
         return
     if not MINIO.exists() and races:
         pytest.skip("only MinIO judges races: make minio")
@@ -288,10 +288,10 @@ def _install_moto(home: Path) -> None:
 
 def elsewhere(name: str, package: str) -> str:
     """A server program and the fsspec package that speaks to it; skips if one is missing."""
-    found = shutil.which(name)
-    if found is None or importlib.util.find_spec(package) is None:
+    path = shutil.which(name)
+    if path is None or importlib.util.find_spec(package) is None:
         pytest.skip(f"needs {name} on PATH and the package {package}")
-    return found
+    return path
 
 
 @contextmanager

@@ -34,10 +34,10 @@ SMALL = {"spark.executor.memory": "600m", "spark.driver.memory": "600m"}
 
 
 def spark_home() -> Path:
-    found = find_spec("pyspark")
-    assert found is not None
-    assert found.origin is not None
-    return Path(found.origin).parent
+    spec = find_spec("pyspark")
+    assert spec is not None
+    assert spec.origin is not None
+    return Path(spec.origin).parent
 
 
 PROJECT = os.pathsep.join([str(ROOT), str(ROOT / "provider")])
@@ -79,15 +79,15 @@ class Standalone:
 
     def executors(self) -> list[psutil.Process]:
         """The executors of this cluster, those of other clusters not."""
-        found = []
+        executors = []
         for process in psutil.process_iter():
             try:
                 words = process.cmdline()
             except psutil.Error:
                 continue
             if any(EXECUTOR in word for word in words) and str(self.logs) in process.cwd():
-                found.append(process)
-        return found
+                executors.append(process)
+        return executors
 
     def told(self) -> str:
         """The ends of all logs, for a test that failed."""

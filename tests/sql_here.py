@@ -29,5 +29,5 @@ class SqlHere(EmbeddedEngine):
         with duckdb.connect() as connection:
             for name, rows in tables.items():
                 connection.register(name, rows)
-            found = connection.sql(sql, params=dict(parameters or {}))
-            return pa.RecordBatchReader.from_stream(found).read_all()
+            relation = connection.sql(sql, params=dict(parameters or {}))
+            return pa.RecordBatchReader.from_stream(relation).read_all()

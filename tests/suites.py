@@ -29,10 +29,10 @@ ELSEWHERE = ("docs", "live", "cluster")
 
 
 def folders() -> list[str]:
-    found = {
+    folders = {
         p.parent.relative_to(ROOT / "tests").parts[0] for p in ROOT.glob("tests/*/**/test_*.py")
     }
-    return sorted(found - set(ELSEWHERE))
+    return sorted(folders - set(ELSEWHERE))
 
 
 def run(name: str, arguments: list[str]) -> dict[str, int]:

@@ -11,7 +11,7 @@ import pytest
 from table_core.options.aggregate_functions import AGGREGATE_FUNCTIONS
 
 ROOT = Path(__file__).parent.parent
-FILES = sorted([*ROOT.glob("table_core/**/*.py"), *ROOT.glob("provider/**/*.py")])
+FILES = sorted([*ROOT.glob("table_core/**/*.py"), *ROOT.glob("provider/paimon_provider/**/*.py")])
 OPENERS = {"local.py"}
 """Files that may call ``open``: they are the storage, or the launcher of a process."""
 FOUND_BY_FOLDER = {ROOT / "table_core/jobs/actions"}

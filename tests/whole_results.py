@@ -83,6 +83,8 @@ def refuted(said: Mapping[str, Any], before: State, after: State) -> dict[str, A
         "rows_written": sum(n for key, (_, n) in after.live.items() if key not in before.live),
     }
     wrong = {
-        name: (said.get(name), found) for name, found in true.items() if said.get(name) != found
+        name: (said.get(name), expected)
+        for name, expected in true.items()
+        if said.get(name) != expected
     }
     return wrong | dict.fromkeys(MEMBERS - set(said), ("missing", ""))

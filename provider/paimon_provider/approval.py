@@ -79,8 +79,8 @@ def require_approved(task: BaseOperator, context: Context) -> None:
     if not gates:
         return
     ti: Any = context["ti"]
-    found = ti.get_task_states(dag_id=ti.dag_id, task_ids=gates, run_ids=[ti.run_id])
-    states = {str(state) for state in ((found or {}).get(ti.run_id) or {}).values()}
+    by_run = ti.get_task_states(dag_id=ti.dag_id, task_ids=gates, run_ids=[ti.run_id])
+    states = {str(state) for state in ((by_run or {}).get(ti.run_id) or {}).values()}
     if states != {"success"}:
         raise ArgumentError(
             f"task {task.task_id!r} begins only when {', '.join(sorted(gates))} has got an approval, and it "
@@ -93,6 +93,6 @@ def require_approved(task: BaseOperator, context: Context) -> None:
 
 def _asks(dag: Any, task_id: str) -> bool:
     """Whether a task is Airflow's ``ApprovalOperator``, or a kind of it."""
-    found = dag.get_task(task_id)
-    kind = getattr(found, "operator_class", type(found))
+    task = dag.get_task(task_id)
+    kind = getattr(task, "operator_class", type(task))
     return any(one.__name__ == "ApprovalOperator" for one in kind.__mro__)

@@ -102,19 +102,19 @@ def watched_table(  # noqa: PLR0913 - what users may set
 
 def filters_of(query: str) -> dict[str, Any]:
     """The arguments of a watcher that the query of its asset's URI stands for."""
-    found: dict[str, Any] = dict(parse_qsl(query))
-    if "min_rows" in found:
-        found["min_rows"] = int(found["min_rows"])
-    if "partitions" in found:
-        told = (one.split(",") for one in found["partitions"].split(";"))
-        found["partitions"] = [dict(map(_said, one)) for one in told]
-    return found
+    filters: dict[str, Any] = dict(parse_qsl(query))
+    if "min_rows" in filters:
+        filters["min_rows"] = int(filters["min_rows"])
+    if "partitions" in filters:
+        told = (one.split(",") for one in filters["partitions"].split(";"))
+        filters["partitions"] = [dict(map(_said, one)) for one in told]
+    return filters
 
 
 def _said(pair: str) -> tuple[str, str | None]:
     """A column and its value, which is NULL where there is no ``=``."""
-    name, given, value = pair.partition("=")
-    return unquote(name), unquote(value) if given else None
+    name, equals, value = pair.partition("=")
+    return unquote(name), unquote(value) if equals else None
 
 
 def _saying(name: str, value: object) -> str:
@@ -126,7 +126,7 @@ def _saying(name: str, value: object) -> str:
 
 
 def _escaped(text: str) -> str:
-    return re.sub("[%,;=]", lambda found: f"%{ord(found[0]):02X}", text)
+    return re.sub("[%,;=]", lambda match: f"%{ord(match[0]):02X}", text)
 
 
 def query_of(

@@ -78,11 +78,11 @@ def load_dags(file: str | Path, *, hooks: Hooks | None = None, **dag: Any) -> di
     common: dict[str, Any] = {"catchup": False, "max_active_runs": 1, **dag}
     common["tags"] = [*common.get("tags", ()), "paimon"]
     common["default_args"] = {**_default_args(declaration), **(dag.get("default_args") or {})}
-    found = [_pipeline(declaration, path, hooks, common)]
+    dags = [_pipeline(declaration, path, hooks, common)]
     if declaration.upkeep is not None:
-        found.append(_upkeep(declaration, path, common))
-    found += [_triggered(declaration, trigger, hooks, common) for trigger in declaration.triggers]
-    return {one.dag_id: one for one in found}
+        dags.append(_upkeep(declaration, path, common))
+    dags += [_triggered(declaration, trigger, hooks, common) for trigger in declaration.triggers]
+    return {one.dag_id: one for one in dags}
 
 
 class PaimonTaskGroup(TaskGroup):
@@ -163,12 +163,12 @@ def _found(file: str | Path, dag_file: str | None) -> Path:
 
 
 def _pipeline(declaration: Declaration, path: Path, hooks: Hooks, common: dict[str, Any]) -> DAG:
-    given = declaration.pipeline
+    pipeline = declaration.pipeline
     with DAG(
         dag_id=declaration.name,
-        schedule=_schedule(given.get("schedule"), declaration),
+        schedule=_schedule(pipeline.get("schedule"), declaration),
         params=_params(declaration),
-        **{**_at_once(given), **_tagged(common, given.get("tags"))},
+        **{**_at_once(pipeline), **_tagged(common, pipeline.get("tags"))},
     ) as dag:
         _tasks(declaration, path, hooks, None)
     return dag
@@ -301,25 +301,28 @@ def _task(declaration: Declaration, step: Step, hooks: Hooks, to: str) -> BaseOp
 
 def _operator_of(step: Step) -> tuple[str, dict[str, Any]]:
     """Module and class of the operator, and the arguments that the verb gives it."""
-    given = dict(step.arguments)
-    more = dict(given.pop("with", None) or {})
+    arguments = dict(step.arguments)
+    more = dict(arguments.pop("with", None) or {})
     if "retry_delay" in more:
         more["retry_delay"] = timedelta(seconds=seconds_of(more["retry_delay"], "retry_delay"))
     if step.verb == "run":
-        return _RUN[given["run"]], more
+        return _RUN[arguments["run"]], more
     if step.computed:
         more["computed_columns"] = [*step.computed, *more.get("computed_columns", ())]
     if step.verb == "sync":
-        given = {"source": given["sync"], "source_conn_id": given.get("source_connection")}
+        arguments = {
+            "source": arguments["sync"],
+            "source_conn_id": arguments.get("source_connection"),
+        }
     elif step.verb == "merge":
-        given = dict(given["merge"])
-        source = dict(given["source"])
+        arguments = dict(arguments["merge"])
+        source = dict(arguments["source"])
         if "reads" in source:
             source["sources"] = _sources(source.pop("reads"))
-        given["source"] = source
-    elif "reads" in given:
-        given["sources"] = _sources(given.pop("reads"))
-    return VERBS[step.verb].operator, {**given, **more}
+        arguments["source"] = source
+    elif "reads" in arguments:
+        arguments["sources"] = _sources(arguments.pop("reads"))
+    return VERBS[step.verb].operator, {**arguments, **more}
 
 
 def _sources(reads: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
@@ -329,13 +332,13 @@ def _sources(reads: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     }
 
 
-def _schedule(given: Any, declaration: Declaration) -> Any:
-    if isinstance(given, dict):
+def _schedule(declared: Any, declaration: Declaration) -> Any:
+    if isinstance(declared, dict):
         where = {"paimon_conn_id": declaration.connection, "catalog": declaration.catalog}
-        return [watched_table(table, **where) for table in given["changes"]]  # type: ignore[arg-type]  # checked by the grammar
-    if given is None:
+        return [watched_table(table, **where) for table in declared["changes"]]  # type: ignore[arg-type]  # checked by the grammar
+    if declared is None:
         return None
-    cron = spread(str(given), declaration.name)
+    cron = spread(str(declared), declaration.name)
     zone = declaration.pipeline.get("timezone") or "UTC"
     return CronTriggerTimetable(cron, timezone=zone, run_immediately=False)
 
@@ -345,12 +348,12 @@ def _pooled(declaration: Declaration) -> dict[str, Any]:
 
 
 def _default_args(declaration: Declaration) -> dict[str, Any]:
-    given = declaration.pipeline
-    found: dict[str, Any] = {"retries": int(given.get("retries", 3))}
-    delay = given.get("retry_delay")
+    pipeline = declaration.pipeline
+    default_args: dict[str, Any] = {"retries": int(pipeline.get("retries", 3))}
+    delay = pipeline.get("retry_delay")
     if delay is not None:
-        found["retry_delay"] = timedelta(seconds=seconds_of(delay, "retry_delay"))
-    return found
+        default_args["retry_delay"] = timedelta(seconds=seconds_of(delay, "retry_delay"))
+    return default_args
 
 
 def _at_once(pipeline: Mapping[str, Any]) -> dict[str, Any]:
@@ -363,14 +366,14 @@ def _params(declaration: Declaration, *, asked: bool = True) -> dict[str, Any]:
 
     Without ``asked`` only those with a default: nobody is asked when a trigger starts a run.
     """
-    found: dict[str, Any] = {}
+    params: dict[str, Any] = {}
     for name, value in (declaration.pipeline.get("params") or {}).items():
         if not asked and not has_default(value):
             continue
         if isinstance(value, dict):
             schema = {key: item for key, item in value.items() if key != "default"}
             default = {"default": value["default"]} if "default" in value else {}
-            found[name] = Param(**default, **schema)
+            params[name] = Param(**default, **schema)
         else:
-            found[name] = value
-    return found
+            params[name] = value
+    return params

@@ -47,9 +47,9 @@ def _read(
             beside = [path.parent / name for name in included(manifest.readline())]
             others = [one.read_bytes() if one.is_file() else b"" for one in beside]
             manifest.seek(0)
-            found = of_manifest(manifest, digest_of(body, os.environ, others))
-        if found is not None:
-            return found
+            declaration = of_manifest(manifest, digest_of(body, os.environ, others))
+        if declaration is not None:
+            return declaration
     return _parsed(file, body)
 
 

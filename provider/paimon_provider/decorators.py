@@ -61,8 +61,8 @@ class PaimonDecoratedOperator(DecoratedOperator):
         self._given = _injected(function, tables or {})
         # Airflow checks the call when the Dag is parsed: what comes later counts as given.
         kwargs["op_kwargs"] = {**dict.fromkeys(self._given), **(kwargs.get("op_kwargs") or {})}
-        given = kwargs.get("outlets", _OfWrites())
-        if isinstance(given, _OfWrites) and not is_mapped(self):
+        outlets = kwargs.get("outlets", _OfWrites())
+        if isinstance(outlets, _OfWrites) and not is_mapped(self):
             kwargs["outlets"] = _assets(
                 writes, paimon_conn_id, catalog
             )  # ``default_args`` are known now
@@ -80,12 +80,14 @@ class PaimonDecoratedOperator(DecoratedOperator):
         with airflow_failures():
             hook = PaimonHook(self.paimon_conn_id, identity=run_identity(context))
             self._require_named_so(hook.warehouse.catalog_name)
-            given: dict[str, Any] = {name: hook.table(table) for name, table in self.tables.items()}
+            injected: dict[str, Any] = {
+                name: hook.table(table) for name, table in self.tables.items()
+            }
             if "paimon" in self._given:
-                given["paimon"] = hook
+                injected["paimon"] = hook
             if "spark" in self._given:
-                session = given["spark"] = _session(hook)
-            arguments = self.determine_kwargs({**context, **self.op_kwargs, **given})
+                session = injected["spark"] = _session(hook)
+            arguments = self.determine_kwargs({**context, **self.op_kwargs, **injected})
             try:
                 return self._handle_output(self.python_callable(*self.op_args, **arguments))
             finally:

@@ -18,8 +18,8 @@ _BASE: Final = "base"
 
 def _modules_of(room: str) -> tuple[str, ...]:
     """The modules of a room of ours, without its base: the folder is the list."""
-    found = pkgutil.iter_modules([str(Path(__file__).parent / room)])
-    return tuple(sorted(module.name for module in found if module.name != _BASE))
+    modules = pkgutil.iter_modules([str(Path(__file__).parent / room)])
+    return tuple(sorted(module.name for module in modules if module.name != _BASE))
 
 
 OPERATORS: Final = _modules_of("operators")

@@ -32,8 +32,8 @@ __all__ = [
 REPORTS_PATH: Final = "/paimon/reports"
 """Where the plugin serves reports, below Airflow's base URL."""
 _ADDRESS: Final = re.compile(r"https?://[A-Za-z0-9._~\[\]:-]{1,255}(/[!#-;=?-\[\]_a-z~]{0,2000})?")
-TABLES_PATH: Final = "/paimon/tables"
-"""Where the plugin serves the page of tables."""
+TABLES_PATH: Final = "/plugin/paimon-tables"
+"""Where Airflow shows the page of tables."""
 
 
 class ChangeReportLink(BaseOperatorLink):
@@ -57,7 +57,7 @@ class SparkUILink(BaseOperatorLink):
 
 
 class TableLink(BaseOperatorLink):
-    """Opens what Airflow knows of the table, from the moment that the task starts."""
+    """Opens the table on the page of tables, from the moment that the task starts."""
 
     name = "Paimon table"
 
@@ -68,7 +68,7 @@ class TableLink(BaseOperatorLink):
 
 def show_table(context: Context, operator: BaseOperator, uri: str) -> None:
     """Let the page of the table's asset be opened from now on."""
-    page = f"{_base_url()}{TABLES_PATH}?{urlencode({'search': uri})}"
+    page = f"{_base_url()}{TABLES_PATH}?{urlencode({'table': uri})}"
     operator.table_page = page
     context["ti"].xcom_push(key=TableLink().xcom_key, value=page)
 
@@ -81,11 +81,11 @@ def show_link(context: Context, operator: BaseOperator, facts: Mapping[str, Any]
         context["ti"].xcom_push(key=SparkUILink().xcom_key, value=url)
 
 
-def web_address(given: object) -> str | None:
-    """``given`` if a browser may be sent there: an ``http`` or ``https`` address and nothing else."""
-    if not isinstance(given, str) or not _ADDRESS.fullmatch(given):
+def web_address(address: object) -> str | None:
+    """``address`` if a browser may be sent there: an ``http`` or ``https`` address and nothing else."""
+    if not isinstance(address, str) or not _ADDRESS.fullmatch(address):
         return None
-    return given
+    return address
 
 
 def show_link_of(ti: Any, url: str) -> None:

@@ -49,18 +49,18 @@ class PaimonMessageQueue:
         Raises:
             ValueError: it is no URI of a table.
         """
-        given = urlsplit(queue)
-        told = dict(parse_qsl(given.query))
+        address = urlsplit(queue)
+        told = dict(parse_qsl(address.query))
         whole = sorted((told if "on" in told else told | {"on": "changes"}).items())
-        uri = normalize_uri(given._replace(query=urlencode(whole)))
+        uri = normalize_uri(address._replace(query=urlencode(whole)))
         identity = TableIdentity.of_uri(uri._replace(query="").geturl())
         assert identity is not None  # else it was refused
-        filters = filters_of(given.query)
+        filters = filters_of(address.query)
         chosen = filters | {name: kwargs[name] for name in _FILTERS if name in kwargs}
-        found: dict[str, Any] = {
+        arguments: dict[str, Any] = {
             "table": identity.table,
-            "paimon_conn_id": unquote(given.netloc),
+            "paimon_conn_id": unquote(address.netloc),
             "asset_uri": f"{identity.uri}?{query_of(**chosen)}",
             **filters,
         }
-        return {name: value for name, value in found.items() if name not in kwargs}
+        return {name: value for name, value in arguments.items() if name not in kwargs}

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from airflow.plugins_manager import AirflowPlugin
 
-from paimon_provider._compat import conf
 from paimon_provider.freshness import TableUpdated
 
 if TYPE_CHECKING:
@@ -30,20 +28,15 @@ class _PagesOnDemand:
         await app(scope, receive, send)
 
 
-def _tables_url() -> str:
-    """Below the path that Airflow is served under, if it is not the root."""
-    base = urlsplit(str(conf.get("api", "base_url", fallback="") or "")).path.rstrip("/")
-    return f"{base}/paimon/tables"
-
-
 class PaimonPlugin(AirflowPlugin):
     """Change reports and the page of tables, behind Airflow's own log-in."""
 
     name = "paimon"
-    external_views = [  # noqa: RUF012 - typed so by Airflow
+    react_apps = [  # noqa: RUF012 - typed so by Airflow
         {
             "name": "Paimon tables",
-            "href": _tables_url(),
+            # the browser resolves it below the path that Airflow is served under
+            "bundle_url": "paimon/ui/tables.js",
             "destination": "nav",
             "category": "browse",
             "url_route": "paimon-tables",

@@ -140,7 +140,7 @@ class PaimonWriteAuditPublish(TaskGroup):
         if kind is None:
             inside = [task for task in self.iter_tasks() if task is not self._begin]
             names = {task.task_id for task in inside}
-            audits = [self._audit(name, given) for name, given in self.checks.items()]
+            audits = [self._audit(name, arguments) for name, arguments in self.checks.items()]
             for task in inside:
                 if not task.upstream_task_ids & names:
                     self._begin >> task
@@ -187,14 +187,18 @@ class PaimonWriteAuditPublish(TaskGroup):
         """The id of one of the group's own tasks, which has to be told from that of another group."""
         return name if self.prefix_group_id else f"{self._group_id}_{name}"
 
-    def _audit(self, task_id: str, given: Mapping[str, Any]) -> Any:
-        compares = "change" in (given.get("rules") or {})
-        against = self.table if compares and given.get("against") is None else given.get("against")
+    def _audit(self, task_id: str, arguments: Mapping[str, Any]) -> Any:
+        compares = "change" in (arguments.get("rules") or {})
+        against = (
+            self.table
+            if compares and arguments.get("against") is None
+            else arguments.get("against")
+        )
         return PaimonCheckOperator(
             task_id=task_id,
             **{
                 "fail": True,
-                **given,
+                **arguments,
                 **self.where,
                 **_IF_ALL_WENT_WELL,
                 "against": against,

@@ -26,7 +26,7 @@ from table_core.cli import (
     writing,
 )
 from table_core.cli.action_commands import action_entries
-from table_core.cli.commands import add_all
+from table_core.cli.commands import PROGRAM, add_all
 from table_core.cli.doctor import command as doctor
 from table_core.errors import TableError, error_to_document
 from table_core.options.shown import shown
@@ -70,7 +70,7 @@ def _run() -> None:
     """
     try:
         try:
-            COMMAND()
+            COMMAND(prog_name=PROGRAM)
         finally:
             sys.stdout.flush()
     except BrokenPipeError:  # who reads has seen enough

@@ -31,8 +31,8 @@ def asked(verb: str, arguments: Mapping[str, Any]) -> str:
 
     So a later release may give a verb new arguments, and still finds what an earlier one has done.
     """
-    given = {name: value for name, value in arguments.items() if value is not None}
-    return " ".join([verb, *(f"{name}={_digest(given[name])}" for name in sorted(given))])
+    present = {name: value for name, value in arguments.items() if value is not None}
+    return " ".join([verb, *(f"{name}={_digest(present[name])}" for name in sorted(present))])
 
 
 def differences(stored: str, wanted: str) -> tuple[str, ...]:
@@ -63,13 +63,16 @@ def _plain(value: Any) -> Any:
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if hasattr(value, "items"):
-        return {str(key): _plain(each) for key, each in value.items()}
+        return {str(key): _plain(member) for key, member in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
+        return [_plain(member) for member in value]
     if isinstance(value, set | frozenset):
-        return sorted(json.dumps(_plain(each), sort_keys=True) for each in value)
+        return sorted(json.dumps(_plain(member), sort_keys=True) for member in value)
     if isinstance(value, bytes):
         return value.hex()
     if is_dataclass(value) and not isinstance(value, type):
-        return [kind, {each.name: _plain(getattr(value, each.name)) for each in fields(value)}]
+        return [
+            kind,
+            {member.name: _plain(getattr(value, member.name)) for member in fields(value)},
+        ]
     return [kind, str(value)] if kind in _SPELLED else [kind]

@@ -170,7 +170,7 @@ class Attempt:
         stale = numbering.stale(part, self.state.head)
         if not stale:
             return part
-        partitions = frozenset(each.partition for each in stale)
+        partitions = frozenset(n.partition for n in stale)
         live = yield from self.live(partitions, files=True)
         part = numbering.created_last(live.entries, part, stale)
         once = self.request.limits.discard_duplicate_files
@@ -225,16 +225,18 @@ class Attempt:
         if conflicts:
             raise self._conflict([str(c) for c in conflicts])
 
-    def _conflict(self, found: list[str]) -> CommitConflictError:
+    def _conflict(self, conflicts: list[str]) -> CommitConflictError:
         head = self.state.head
-        shown = "; ".join(found[:5]) + (f"; and {len(found) - 5} more" if len(found) > 5 else "")
+        shown = "; ".join(conflicts[:5]) + (
+            f"; and {len(conflicts) - 5} more" if len(conflicts) > 5 else ""
+        )
         return CommitConflictError(
             f"{self.request.table}: commit {self.request.identifier} of {self.request.user} does "
             f"not fit on snapshot {head.id if head else 0}: {shown}. Nothing was committed; plan "
             "it again from the newest snapshot",
             table=self.request.table,
             head_id=head.id if head else None,
-            conflicts=tuple(found),
+            conflicts=tuple(conflicts),
         )
 
 

@@ -121,16 +121,16 @@ class Basis:
     """The table, as the writers opened it."""
 
     @classmethod
-    def joined(cls, each: Iterable[Basis]) -> Self:
+    def joined(cls, bases: Iterable[Basis]) -> Self:
         """What several writers read."""
-        all_of_them = list(each)
+        bases = list(bases)
         return cls(
-            numbered=tuple(n for basis in all_of_them for n in basis.numbered),
-            hashed=tuple(h for basis in all_of_them for h in basis.hashed),
-            merged=tuple(m for basis in all_of_them for m in basis.merged),
-            homes=frozenset(as_of for basis in all_of_them for as_of in basis.homes),
-            dealers=sum(basis.dealers for basis in all_of_them),
-            rows=frozenset(as_of for basis in all_of_them for as_of in basis.rows),
-            idle=frozenset(as_of for basis in all_of_them for as_of in basis.idle),
-            opened=frozenset(opened for basis in all_of_them for opened in basis.opened),
+            numbered=tuple(n for basis in bases for n in basis.numbered),
+            hashed=tuple(h for basis in bases for h in basis.hashed),
+            merged=tuple(m for basis in bases for m in basis.merged),
+            homes=frozenset(as_of for basis in bases for as_of in basis.homes),
+            dealers=sum(basis.dealers for basis in bases),
+            rows=frozenset(as_of for basis in bases for as_of in basis.rows),
+            idle=frozenset(as_of for basis in bases for as_of in basis.idle),
+            opened=frozenset(opened for basis in bases for opened in basis.opened),
         )

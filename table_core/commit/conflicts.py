@@ -81,14 +81,14 @@ def check(
     ``bounds`` is None for append tables, whose files have no key order.
     """
     live = {e.identity: e for e in base}
-    found = [] if kind is CommitKind.OVERWRITE else buckets(live.values(), delta)
-    found += _added_twice(delta)
+    conflicts = [] if kind is CommitKind.OVERWRITE else buckets(live.values(), delta)
+    conflicts += _added_twice(delta)
     merged, more = _merge(live, delta)
-    found += more
+    conflicts += more
     if bounds is not None:
         touched = {(e.partition, e.bucket) for e in delta}
-        found += _overlaps((e for e in merged if (e.partition, e.bucket) in touched), bounds)
-    return found
+        conflicts += _overlaps((e for e in merged if (e.partition, e.bucket) in touched), bounds)
+    return conflicts
 
 
 def buckets(base: Iterable[ManifestEntry], delta: Iterable[ManifestEntry]) -> list[Conflict]:
@@ -131,20 +131,20 @@ def _merge(
     """``live`` with ``delta`` applied, and what does not apply."""
     after = dict(live)
     ours: set[object] = set()
-    found: list[Conflict] = []
+    conflicts: list[Conflict] = []
     for entry in delta:
         identity = entry.identity
         if entry.kind is EntryKind.DELETE:
             if after.pop(identity, None) is None:
                 what = "is to be deleted, but another commit has deleted it"
-                found.append(_of(ConflictKind.DELETED_MEANWHILE, entry, what))
+                conflicts.append(_of(ConflictKind.DELETED_MEANWHILE, entry, what))
             ours.discard(identity)
         else:
             if identity in after and identity not in ours:
-                found.append(_of(ConflictKind.ADDED_TWICE, entry, "is in the table already"))
+                conflicts.append(_of(ConflictKind.ADDED_TWICE, entry, "is in the table already"))
             ours.add(identity)
             after[identity] = entry
-    return list(after.values()), found
+    return list(after.values()), conflicts
 
 
 def _overlaps(entries: Iterable[ManifestEntry], bounds: Bounds) -> Iterator[Conflict]:
@@ -188,7 +188,7 @@ def index_changes(
     """
     names = {i.file_name for i in base}
     gone = {i.file_name for i in deleted}
-    found = [
+    conflicts = [
         _index(i, "is to be replaced, but another commit has replaced it")
         for i in deleted
         if i.file_name not in names
@@ -205,12 +205,12 @@ def index_changes(
         name = change.file.file_name
         if change.kind is EntryKind.DELETE and name in masked and name not in brought:
             what = f"masks rows of {name}, which is to be deleted by a writer that never saw it"
-            found.append(_index(masked[name], what))
+            conflicts.append(_index(masked[name], what))
     for entry in added:
         slot = _slot(entry, by_file)
         other = slots.setdefault(slot, entry)
         if other is not entry:
-            found.append(
+            conflicts.append(
                 _index(entry, f"would replace {other.file_name}, which its writer never saw")
             )
         if entry.index_type != DELETION_VECTORS:
@@ -218,12 +218,12 @@ def index_changes(
         for name in (r.file_name for r in entry.ranges or ()):
             if by_file and name in masked:
                 what = f"masks rows of {name}, and so does {masked[name].file_name} meanwhile"
-                found.append(_index(entry, what))
+                conflicts.append(_index(entry, what))
             if name not in present and (by_file or name not in before):
-                found.append(_index(entry, f"masks rows of {name}, which is gone"))
+                conflicts.append(_index(entry, f"masks rows of {name}, which is gone"))
             if by_file:
                 masked[name] = entry
-    return found
+    return conflicts
 
 
 def combine_index(

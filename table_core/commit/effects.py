@@ -95,7 +95,7 @@ class ReadBack:
 class Search:
     """Result of a search backwards."""
 
-    found: tuple[Snapshot, ...]
+    snapshots: tuple[Snapshot, ...]
     """Snapshots of the user with the identifier, newest first."""
     lowest: int
     """Every id from here to where the search began was read or ruled out (that id + 1: none was)."""

@@ -163,10 +163,10 @@ def _land(run: Run, part: CommitPart, *, first: bool) -> Steps[None]:
                 return
             step = Attempt(run.request, state)
             carried = yield from step.check_expectations() if first else step.carried()
-            given, part = part, (yield from step.numbered(part, run.bounds, anew))
-            if given.entries is not part.entries:
+            unnumbered, part = part, (yield from step.numbered(part, run.bounds, anew))
+            if unnumbered.entries is not part.entries:
                 anew += 1
-                run.renamed |= _names(given) - _names(part)
+                run.renamed |= _names(unnumbered) - _names(part)
             ready = yield from prepare(step, part, run.bounds)
             if ready is None:
                 yield from _discard(run, previous)

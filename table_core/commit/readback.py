@@ -144,7 +144,7 @@ def search(
         earliest = next((snapshot for snapshot in left if snapshot is not None), None)
         if earliest is not None and _is_older(earliest, asked):
             lowest = FIRST_ID
-    return Search(found=tuple(halves), lowest=lowest, superseded_by=superseded_by)
+    return Search(snapshots=tuple(halves), lowest=lowest, superseded_by=superseded_by)
 
 
 def _is_older(snapshot: Snapshot, asked: FindMine) -> bool:

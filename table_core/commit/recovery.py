@@ -115,7 +115,9 @@ class Run:
             "and write again",
             name=request.table,
             available=[],
-            opened=sorted(each.schema_id for each in opened - state.schemas if each is not None),
+            opened=sorted(
+                schema.schema_id for schema in opened - state.schemas if schema is not None
+            ),
         )
 
     def unknown(self, message: str, **facts: object) -> OutcomeUnknownError:
@@ -159,7 +161,7 @@ def _search(run: Run, head: fx.Head | None) -> Steps[None]:
     proof_from = request.resume_from if run.searched_to is None else run.searched_to
     oldest = (proof_from or 0) + 1
     newest = head.id if head else 0
-    result = fx.Search(found=(), lowest=oldest)
+    result = fx.Search(snapshots=(), lowest=oldest)
     if newest >= oldest:
         reply = yield fx.FindMine(
             user=request.user,
@@ -172,7 +174,7 @@ def _search(run: Run, head: fx.Head | None) -> Steps[None]:
         assert isinstance(reply, fx.Search)
         result = reply
     run.searched_to = max(newest, run.searched_to or 0)
-    for snapshot in result.found:  # newest first
+    for snapshot in result.snapshots:  # newest first
         run.refuse_another(snapshot)
         proved = run.half(snapshot.commit_kind)
         if proved is None:
@@ -181,7 +183,7 @@ def _search(run: Run, head: fx.Head | None) -> Steps[None]:
             run.land(Landed(snapshot, replayed=True))
     if result.superseded_by is not None:
         run.superseded_by = result.superseded_by
-    elif not result.found and proof_from is not None:
+    elif not result.snapshots and proof_from is not None:
         floor = yield from check_floor(run, oldest)
         if result.lowest > oldest:
             raise run.unknown(
@@ -190,7 +192,7 @@ def _search(run: Run, head: fx.Head | None) -> Steps[None]:
                 id=oldest,
                 floor=max(floor, result.lowest),
             )
-    elif not result.found and request.since_ms is not None and result.lowest > oldest:
+    elif not result.snapshots and request.since_ms is not None and result.lowest > oldest:
         raise run.unknown(
             f"not found down to snapshot {result.lowest}, and an earlier attempt may have committed before "
             "that, in a snapshot that is expired since. Look whether its rows are there: if they are, mark "

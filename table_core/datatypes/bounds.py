@@ -52,15 +52,15 @@ class Bounds:
     def _beyond(self, values: pa.Array, bound: Any, *, above: bool) -> pa.Array:
         kind = values.type
         if pa.types.is_integer(kind) or pa.types.is_decimal(kind):
-            found = self._exact(values, self._number(bound, kind), above=above)
+            beyond = self._exact(values, self._number(bound, kind), above=above)
         elif pa.types.is_floating(kind):
-            found = self._floating(values, self._number(bound, kind), above=above)
+            beyond = self._floating(values, self._number(bound, kind), above=above)
         elif pa.types.is_string(kind) or pa.types.is_large_string(kind):
             other = pa.scalar(str(bound), kind)
-            found = pc.greater(values, other) if above else pc.less(values, other)
+            beyond = pc.greater(values, other) if above else pc.less(values, other)
         else:
-            found = self._in_time(values, bound, above=above)
-        return pc.fill_null(found, False)
+            beyond = self._in_time(values, bound, above=above)
+        return pc.fill_null(beyond, False)
 
     def _refused(self, bound: Any, kind: pa.DataType, why: str) -> ArgumentError:
         return ArgumentError(

@@ -33,21 +33,21 @@ def date_parts(pattern: str) -> list[DatePart]:
     Raises:
         ValueError: a quote without its other half, a reserved character, or an end without beginning.
     """
-    found: list[DatePart] = []
+    parts: list[DatePart] = []
     depth = 0
     for token in _TOKEN.finditer(pattern):
         quoted, letter, other = token.groups()
         if letter is not None:
-            found.append(DatePart(letters=token[0]))
+            parts.append(DatePart(letters=token[0]))
         elif quoted is not None:
-            found.append(DatePart(text=quoted.replace("''", "'") or "'"))
+            parts.append(DatePart(text=quoted.replace("''", "'") or "'"))
         elif other in _RESERVED or (other == "]" and not depth):
             raise ValueError(
                 "a quote has no other half" if other == "'" else f"{other!r} is out of place"
             )
         elif other in "[]":
             depth += 1 if other == "[" else -1
-            found.append(DatePart(mark=other))
+            parts.append(DatePart(mark=other))
         else:
-            found.append(DatePart(text=other))
-    return [*found, *[DatePart(mark="]")] * depth]
+            parts.append(DatePart(text=other))
+    return [*parts, *[DatePart(mark="]")] * depth]

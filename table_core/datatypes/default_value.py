@@ -40,9 +40,9 @@ def default_value(field: Field) -> pa.Scalar:
     if not value[0].is_valid:
         raise _misfit(field, "it is out of range")
     if type_.root in STRINGS | BINARIES and 0 < type_.length < MAX_LENGTH:
-        given = pa.scalar(text) if type_.root in STRINGS else pa.scalar(text.encode())
+        scalar = pa.scalar(text) if type_.root in STRINGS else pa.scalar(text.encode())
         measure = pc.utf8_length if type_.root in STRINGS else pc.binary_length
-        if measure(given).as_py() > type_.length:
+        if measure(scalar).as_py() > type_.length:
             raise _misfit(field, "it is too long")
     return value[0]
 

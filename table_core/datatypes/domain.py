@@ -54,6 +54,6 @@ def domain_values(array: pa.Array | pa.ChunkedArray, type_: DataType) -> list[Va
             ticks = array.cast(arrow_type(type_)).view(pa.int64()).to_pylist()
             return [None if v is None else v * unit for v in ticks]
         if type_.root in {Root.DATE, Root.TIME}:
-            found: list[Value] = array.view(pa.int32()).to_pylist()
-            return found
+            numbers: list[Value] = array.view(pa.int32()).to_pylist()
+            return numbers
     return list(array.to_pylist())

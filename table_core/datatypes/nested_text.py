@@ -78,7 +78,7 @@ def _member(text: str, part: str, parse: Callable[[str], DataType]) -> Field:
 
 def _split(text: str, parts: str) -> Iterator[str]:
     """At the commas that are not inside of brackets or quotes."""
-    hidden = _QUOTED.sub(lambda found: "q" * len(found[0]), parts)
+    hidden = _QUOTED.sub(lambda quoted: "q" * len(quoted[0]), parts)
     depth, begin = 0, 0
     for at, char in enumerate(hidden):
         depth += (char in _OPENING) - (char in _CLOSING)

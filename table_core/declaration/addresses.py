@@ -30,9 +30,9 @@ def address_diagnostics(root: Located, file: str) -> list[Diagnostic]:
     """Warehouses and connections that cannot be, and settings that hold a secret; in targets too."""
     findings: list[Finding] = []
     for top in (root, *_members(root, "targets").values()):
-        given = _members(top)
-        findings += _of_warehouse(given.get("warehouse"))
-        findings += _of_connection(given.get("connection"))
+        members = _members(top)
+        findings += _of_warehouse(members.get("warehouse"))
+        findings += _of_connection(members.get("connection"))
         findings += _secrets(top)
     for group in ("tables", "sources", "flows"):
         for entry in _members(root, group).values():
@@ -43,27 +43,27 @@ def address_diagnostics(root: Located, file: str) -> list[Diagnostic]:
 
 
 def _members(here: Located, name: str = "") -> Mapping[str, Any]:
-    found: Any = here
+    node: Any = here
     if name:
-        found = here.value.get(name) if isinstance(here.value, dict) else None
-    return found.value if found is not None and isinstance(found.value, dict) else {}
+        node = here.value.get(name) if isinstance(here.value, dict) else None
+    return node.value if node is not None and isinstance(node.value, dict) else {}
 
 
-def _of_warehouse(given: Located | None) -> Iterator[Finding]:
-    if given is None or given.text is None:
+def _of_warehouse(node: Located | None) -> Iterator[Finding]:
+    if node is None or node.text is None:
         return
-    text = given.text
+    text = node.text
     foreign = _FOREIGN.search(text)
     scheme = _SCHEME.match(text)
     if not text.strip():
-        yield given.place, "warehouse is empty: write a folder or a URI, or leave it out"
+        yield node.place, "warehouse is empty: write a folder or a URI, or leave it out"
     elif "{{" in text or "{%" in text:
-        yield given.place, f"warehouse {text!r}: templates are not known here, write ${{NAME}}"
+        yield node.place, f"warehouse {text!r}: templates are not known here, write ${{NAME}}"
     elif foreign is not None:
         name = next(filter(None, foreign.groups()))
-        yield given.place, f"warehouse {text!r}: write ${{{name}}} for the variable"
+        yield node.place, f"warehouse {text!r}: write ${{{name}}} for the variable"
     elif scheme is not None and (meant := _scheme_hint(scheme[1].lower())):
-        yield given.place, f"warehouse {text!r}: {scheme[1]}: is no kind of store; {meant}"
+        yield node.place, f"warehouse {text!r}: {scheme[1]}: is no kind of store; {meant}"
 
 
 def _scheme_hint(scheme: str) -> str:
@@ -71,12 +71,12 @@ def _scheme_hint(scheme: str) -> str:
     return near if near.startswith("did") else ""
 
 
-def _of_connection(given: Located | None) -> Iterator[Finding]:
-    if given is None or given.text is None:
+def _of_connection(node: Located | None) -> Iterator[Finding]:
+    if node is None or node.text is None:
         return
-    if "://" in given.text or not given.text.strip():
-        message = f"connection {given.text!r}: write the name (conn_id) of an Airflow connection"
-        yield given.place, message
+    if "://" in node.text or not node.text.strip():
+        message = f"connection {node.text!r}: write the name (conn_id) of an Airflow connection"
+        yield node.place, message
 
 
 def _secrets(entry: Located) -> Iterator[Finding]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from table_core.datatypes.arrow import from_arrow
 from table_core.datatypes.text import type_text
-from table_core.declaration.compare import Action, Found, TablePlan, plan_of
+from table_core.declaration.compare import Action, CurrentTable, TablePlan, plan_of
 from table_core.declaration.difference import Difference, Safety
 from table_core.declaration.table_schema import fields_of
 from table_core.declaration.widths import holds_all
@@ -90,8 +90,10 @@ def _contract(name: str, wanted: Any, catalog: Tables) -> TablePlan:
         if has is None:
             refused.append(f"external: there is no column {column.name!r}")
         elif not holds_all(has, column.type):
-            told = f"{column.name} is {type_text(has)}, and {type_text(column.type)} was agreed on"
-            refused.append(f"external: {told}")
+            difference = (
+                f"{column.name} is {type_text(has)}, and {type_text(column.type)} was agreed on"
+            )
+            refused.append(f"external: {difference}")
     if refused:
         return replace(_refused(name, wanted, refused[0]), refused=tuple(refused))
     return TablePlan(table=name, action=Action.NONE, wanted=wanted)
@@ -103,8 +105,8 @@ def only_there(declaration: Declaration, catalog: Tables) -> list[str]:
     ours = (*declaration.tables, *declaration.also_written, *declaration.external)
     known = {name.casefold() for name in ours}
     known |= {name.casefold() for name in declaration.moved}
-    found = _names(catalog, databases)
-    return sorted(name for folded, name in found.items() if folded not in known)
+    existing = _names(catalog, databases)
+    return sorted(name for folded, name in existing.items() if folded not in known)
 
 
 def require_possible(plans: Sequence[TablePlan]) -> None:
@@ -140,63 +142,63 @@ def _is_work(one: TablePlan) -> bool:
     return one.action in {Action.CREATE, Action.ALTER}
 
 
-def _done(one: TablePlan, catalog: Tables, *, exactly: bool) -> TablePlan | None:
+def _done(plan: TablePlan, catalog: Tables, *, exactly: bool) -> TablePlan | None:
     """The plan that was carried out in the end; None if somebody else did all of it."""
     for _ in range(_ATTEMPTS_MAX):
         try:
-            _do(one, catalog)
+            _do(plan, catalog)
         except (AlreadyExistsError, CommitConflictError, SchemaError, OptionError) as error:
-            now = _again(one, catalog)
-            if now == one:
+            now = _again(plan, catalog)
+            if now == plan:
                 raise
             if exactly:
                 raise CommitConflictError(
-                    f"{one.table} is not as it was when this was planned: plan again",
-                    table=one.table,
+                    f"{plan.table} is not as it was when this was planned: plan again",
+                    table=plan.table,
                     head_id=now.schema,
                     conflicts=[str(error)],
                 ) from error
             if now.refused:
                 raise GaveUpError(
-                    f"{one.table} changed meanwhile, and cannot become as declared: "
+                    f"{plan.table} changed meanwhile, and cannot become as declared: "
                     f"{'; '.join(now.refused)}",
                     user=None,
                     attempts=1,
                 ) from error
             if not _is_work(now):
                 return None
-            one = now
+            plan = now
         else:
-            return one
+            return plan
     raise GaveUpError(
-        f"{one.table} changed {_ATTEMPTS_MAX} times meanwhile; try again",
+        f"{plan.table} changed {_ATTEMPTS_MAX} times meanwhile; try again",
         user=None,
         attempts=_ATTEMPTS_MAX,
     )
 
 
-def _do(one: TablePlan, catalog: Tables) -> None:
-    catalog.create_database(one.table.partition(".")[0], if_not_exists=True)
-    if one.action is Action.CREATE:
+def _do(plan: TablePlan, catalog: Tables) -> None:
+    catalog.create_database(plan.table.partition(".")[0], if_not_exists=True)
+    if plan.action is Action.CREATE:
         catalog.create_table(
-            one.table,
-            fields_of(one.wanted),
-            primary_key=one.wanted.primary_key,
-            partition_by=one.wanted.partition_by,
-            options=one.wanted.options,
-            comment=one.wanted.comment,
+            plan.table,
+            fields_of(plan.wanted),
+            primary_key=plan.wanted.primary_key,
+            partition_by=plan.wanted.partition_by,
+            options=plan.wanted.options,
+            comment=plan.wanted.comment,
         )
         return
-    if one.renamed_from is not None:
-        catalog.rename_table(one.renamed_from, one.table)
-    if one.changes:
-        catalog.alter_table(one.table, one.changes, expect=one.schema)
+    if plan.renamed_from is not None:
+        catalog.rename_table(plan.renamed_from, plan.table)
+    if plan.changes:
+        catalog.alter_table(plan.table, plan.changes, expect=plan.schema)
 
 
-def _again(one: TablePlan, catalog: Tables) -> TablePlan:
-    names = _names(catalog, {one.table.partition(".")[0]})
-    old = one.renamed_from
-    return _plan(one.table, one.wanted, catalog, names, old, one.allow, one.synced)
+def _again(plan: TablePlan, catalog: Tables) -> TablePlan:
+    names = _names(catalog, {plan.table.partition(".")[0]})
+    old = plan.renamed_from
+    return _plan(plan.table, plan.wanted, catalog, names, old, plan.allow, plan.synced)
 
 
 def _plan(
@@ -208,50 +210,52 @@ def _plan(
     allow: frozenset[str],
     synced: bool,
 ) -> TablePlan:
-    found = _found(catalog, name)
-    old = None if old_name is None else _found(catalog, old_name)
-    if old is not None and found is not None:
-        told = f"moved: {old_name} and {name} are both there: drop one of them"
-        return _refused(name, wanted, told)
+    current = _current(catalog, name)
+    old = None if old_name is None else _current(catalog, old_name)
+    if old is not None and current is not None:
+        description = f"moved: {old_name} and {name} are both there: drop one of them"
+        return _refused(name, wanted, description)
     other = names.get(name.casefold())
-    if found is None and other not in {None, name, old_name}:
-        told = f"the warehouse has {other!r}, which differs in case alone: write it so"
-        return _refused(name, wanted, told)
-    made = plan_of(name, wanted, found or old, allow=allow, synced=synced)
+    if current is None and other not in {None, name, old_name}:
+        description = f"the warehouse has {other!r}, which differs in case alone: write it so"
+        return _refused(name, wanted, description)
+    plan = plan_of(name, wanted, current or old, allow=allow, synced=synced)
     if old is None:
-        return made
-    told = f"~ rename table {old_name} to {name}"
-    moved = Difference(safety=Safety.SAFE, told=told)
+        return plan
+    description = f"~ rename table {old_name} to {name}"
+    moved = Difference(safety=Safety.SAFE, description=description)
     return replace(
-        made,
-        action=Action.REFUSED if made.refused else Action.ALTER,
-        told=(told, *made.told),
-        differences=(moved, *made.differences),
+        plan,
+        action=Action.REFUSED if plan.refused else Action.ALTER,
+        descriptions=(description, *plan.descriptions),
+        differences=(moved, *plan.differences),
         renamed_from=old_name,
     )
 
 
-def _refused(name: str, wanted: Any, told: str) -> TablePlan:
-    one = Difference(safety=Safety.REFUSED, told=told)
+def _refused(name: str, wanted: Any, description: str) -> TablePlan:
+    one = Difference(safety=Safety.REFUSED, description=description)
     return TablePlan(
-        table=name, action=Action.REFUSED, wanted=wanted, refused=(told,), differences=(one,)
+        table=name, action=Action.REFUSED, wanted=wanted, refused=(description,), differences=(one,)
     )
 
 
-def _found(catalog: Tables, name: str) -> Found | None:
+def _current(catalog: Tables, name: str) -> CurrentTable | None:
     try:
         handle = catalog.table(name)
     except NotFoundError:
         return None
-    return Found(schema=handle.definition, has_snapshots=handle.latest_snapshot() is not None)
+    return CurrentTable(
+        schema=handle.definition, has_snapshots=handle.latest_snapshot() is not None
+    )
 
 
 def _names(catalog: Tables, databases: Iterable[str]) -> dict[str, str]:
     """Tables that are there, by their names without case."""
     wanted = {database.casefold() for database in databases}
-    found = {}
+    names = {}
     for database in catalog.databases():
         if database.casefold() in wanted:
             for table in catalog.tables(database):
-                found[f"{database}.{table}".casefold()] = f"{database}.{table}"
-    return found
+                names[f"{database}.{table}".casefold()] = f"{database}.{table}"
+    return names

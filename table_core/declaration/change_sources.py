@@ -25,12 +25,12 @@ _FROM_CONNECTION: Final = {"host", "user", "database", "servers"}
 """What an Airflow connection may give."""
 
 
-def source_diagnostics(found: Declaration, root: Located, file: str) -> list[Diagnostic]:
+def source_diagnostics(declaration: Declaration, root: Located, file: str) -> list[Diagnostic]:
     """Kinds and members of sources that do not exist, and members that are missing."""
-    given = {step.name: step.arguments for step in found.steps if step.verb == "sync"}
+    syncs = {step.name: step.arguments for step in declaration.steps if step.verb == "sync"}
 
     diagnostics = []
-    for name, arguments in given.items():
+    for name, arguments in syncs.items():
         group = "sources" if name in _names(root, "sources") else "flows"
         connected = bool(arguments.get("source_connection"))
         for member, message in _problems(arguments["sync"], connected=connected):
@@ -38,8 +38,8 @@ def source_diagnostics(found: Declaration, root: Located, file: str) -> list[Dia
             diagnostics.append(Diagnostic(file, *place, message))
         for path, message in _argument_problems(arguments):
             diagnostics.append(Diagnostic(file, *place_of(root, (group, name, *path)), message))
-    for step in found.steps:
-        if step.verb == "sync" and (table := found.tables.get(step.table)) is not None:
+    for step in declaration.steps:
+        if step.verb == "sync" and (table := declaration.tables.get(step.table)) is not None:
             group = "sources" if step.name in _names(root, "sources") else "flows"
             for member, message in _key_problems(step, table):
                 path = (group, step.name, "with", member)
@@ -49,16 +49,16 @@ def source_diagnostics(found: Declaration, root: Located, file: str) -> list[Dia
 
 def _argument_problems(arguments: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], str]]:
     """Computed columns and mappings of types that are none."""
-    given = arguments.get("with") or {}
+    options = arguments.get("with") or {}
     try:
-        computed_columns(given.get("computed_columns") or ())
+        computed_columns(options.get("computed_columns") or ())
     except TableError as error:
         yield ("with", "computed_columns"), str(error)
     try:
-        TypeMapping.of(given.get("type_mapping") or ())
+        TypeMapping.of(options.get("type_mapping") or ())
     except TableError as error:
         yield ("with", "type_mapping"), str(error)
-    for name in (given.get("settings") or {}).get("metadata_columns") or ():
+    for name in (options.get("settings") or {}).get("metadata_columns") or ():
         if name not in METADATA_COLUMNS:
             message = f"no metadata column {name!r}; {hint(name, METADATA_COLUMNS)}"
             yield ("with", "settings", "metadata_columns"), message
@@ -66,23 +66,23 @@ def _argument_problems(arguments: Mapping[str, Any]) -> Iterator[tuple[tuple[str
 
 def _key_problems(step: Step, table: TableDeclaration) -> Iterator[tuple[str, str]]:
     """A key or partitions other than those that are declared."""
-    given = step.arguments.get("with") or {}
+    options = step.arguments.get("with") or {}
     for member, declared in (
         ("primary_key", table.primary_key),
         ("partition_by", table.partition_by),
     ):
         if (
-            "{{" not in str(given.get(member))
-            and given.get(member)
-            and tuple(given[member]) != tuple(declared)
+            "{{" not in str(options.get(member))
+            and options.get(member)
+            and tuple(options[member]) != tuple(declared)
         ):
             message = f"{step.table} is declared with {list(declared)}: leave {member} out here"
             yield member, message
 
 
 def _names(root: Located, group: str) -> Mapping[str, Any]:
-    found = root.value.get(group)
-    return found.value if found is not None and isinstance(found.value, dict) else {}
+    node = root.value.get(group)
+    return node.value if node is not None and isinstance(node.value, dict) else {}
 
 
 def _problems(source: Mapping[str, Any], *, connected: bool) -> Iterator[tuple[str, str]]:

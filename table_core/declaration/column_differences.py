@@ -22,28 +22,28 @@ __all__ = ["column_differences", "order_difference"]
 
 
 def column_differences(
-    goal: TableSchema, found: TableSchema, *, synced: bool
+    goal: TableSchema, current: TableSchema, *, synced: bool
 ) -> Iterator[Difference]:
-    """What the columns of ``found`` are not as in ``goal``.
+    """What the columns of ``current`` are not as in ``goal``.
 
     ``synced``: a source of changes fills the table, and adds, widens and comments columns.
     """
-    yield from _of_fields((), goal.fields, found.fields, found, synced=synced)
+    yield from _of_fields((), goal.fields, current.fields, current, synced=synced)
 
 
-def order_difference(goal: TableSchema, found: TableSchema, gone: set[str]) -> Difference | None:
+def order_difference(goal: TableSchema, current: TableSchema, gone: set[str]) -> Difference | None:
     """The declared columns stand in another order; None if they do not."""
     wanted = [field.name for field in goal.fields]
-    there = [field.name for field in found.fields if field.name not in gone]
+    there = [field.name for field in current.fields if field.name not in gone]
     both = [name for name in there if name in goal.by_name]
-    if both == [name for name in wanted if name in found.by_name]:
+    if both == [name for name in wanted if name in current.by_name]:
         return None
     moves: list[SchemaChange] = [change.UpdateColumnPosition(wanted[0], first=True)]
     for before, name in pairwise(wanted):
         moves.append(change.UpdateColumnPosition(name, after=before))
     return Difference(
         safety=Safety.KEPT,
-        told=f"order of columns {', '.join(both)}",
+        description=f"order of columns {', '.join(both)}",
         changes=tuple(moves),
         word="reorder",
     )
@@ -68,7 +68,7 @@ def _of_fields(
         elif (other := folded.get(field.name.casefold())) is not None and other not in wanted:
             yield Difference(
                 safety=Safety.REFUSED,
-                told=f"{name}: the table has {other!r}, which differs in case alone: write it so, "
+                description=f"{name}: the table has {other!r}, which differs in case alone: write it so, "
                 f"or rename it with moved: [{{from: {other}, to: {field.name}}}]",
             )
         else:
@@ -76,11 +76,11 @@ def _of_fields(
         before = field.name
     for name in known:
         if name not in wanted and name.casefold() not in {w.casefold() for w in wanted}:
-            whole = ".".join((*path, name))
+            full_name = ".".join((*path, name))
             yield Difference(
                 safety=Safety.KEPT,
-                told=f"column {whole}",
-                changes=(change.DropColumn(whole),),
+                description=f"column {full_name}",
+                changes=(change.DropColumn(full_name),),
                 word="drop",
                 by_hand=not synced,
             )
@@ -97,7 +97,9 @@ def _added(name: str, field: Field, before: str | None, there: Sequence[Field]) 
         first=before is None,
         default=field.default,
     )
-    return Difference(safety=Safety.SAFE, told=f"+ {name} {type_text(field.type)}", changes=(add,))
+    return Difference(
+        safety=Safety.SAFE, description=f"+ {name} {type_text(field.type)}", changes=(add,)
+    )
 
 
 def _of_field(
@@ -109,14 +111,14 @@ def _of_field(
     if field.description is not None and field.description != there.description:
         yield Difference(
             safety=Safety.SAFE,
-            told=f"~ comment of {name} = {field.description!r}",
+            description=f"~ comment of {name} = {field.description!r}",
             changes=(change.UpdateColumnComment(name, field.description),),
             by_hand=not synced,
         )
     elif field.description is None and there.description:
         yield Difference(
             safety=Safety.KEPT,
-            told=f"comment of {name}",
+            description=f"comment of {name}",
             changes=(change.UpdateColumnComment(name, None),),
             word="unset",
             by_hand=not synced,
@@ -124,13 +126,13 @@ def _of_field(
     if field.default is not None and field.default != there.default:
         yield Difference(
             safety=Safety.SAFE,
-            told=f"~ default of {name} = {field.default!r}",
+            description=f"~ default of {name} = {field.default!r}",
             changes=(change.UpdateColumnDefault(name, field.default),),
         )
     elif field.default is None and there.default is not None:
         yield Difference(
             safety=Safety.KEPT,
-            told=f"default of {name}",
+            description=f"default of {name}",
             changes=(change.UpdateColumnDefault(name, None),),
             word="unset",
         )
@@ -160,9 +162,9 @@ def _of_type(
                 yield _rekeyed(steps, declared, there)
             yield from _of_type((*steps, "value"), value, other_value, table, synced=synced)
         case _:
-            found = _retyped(steps, declared, there, table, synced=synced)
-            if found is not None:
-                yield found
+            difference = _retyped(steps, declared, there, table, synced=synced)
+            if difference is not None:
+                yield difference
 
 
 def _rekeyed(steps: tuple[str, ...], declared: DataType, there: DataType) -> Difference:
@@ -170,7 +172,7 @@ def _rekeyed(steps: tuple[str, ...], declared: DataType, there: DataType) -> Dif
     name = ".".join(steps)
     return Difference(
         safety=Safety.REFUSED,
-        told=f"{name}: {type_text(there)} -> {type_text(declared)}: keys of a map keep their type: "
+        description=f"{name}: {type_text(there)} -> {type_text(declared)}: keys of a map keep their type: "
         "declare a column of another name and fill it",
     )
 
@@ -183,12 +185,16 @@ def _of_nullability(
     name = ".".join(steps)
     changes = (change.UpdateColumnNullability(name, declared.nullable),)
     if declared.nullable:
-        told = f"~ {name}: {type_text(there)} -> NULL allowed"
-        yield Difference(safety=Safety.SAFE, told=told, changes=changes)
+        description = f"~ {name}: {type_text(there)} -> NULL allowed"
+        yield Difference(safety=Safety.SAFE, description=description, changes=changes)
     else:
-        told = f"{name}: NULL is allowed, declared NOT NULL"
+        description = f"{name}: NULL is allowed, declared NOT NULL"
         yield Difference(
-            safety=Safety.KEPT, told=told, changes=changes, word="narrow", by_hand=not synced
+            safety=Safety.KEPT,
+            description=description,
+            changes=changes,
+            word="narrow",
+            by_hand=not synced,
         )
 
 
@@ -209,17 +215,17 @@ def _retyped(
         case Width.NARROWER if _is_hashed(steps, declared, there, table):
             return Difference(
                 safety=Safety.REFUSED,
-                told=f"{name}: {has} -> {wants}: rows find their bucket by this column, and would be "
+                description=f"{name}: {has} -> {wants}: rows find their bucket by this column, and would be "
                 "looked for in another one: clone the table into a new one",
             )
         case Width.NARROWER:
             return Difference(
-                safety=Safety.SAFE, told=f"~ {name}: {has} -> {wants}", changes=changes
+                safety=Safety.SAFE, description=f"~ {name}: {has} -> {wants}", changes=changes
             )
         case Width.WIDER:
             return Difference(
                 safety=Safety.KEPT,
-                told=f"{name}: {has}, wider than {wants} as declared",
+                description=f"{name}: {has}, wider than {wants} as declared",
                 changes=changes,
                 word="narrow",
                 by_hand=not synced,
@@ -228,7 +234,7 @@ def _retyped(
     hint = "" if both is None else f"; declare {type_text(both)}, which holds both"
     return Difference(
         safety=Safety.GUARDED,
-        told=f"~ {name}: {has} -> {wants}{hint}",
+        description=f"~ {name}: {has} -> {wants}{hint}",
         changes=changes,
         word="narrow",
     )

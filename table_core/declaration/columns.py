@@ -42,12 +42,12 @@ _OF_PARTITIONS: Final = ("drop-partitions", "expire-partitions", "mark-done")
 Finding = tuple[tuple[str, ...], str]
 
 
-def column_diagnostics(found: Declaration) -> Iterator[Finding]:
+def column_diagnostics(declaration: Declaration) -> Iterator[Finding]:
     """Checks, steps, upkeep and triggers that name a column or a value that cannot be."""
-    yield from _of_checks(found)
-    yield from _of_upkeep(found)
-    for trigger in found.triggers:
-        table = found.tables.get(trigger.table) or found.external.get(trigger.table)
+    yield from _of_checks(declaration)
+    yield from _of_upkeep(declaration)
+    for trigger in declaration.triggers:
+        table = declaration.tables.get(trigger.table) or declaration.external.get(trigger.table)
         if table is None:
             continue
         path = ("triggers", trigger.name)
@@ -55,15 +55,15 @@ def column_diagnostics(found: Declaration) -> Iterator[Finding]:
             if message := _no_column(trigger.table, table, [name]):
                 yield (*path, "report", member), message
         yield from _of_partitions((*path, "partitions"), trigger.watch.get("partitions"), table)
-    for step in found.steps:
-        engine = step.engine or found.pipeline.get("engine")
+    for step in declaration.steps:
+        engine = step.engine or declaration.pipeline.get("engine")
         if step.spark_conf is not None and engine == "local":
             message = "spark_conf goes with engine: spark"
             yield ("flows", step.name, "spark_conf"), message
-        if step.table in found.tables:
-            yield from _of_step(step, found.tables[step.table])
+        if step.table in declaration.tables:
+            yield from _of_step(step, declaration.tables[step.table])
         merged = (step.arguments.get("merge") or {}).get("source", {}).get("table")
-        source = found.tables.get(merged) or found.external.get(merged)
+        source = declaration.tables.get(merged) or declaration.external.get(merged)
         if source is not None:
             on = [name for name in step.arguments["merge"]["on"] if _TEMPLATE not in name]
             if message := _no_column(merged, source, on):
@@ -79,11 +79,11 @@ def _no_column(name: str, table: TableDeclaration, columns: Iterable[str]) -> st
     return ""
 
 
-def _of_checks(found: Declaration) -> Iterator[Finding]:
-    for check in found.checks:
+def _of_checks(declaration: Declaration) -> Iterator[Finding]:
+    for check in declaration.checks:
         path = ("checks", check.name)
-        yield from _of_rules(path, check, audited=check.table in found.audited)
-        table = found.tables.get(check.table) or found.external.get(check.table)
+        yield from _of_rules(path, check, audited=check.table in declaration.audited)
+        table = declaration.tables.get(check.table) or declaration.external.get(check.table)
         if table is None:
             continue
         for rule in ("not_null", "unique", "range"):
@@ -182,8 +182,10 @@ def _value(sql: Any, table: TableDeclaration) -> str:
     return ""
 
 
-def _of_partitions(path: tuple[str, ...], given: Any, table: TableDeclaration) -> Iterator[Finding]:
-    for partition in given if isinstance(given, list) else ():
+def _of_partitions(
+    path: tuple[str, ...], partitions: Any, table: TableDeclaration
+) -> Iterator[Finding]:
+    for partition in partitions if isinstance(partitions, list) else ():
         if message := partition_problem(partition, table):
             yield path, message
 
@@ -235,43 +237,43 @@ def _no_sql(sql: Any) -> str:
 
 
 def _of_arguments(step: Step, path: tuple[str, ...], table: TableDeclaration) -> Iterator[Finding]:
-    given: Mapping[str, Any] = step.arguments.get("with") or {}
-    yield from _of_partitions((*path, "with", "partitions"), given.get("partitions"), table)
-    if message := _condition(given.get("where"), table):
+    arguments: Mapping[str, Any] = step.arguments.get("with") or {}
+    yield from _of_partitions((*path, "with", "partitions"), arguments.get("partitions"), table)
+    if message := _condition(arguments.get("where"), table):
         yield (*path, "with", "where"), message
     if step.verb != "run":
         return
     if step.arguments["run"] in _OF_PARTITIONS and not table.partition_by:
         yield (*path, "run"), f"{step.table} has no partitions"
     for member in ("order_by", "columns", "values"):
-        if message := _no_column(step.table, table, given.get(member) or ()):
+        if message := _no_column(step.table, table, arguments.get(member) or ()):
             yield (*path, "with", member), message
-    for name, sql in (given.get("values") or {}).items():
+    for name, sql in (arguments.get("values") or {}).items():
         if name in table.columns and (message := _value(sql, table)):
             yield (*path, "with", "values", name), message
-    if message := _retained(given):
+    if message := _retained(arguments):
         yield (*path, "with"), message
-    tag = given.get("tag")
+    tag = arguments.get("tag")
     if (
         isinstance(tag, str)
         and _TEMPLATE not in tag
         and (not tag.strip() or re.search(r"[/\\]", tag))
     ):
         yield (*path, "with", "tag"), f"{tag!r} cannot name a tag: write letters, digits, - and _"
-    if given.get("snapshot") is not None and given.get("timestamp") is not None:
+    if arguments.get("snapshot") is not None and arguments.get("timestamp") is not None:
         yield (*path, "with", "timestamp"), "snapshot says it already: leave one of the two out"
 
 
-def _retained(given: Mapping[str, Any]) -> str:
-    most, least = given.get("retain_max"), given.get("retain_min")
+def _retained(arguments: Mapping[str, Any]) -> str:
+    most, least = arguments.get("retain_max"), arguments.get("retain_min")
     if most is not None and least is not None and most < least:
         return f"retain_max {most} is less than retain_min {least}"
     return ""
 
 
-def _of_upkeep(found: Declaration) -> Iterator[Finding]:
-    for name, policy in found.policies.items():
-        table = found.tables[name]
+def _of_upkeep(declaration: Declaration) -> Iterator[Finding]:
+    for name, policy in declaration.policies.items():
+        table = declaration.tables[name]
         compact = policy.get("compact") or {}
         if message := _no_column(name, table, compact.get("order_by") or ()):
             yield ("upkeep",), f"compact.order_by: {message}"

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from table_core.schema.change import SchemaChange
     from table_core.schema.table_schema import TableSchema
 
-__all__ = ["Action", "Found", "TablePlan", "plan_of"]
+__all__ = ["Action", "CurrentTable", "TablePlan", "plan_of"]
 
 _NOT_ALTERED: Final = "clone the table into a new one that is as declared, and give it the old name"
 
@@ -44,7 +44,7 @@ class Action(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class CurrentTable:
     """A table as it is in the warehouse."""
 
     schema: TableSchema
@@ -61,7 +61,7 @@ class TablePlan:
     schema: int | None = None
     """The id of the schema that was looked at; None where there was no table."""
     changes: tuple[SchemaChange, ...] = ()
-    told: tuple[str, ...] = ()
+    descriptions: tuple[str, ...] = ()
     """The changes as people read them."""
     refused: tuple[str, ...] = ()
     """What is not done and why, also what needs a word; then nothing is."""
@@ -81,7 +81,7 @@ class TablePlan:
     @property
     def drift(self) -> tuple[str, ...]:
         """What is not as declared and not the work of a sync that the declaration has."""
-        return tuple(one.told for one in self.differences if one.by_hand)
+        return tuple(one.description for one in self.differences if one.by_hand)
 
     def to_document(self) -> dict[str, object]:
         """JSON-safe members."""
@@ -89,7 +89,7 @@ class TablePlan:
         return {
             "table": self.table,
             "action": self.action.value,
-            "changes": list(self.told),
+            "changes": list(self.descriptions),
             "refused": list(self.refused),
             "kept": list(self.kept),
             "fixed": list(self.fixed),
@@ -102,7 +102,7 @@ class TablePlan:
 def plan_of(
     name: str,
     wanted: TableDeclaration,
-    found: Found | None,
+    current: CurrentTable | None,
     *,
     allow: frozenset[str] = frozenset(),
     synced: bool = False,
@@ -112,7 +112,7 @@ def plan_of(
     Args:
         name: the table.
         wanted: what is declared.
-        found: what there is; None where there is no such table.
+        current: what there is; None where there is no such table.
         allow: words for what takes something away, beside those of ``wanted``.
         synced: whether a source of changes fills the table.
     """
@@ -120,23 +120,23 @@ def plan_of(
         goal = schema_of(wanted)
     except TableError as error:
         return TablePlan(table=name, action=Action.REFUSED, wanted=wanted, refused=(str(error),))
-    if found is None:
+    if current is None:
         return replace(_creation(name, wanted, goal), allow=allow, synced=synced)
     allowed = allow | frozenset(wanted.allow)
-    schema, renames = _renamed(found.schema, wanted)
-    given = frozenset(TableOptions.parse(dict(wanted.options)).raw)
+    schema, renames = _renamed(current.schema, wanted)
+    declared = frozenset(TableOptions.parse(dict(wanted.options)).raw)
     proposed = [
         *renames,
         *_unalterable(goal, schema),
-        *(_told(one, wanted) for one in column_differences(goal, schema, synced=synced)),
-        *option_differences(goal, schema, given=given, has_snapshots=found.has_snapshots),
+        *(_with_computed(one, wanted) for one in column_differences(goal, schema, synced=synced)),
+        *option_differences(goal, schema, declared=declared, has_snapshots=current.has_snapshots),
     ]
     dropped = "drop" in allowed
     gone = {field.name for field in schema.fields if field.name not in goal.by_name and dropped}
     moved = order_difference(goal, schema, gone)
     if moved is not None:
         proposed.append(moved)
-    made = _planned(name, wanted, found, _decided(found, proposed, allowed))
+    made = _planned(name, wanted, current, _decided(current, proposed, allowed))
     return replace(made, allow=allow, synced=synced)
 
 
@@ -149,18 +149,18 @@ def _creation(name: str, wanted: TableDeclaration, goal: TableSchema) -> TablePl
         f"bucket {bucket}" + (f" by {', '.join(goal.bucket_keys)}" if bucket > 0 else ""),
         f"merge engine {options.get(keys_merge.MERGE_ENGINE)}" if goal.primary_keys else "",
     ]
-    told = tuple(
+    descriptions = tuple(
         f"+ {field.name} {type_text(field.type)}{_computed(field.name, wanted)}"
         for field in goal.fields
     )
-    made = Difference(safety=Safety.SAFE, told="no such table")
+    creation = Difference(safety=Safety.SAFE, description="no such table")
     return TablePlan(
         table=name,
         action=Action.CREATE,
         wanted=wanted,
-        told=told,
+        descriptions=descriptions,
         fixed=tuple(filter(None, fixed)),
-        differences=(made,),
+        differences=(creation,),
     )
 
 
@@ -169,13 +169,16 @@ def _computed(column: str, wanted: TableDeclaration) -> str:
     return f" = {wanted.computed[column]}" if column in wanted.computed else ""
 
 
-def _told(one: Difference, wanted: TableDeclaration) -> Difference:
+def _with_computed(difference: Difference, wanted: TableDeclaration) -> Difference:
     """With how the column is computed that it adds."""
-    for each in one.changes:
-        if isinstance(each, change.AddColumn) and each.name in wanted.computed:
+    for addition in difference.changes:
+        if isinstance(addition, change.AddColumn) and addition.name in wanted.computed:
             more = "; NULL in rows that are there"
-            return replace(one, told=f"{one.told}{_computed(each.name, wanted)}{more}")
-    return one
+            return replace(
+                difference,
+                description=f"{difference.description}{_computed(addition.name, wanted)}{more}",
+            )
+    return difference
 
 
 def _renamed(schema: TableSchema, wanted: TableDeclaration) -> tuple[TableSchema, list[Difference]]:
@@ -184,102 +187,127 @@ def _renamed(schema: TableSchema, wanted: TableDeclaration) -> tuple[TableSchema
     for old, new in wanted.moved.items():
         if old not in schema.by_name or new in schema.by_name:
             continue  # it was renamed before; a source may have brought the old name again
-        one = change.RenameColumn(old, new)
-        told = f"~ rename column {old} to {new}"
+        rename = change.RenameColumn(old, new)
+        description = f"~ rename column {old} to {new}"
         try:
-            schema = evolve(schema, [one], has_snapshots=True, now_ms=0)
+            schema = evolve(schema, [rename], has_snapshots=True, now_ms=0)
         except TableError as error:
-            told = f"{told}: {error}"
-            differences.append(Difference(safety=Safety.REFUSED, told=told))
+            description = f"{description}: {error}"
+            differences.append(Difference(safety=Safety.REFUSED, description=description))
         else:
-            differences.append(Difference(safety=Safety.SAFE, told=told, changes=(one,)))
+            differences.append(
+                Difference(safety=Safety.SAFE, description=description, changes=(rename,))
+            )
     return schema, differences
 
 
-def _unalterable(goal: TableSchema, found: TableSchema) -> list[Difference]:
+def _unalterable(goal: TableSchema, current: TableSchema) -> list[Difference]:
     pairs: Sequence[tuple[str, Sequence[str], Sequence[str]]] = (
-        ("primary key", found.primary_keys, goal.primary_keys),
-        ("partition columns", found.partition_keys, goal.partition_keys),
+        ("primary key", current.primary_keys, goal.primary_keys),
+        ("partition columns", current.partition_keys, goal.partition_keys),
     )
     return [
         Difference(
             safety=Safety.REFUSED,
-            told=f"{what} {list(has)} cannot become {list(wants)}: {_NOT_ALTERED}",
+            description=f"{member} {list(has)} cannot become {list(wants)}: {_NOT_ALTERED}",
         )
-        for what, has, wants in pairs
+        for member, has, wants in pairs
         if tuple(has) != tuple(wants)
     ]
 
 
 def _decided(
-    found: Found, proposed: Iterable[Difference], allowed: frozenset[str]
+    current: CurrentTable, proposed: Iterable[Difference], allowed: frozenset[str]
 ) -> list[Difference]:
     """Each difference as it comes out: what may be done and can be is safe."""
     decided: list[Difference] = []
     doable: list[Difference] = []
-    for one in proposed:
-        if one.word in allowed:
-            verb = "" if one.safety is Safety.GUARDED else "- " if one.word != "narrow" else "~ "
-            one = replace(one, safety=Safety.SAFE, told=f"{verb}{one.told}")  # noqa: PLW2901
-        if one.safety is Safety.SAFE:
-            doable.append(one)
-        elif one.safety is Safety.GUARDED:
-            decided.append(replace(one, told=f"{one.told}: needs allow: [{one.word}]"))
+    for difference in proposed:
+        if difference.word in allowed:
+            doable.append(_allowed(difference))
+        elif difference.safety is Safety.SAFE:
+            doable.append(difference)
+        elif difference.safety is Safety.GUARDED:
+            decided.append(
+                replace(
+                    difference,
+                    description=f"{difference.description}: needs allow: [{difference.word}]",
+                )
+            )
         else:
-            decided.append(one)
-    return [*_possible(found, doable), *decided]
+            decided.append(difference)
+    return [*_possible(current, doable), *decided]
 
 
-def _possible(found: Found, doable: Sequence[Difference]) -> list[Difference]:
+def _allowed(difference: Difference) -> Difference:
+    """``difference`` as one that is safe, because a word allows it."""
+    if difference.safety is Safety.GUARDED:
+        verb = ""
+    else:
+        verb = "~ " if difference.word == "narrow" else "- "
+    return replace(difference, safety=Safety.SAFE, description=f"{verb}{difference.description}")
+
+
+def _possible(current: CurrentTable, doable: Sequence[Difference]) -> list[Difference]:
     """``doable``, together if that works; else each that works beside those before it."""
-    if _refusal(found, [change for one in doable for change in one.changes]) is None:
+    if _refusal(current, _changes_of(doable)) is None:
         return list(doable)
     accepted: list[Difference] = []
     left = list(doable)
     while True:
-        changes = [change for one in accepted for change in one.changes]
-        fits = next((o for o in left if _refusal(found, [*changes, *o.changes]) is None), None)
+        changes = _changes_of(accepted)
+        fits = next((o for o in left if _refusal(current, [*changes, *o.changes]) is None), None)
         if fits is None:
             break
         accepted.append(fits)
         left.remove(fits)
-    changes = [change for one in accepted for change in one.changes]
+    changes = _changes_of(accepted)
     refused = [
         replace(
-            one,
+            difference,
             safety=Safety.REFUSED,
-            told=f"{one.told}: {_refusal(found, [*changes, *one.changes])}",
+            description=f"{difference.description}: {_refusal(current, [*changes, *difference.changes])}",
         )
-        for one in left
+        for difference in left
     ]
     return [*accepted, *refused]
 
 
-def _refusal(found: Found, changes: Sequence[SchemaChange]) -> str | None:
+def _changes_of(differences: Iterable[Difference]) -> list[SchemaChange]:
+    return [change for difference in differences for change in difference.changes]
+
+
+def _refusal(current: CurrentTable, changes: Sequence[SchemaChange]) -> str | None:
     if not changes:
         return None
     try:
-        evolve(found.schema, changes, has_snapshots=found.has_snapshots, now_ms=0)
+        evolve(current.schema, changes, has_snapshots=current.has_snapshots, now_ms=0)
     except TableError as error:
         return str(error)
     return None
 
 
 def _planned(
-    name: str, wanted: TableDeclaration, found: Found, differences: Sequence[Difference]
+    name: str, wanted: TableDeclaration, current: CurrentTable, differences: Sequence[Difference]
 ) -> TablePlan:
-    done = [one for one in differences if one.safety is Safety.SAFE]
-    refused = [one for one in differences if one.safety in {Safety.GUARDED, Safety.REFUSED}]
-    changes = tuple(change for one in done for change in one.changes)
+    done = [difference for difference in differences if difference.safety is Safety.SAFE]
+    refused = [
+        difference
+        for difference in differences
+        if difference.safety in {Safety.GUARDED, Safety.REFUSED}
+    ]
+    changes = tuple(_changes_of(done))
     action = Action.REFUSED if refused else Action.ALTER if changes else Action.NONE
     return TablePlan(
         table=name,
         action=action,
         wanted=wanted,
-        schema=found.schema.id,
+        schema=current.schema.id,
         changes=changes,
-        told=tuple(one.told for one in done),
-        refused=tuple(one.told for one in refused),
-        kept=tuple(one.told for one in differences if one.safety is Safety.KEPT),
+        descriptions=tuple(difference.description for difference in done),
+        refused=tuple(difference.description for difference in refused),
+        kept=tuple(
+            difference.description for difference in differences if difference.safety is Safety.KEPT
+        ),
         differences=tuple(differences),
     )

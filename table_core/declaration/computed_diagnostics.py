@@ -28,18 +28,18 @@ __all__ = ["computed_diagnostics"]
 Finding = tuple[tuple[str, ...], str]
 
 
-def computed_diagnostics(found: Declaration) -> Iterator[Finding]:
+def computed_diagnostics(declaration: Declaration) -> Iterator[Finding]:
     """Computed columns that cannot be, and steps that would write past them."""
-    for name, table in found.tables.items():
+    for name, table in declaration.tables.items():
         for column, message in _of_table(table):
             path = ("tables", name, "columns", column, "computed")
             yield path, f"column {column!r}: {message}"
-    for step in found.steps:
-        table_written = found.tables.get(step.table)
+    for step in declaration.steps:
+        table_written = declaration.tables.get(step.table)
         if table_written is not None and table_written.computed:
             yield from _of_step(step, table_written)
         waiting = str((step.arguments.get("pending") or {}).get("table"))
-        if waiting in found.tables and found.tables[waiting].computed:
+        if waiting in declaration.tables and declaration.tables[waiting].computed:
             message = f"rows that wait have no computed columns, as {waiting} has"
             yield ("flows", step.name, "pending", "table"), message
 

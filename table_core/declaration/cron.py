@@ -53,13 +53,13 @@ def schedule_diagnostics(root: Located, file: str) -> list[Diagnostic]:
     diagnostics = []
     for group, member in _AT:
         above = root.value.get(group)
-        here = above.value.get(member) if above and isinstance(above.value, dict) else None
-        if here is not None and here.text is not None:
-            problem = _problem(here.text)
+        node = above.value.get(member) if above and isinstance(above.value, dict) else None
+        if node is not None and node.text is not None:
+            problem = _problem(node.text)
             if problem:
-                line, column = here.place
+                line, column = node.place
                 diagnostics.append(
-                    Diagnostic(file, line, column, f"schedule {here.text!r}: {problem}")
+                    Diagnostic(file, line, column, f"schedule {node.text!r}: {problem}")
                 )
     return [*diagnostics, *_zone_diagnostics(root, file)]
 
@@ -112,9 +112,9 @@ def _problem(cron: str) -> str:
         names = ", ".join(name for name, _, _ in _FIELDS)
         seconds = "; leave the seconds out" if len(fields) in {6, 7} and _looks_cron(fields) else ""
         return f"{message}: {names}{seconds}"
-    for position, given in enumerate(fields):
-        for part in given.split(","):
-            problem = _part_problem(position, part, alone=part == given)
+    for position, field in enumerate(fields):
+        for part in field.split(","):
+            problem = _part_problem(position, part, alone=part == field)
             if problem:
                 return problem
     return _day_problem(fields[2], fields[3], fields[4])
@@ -156,9 +156,9 @@ def _day_problem(days: str, months: str, weekdays: str) -> str:
     return ""
 
 
-def _months(given: str) -> list[int]:
-    found: list[int] = []
-    for part in given.split(","):
+def _months(field: str) -> list[int]:
+    months: list[int] = []
+    for part in field.split(","):
         match = _PART.fullmatch(part)
         if match is None or match["low"] is None or match["step"]:
             return list(range(1, 13))
@@ -166,8 +166,8 @@ def _months(given: str) -> list[int]:
         high = _month(match["high"] or match["low"])
         if low > high:
             return list(range(1, 13))
-        found += range(low, high + 1)
-    return found
+        months += range(low, high + 1)
+    return months
 
 
 def _month(text: str) -> int:

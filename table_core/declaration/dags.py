@@ -41,37 +41,37 @@ class MadeDag:
 
 def dags_of(declaration: Declaration, part: Chosen | None = None) -> list[MadeDag]:
     """What ``load_dags`` makes; with ``part`` what is chosen of it."""
-    found = []
+    dags = []
     steps = [s for s in declaration.steps if part is None or s.name in part.steps]
     checks = {c.name for c in declaration.checks if part is None or c.name in part.checks}
     if part is None or steps or checks:
         pipeline = _dag(declaration, "", declaration.pipeline.get("schedule"))
         pipeline.tasks.update(_pipeline(declaration, steps, checks))
-        found.append(pipeline)
+        dags.append(pipeline)
     upkeep = declaration.upkeep
     if upkeep is not None and (part is None or part.tables & set(declaration.policies)):
         dag = _dag(declaration, UPKEEP_SUFFIX, upkeep.schedule, upkeep.tags)
         dag.tasks.update({"due": [], "upkeep": ["due"]})
-        found.append(dag)
+        dags.append(dag)
     for trigger in declaration.triggers:
         if part is None or trigger.name in part.triggers:
             dag = _dag(declaration, trigger.name, {"changes": [trigger.table]}, trigger.tags)
             woken = [step for step in declaration.steps if step.name in trigger.flows]
             own: dict[str, list[str]] = {} if trigger.report is None else {trigger.name: []}
             dag.tasks.update({**own, **_steps(declaration, woken).tasks})
-            found.append(dag)
-    return found
+            dags.append(dag)
+    return dags
 
 
-def _dag(declaration: Declaration, suffix: str, given: Any, tags: Sequence[str] = ()) -> MadeDag:
+def _dag(declaration: Declaration, suffix: str, trigger: Any, tags: Sequence[str] = ()) -> MadeDag:
     name = f"{declaration.name}_{suffix}" if suffix else declaration.name
-    if isinstance(given, dict):
-        schedule = f"changes of {', '.join(given['changes'])}"
-    elif given is None:
+    if isinstance(trigger, dict):
+        schedule = f"changes of {', '.join(trigger['changes'])}"
+    elif trigger is None:
         schedule = ""
     else:
         zone = declaration.pipeline.get("timezone") or "UTC"
-        schedule = f"{spread(str(given), declaration.name)} {zone}"
+        schedule = f"{spread(str(trigger), declaration.name)} {zone}"
     of_pipeline = () if suffix else tuple(declaration.pipeline.get("tags") or ())
     return MadeDag(id=name, schedule=schedule, tags=(*of_pipeline, *tags))
 
@@ -88,24 +88,24 @@ class _Steps:
 
 def _steps(declaration: Declaration, steps: Sequence[Step]) -> _Steps:
     after = among(declaration.steps, (step.name for step in steps))
-    made = _Steps()
+    layout = _Steps()
     for step in steps:
-        if step.name in made.begin:
+        if step.name in layout.begin:
             continue
         table = audited_in(step, declaration.audited)
         inside = [s for s in steps if audited_in(s, declaration.audited) == table]
         together = inside if table is not None else [step]
-        before = {made.end[n] for one in together for n in after[one.name] if n in made.end}
+        before = {layout.end[n] for one in together for n in after[one.name] if n in layout.end}
         if table is None:
-            made.tasks[step.name] = sorted(before)
+            layout.tasks[step.name] = sorted(before)
             begin = end = step.name
         else:
-            begin, end = _audited(declaration, table, together, after, made.tasks)
-            made.tasks[begin] = sorted(before)
+            begin, end = _audited(declaration, table, together, after, layout.tasks)
+            layout.tasks[begin] = sorted(before)
         for one in together:
-            made.begin[one.name], made.end[one.name] = begin, end
-            made.first |= set() if before else {begin}
-    return made
+            layout.begin[one.name], layout.end[one.name] = begin, end
+            layout.first |= set() if before else {begin}
+    return layout
 
 
 def _audited(
@@ -133,9 +133,9 @@ def _audited(
 def _pipeline(
     declaration: Declaration, steps: Sequence[Step], checks: Collection[str]
 ) -> dict[str, list[str]]:
-    made = _steps(declaration, steps)
-    tasks = {APPLY_TASK: [], **made.tasks}
-    for begin in made.first:
+    layout = _steps(declaration, steps)
+    tasks = {APPLY_TASK: [], **layout.tasks}
+    for begin in layout.first:
         tasks[begin] = _with(tasks[begin], [APPLY_TASK])
     audited = {table for s in steps if (table := audited_in(s, declaration.audited))}
     for check in declaration.checks:
@@ -144,11 +144,11 @@ def _pipeline(
         name = f"{CHECK_PREFIX}{check.name}"
         early, readers = around_gate(declaration.steps, check.table)
         writers = [s for s in steps if check.table in tables_written(s)]
-        ends = {made.end[s.name] for s in writers if not check.gate or s.name in early}
+        ends = {layout.end[s.name] for s in writers if not check.gate or s.name in early}
         tasks[name] = sorted(ends) or [APPLY_TASK]
         for reader in readers if check.gate else ():
-            if reader in made.begin:
-                begin = made.begin[reader]
+            if reader in layout.begin:
+                begin = layout.begin[reader]
                 tasks[begin] = _with(tasks[begin], [name])
     return tasks
 

@@ -40,30 +40,30 @@ def faults_of(
     texts: Callable[[str], str] | None = None,
 ) -> list[Diagnostic]:
     """Everything that is wrong with ``text``, in the order of the file; tables and SQL in depth."""
-    found = read(text, file, environment, texts)
-    diagnostics = list(found.diagnostics)
-    if found.root is not None and found.sound is not None:
-        diagnostics += schedule_diagnostics(found.root, file)
-        diagnostics += source_diagnostics(found.sound, found.root, file)
-        for name, table in found.sound.tables.items():
-            diagnostics += _table_diagnostics(name, table, found.root, file)
-        for name, external in found.sound.external.items():
+    document = read(text, file, environment, texts)
+    diagnostics = list(document.diagnostics)
+    if document.root is not None and document.sound is not None:
+        diagnostics += schedule_diagnostics(document.root, file)
+        diagnostics += source_diagnostics(document.sound, document.root, file)
+        for name, table in document.sound.tables.items():
+            diagnostics += _table_diagnostics(name, table, document.root, file)
+        for name, external in document.sound.external.items():
             if external is not None:
-                diagnostics += _type_diagnostics("external", name, external, found.root, file)
+                diagnostics += _type_diagnostics("external", name, external, document.root, file)
         findings = (
-            *column_diagnostics(found.sound),
-            *computed_diagnostics(found.sound),
-            *query_diagnostics(found.sound),
-            *merge_diagnostics(found.sound),
-            *template_diagnostics(found.sound),
-            *parameter_diagnostics(found.sound),
+            *column_diagnostics(document.sound),
+            *computed_diagnostics(document.sound),
+            *query_diagnostics(document.sound),
+            *merge_diagnostics(document.sound),
+            *template_diagnostics(document.sound),
+            *parameter_diagnostics(document.sound),
         )
         diagnostics += [
-            Diagnostic(file, *_place(found.root, path), message) for path, message in findings
+            Diagnostic(file, *_place(document.root, path), message) for path, message in findings
         ]
-        diagnostics += _common_option_diagnostics(found.sound, found.root, file)
-        diagnostics += _upkeep_diagnostics(found.sound, found.root, file)
-        diagnostics += _target_diagnostics(found.root, file, set(diagnostics))
+        diagnostics += _common_option_diagnostics(document.sound, document.root, file)
+        diagnostics += _upkeep_diagnostics(document.sound, document.root, file)
+        diagnostics += _target_diagnostics(document.root, file, set(diagnostics))
     return sorted(
         dict.fromkeys(diagnostics),
         key=lambda diagnostic: (diagnostic.file, diagnostic.line, diagnostic.column),
@@ -77,20 +77,20 @@ _OF_TARGETS: Final = ("pipeline", "upkeep", "options", "pool")
 def _target_diagnostics(root: Located, file: str, known: set[Diagnostic]) -> list[Diagnostic]:
     """What is wrong for a target and not without it."""
     diagnostics: dict[Diagnostic, None] = {}
-    for name, given in _members(root, "targets").items():
-        if not isinstance(given.value, dict) or not set(_OF_TARGETS) & given.value.keys():
+    for name, node in _members(root, "targets").items():
+        if not isinstance(node.value, dict) or not set(_OF_TARGETS) & node.value.keys():
             continue
-        aim, found = read_for_target(root, file, name)
-        findings = [*found.diagnostics, *schedule_diagnostics(aim, file)]
-        if found.sound is not None:
+        aim, document = read_for_target(root, file, name)
+        findings = [*document.diagnostics, *schedule_diagnostics(aim, file)]
+        if document.sound is not None:
             both = (
-                *column_diagnostics(found.sound),
-                *computed_diagnostics(found.sound),
-                *parameter_diagnostics(found.sound),
+                *column_diagnostics(document.sound),
+                *computed_diagnostics(document.sound),
+                *parameter_diagnostics(document.sound),
             )
             findings += [Diagnostic(file, *_place(aim, path), message) for path, message in both]
-            if "options" in given.value:
-                for table, declared in found.sound.tables.items():
+            if "options" in node.value:
+                for table, declared in document.sound.tables.items():
                     findings += _table_diagnostics(table, declared, aim, file)
         findings = [one for one in findings if one not in known]
         for one in findings:
@@ -98,13 +98,13 @@ def _target_diagnostics(root: Located, file: str, known: set[Diagnostic]) -> lis
     return list(diagnostics)
 
 
-def _upkeep_diagnostics(found: Declaration, root: Located, file: str) -> list[Diagnostic]:
+def _upkeep_diagnostics(declaration: Declaration, root: Located, file: str) -> list[Diagnostic]:
     """What is asked for one table, by its name, and never happens there."""
     upkeep = root.value.get("upkeep")
     diagnostics = []
-    for name, given in _members(upkeep, "tables").items() if upkeep and _is_mapping(upkeep) else ():
-        settings = given.value.get("expire-partitions") if _is_mapping(given) else None
-        table = found.tables.get(name)
+    for name, node in _members(upkeep, "tables").items() if upkeep and _is_mapping(upkeep) else ():
+        settings = node.value.get("expire-partitions") if _is_mapping(node) else None
+        table = declaration.tables.get(name)
         if settings is None or settings.value is False or table is None or table.partition_by:
             continue
         at = place_of(root, ("upkeep", "tables", name, "expire-partitions"))
@@ -113,8 +113,8 @@ def _upkeep_diagnostics(found: Declaration, root: Located, file: str) -> list[Di
     return diagnostics
 
 
-def _is_mapping(given: Located) -> bool:
-    return isinstance(given.value, dict)
+def _is_mapping(node: Located) -> bool:
+    return isinstance(node.value, dict)
 
 
 def _place(root: Located, path: tuple[str, ...]) -> Place:
@@ -125,8 +125,8 @@ def _place(root: Located, path: tuple[str, ...]) -> Place:
 
 
 def _members(root: Located, group: str) -> Mapping[str, Any]:
-    found = root.value.get(group)
-    return found.value if found is not None and isinstance(found.value, dict) else {}
+    node = root.value.get(group)
+    return node.value if node is not None and isinstance(node.value, dict) else {}
 
 
 def _type_diagnostics(
@@ -142,8 +142,8 @@ def _type_diagnostics(
             near = "" if "is not between" in str(error) else type_hint(kind)
             message = f"{error}{near}"
         if message:
-            given = columns[column]
-            at: Place = given.value["type"].place if isinstance(given.value, dict) else given.place
+            node = columns[column]
+            at: Place = node.value["type"].place if isinstance(node.value, dict) else node.place
             diagnostics.append(Diagnostic(file, *at, f"column {column!r}: {message}"))
     return diagnostics
 
@@ -184,9 +184,9 @@ def _table_diagnostics(
         ]
     except TableError as error:
         option = str(error.facts.get("option") or "")
-        given = _members(_members(root, "tables")[name], "options")
-        where = (*path, "options", option) if option in given else ("options", option)
-        if option not in given and option not in _members(root, "options"):
+        options = _members(_members(root, "tables")[name], "options")
+        where = (*path, "options", option) if option in options else ("options", option)
+        if option not in options and option not in _members(root, "options"):
             where = path
         return [Diagnostic(file, *place_of(root, where), str(error))]
     return []
@@ -196,8 +196,8 @@ def _place_of_problem(
     root: Located, path: tuple[str, str], problem: str, table: TableDeclaration
 ) -> Place:
     """Where the member stands that a rule of tables speaks of."""
-    given = _members(_members(root, "tables")[path[1]], "options")
-    for key in given:
+    options = _members(_members(root, "tables")[path[1]], "options")
+    for key in options:
         if re.search(rf"(^|[^\w.-]){re.escape(key)}([^\w.-]|$)", problem):
             return place_of(root, (*path, "options", key))
     for words, member in (("primary key", "primary_key"), ("partition", "partition_by")):
@@ -209,15 +209,17 @@ def _place_of_problem(
     return place_of(root, path)
 
 
-def _common_option_diagnostics(found: Declaration, root: Located, file: str) -> list[Diagnostic]:
+def _common_option_diagnostics(
+    declaration: Declaration, root: Located, file: str
+) -> list[Diagnostic]:
     """Options of every table, where no table is there to try them."""
-    from table_core.options.given import refuse_wrong
+    from table_core.options.user_options import refuse_wrong
 
-    given = root.value.get("options")
-    if found.tables or given is None or not isinstance(given.value, dict):
+    options = root.value.get("options")
+    if declaration.tables or options is None or not isinstance(options.value, dict):
         return []
     diagnostics = []
-    for key, item in given.value.items():
+    for key, item in options.value.items():
         try:
             refuse_wrong({key: str(item.text)})
         except TableError as error:

@@ -40,7 +40,7 @@ class Difference:
     """One difference.  ``changes`` mend it."""
 
     safety: Safety
-    told: str
+    description: str
     changes: tuple[SchemaChange, ...] = ()
     word: str | None = None
     """What allows the changes of a kept or guarded difference."""
@@ -50,4 +50,4 @@ class Difference:
     def to_document(self) -> dict[str, object]:
         """JSON-safe members."""
         word = {} if self.word is None else {"word": self.word}
-        return {"class": self.safety.value, "told": self.told, **word}
+        return {"class": self.safety.value, "told": self.description, **word}

@@ -32,15 +32,15 @@ def parse(
     Raises:
         ArgumentError: it has faults; facts list all of them as ``file:line:column: message``.
     """
-    found = read(text, file, environment, texts)
-    if found.diagnostics or found.sound is None:
-        problems = [str(diagnostic) for diagnostic in found.diagnostics]
+    document = read(text, file, environment, texts)
+    if document.diagnostics or document.sound is None:
+        problems = [str(diagnostic) for diagnostic in document.diagnostics]
         raise ArgumentError(
             f"{len(problems)} faults in {file}:\n" + "\n".join(problems),
             argument="declaration",
             problems=problems,
         )
-    return prefixed(found.sound)
+    return prefixed(document.sound)
 
 
 def faults_of(

@@ -25,14 +25,14 @@ def declaration_of(
     name: str,
     tables: Mapping[str, TableSchema],
     warehouse: str | None,
-    told: Mapping[str, str] | None = None,
+    remarks: Mapping[str, str] | None = None,
 ) -> str:
-    """The YAML text that declares ``tables`` as they are; ``told`` are remarks on them."""
+    """The YAML text that declares ``tables`` as they are; ``remarks`` are remarks on them."""
     lines = ["version: 1", f"name: {_quoted(name)}"]
     lines += [] if warehouse is None else [f"warehouse: {_quoted(warehouse)}"]
     lines.append("tables:" if tables else "tables: {}")
     for table, schema in tables.items():
-        remark = (told or {}).get(table, "")
+        remark = (remarks or {}).get(table, "")
         lines.append(f"  {_quoted(table)}:" + (f"  # {remark}" if remark else ""))
         lines.append("    columns:")
         lines += [f"      {_quoted(field.name)}: {_column(field)}" for field in schema.fields]

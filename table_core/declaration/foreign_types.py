@@ -89,25 +89,25 @@ _SIZED: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
 )
 
 
-def type_hint(given: str) -> str:
+def type_hint(type_name: str) -> str:
     """What may have been meant by a type that is none; with a separator in front."""
-    whole = given.strip().upper()
-    if (listed := _listed(whole, 0)) is not None:
+    normalized = type_name.strip().upper()
+    if (listed := _listed(normalized, 0)) is not None:
         return f"; write {listed}"
     for pattern, ours in _SIZED:
-        if (sized := pattern.fullmatch(whole)) is not None:
+        if (sized := pattern.fullmatch(normalized)) is not None:
             return f"; write {ours.format(*sized.groups())}"
     for pattern, message in _CLAUSES:
-        if pattern.search(whole):
+        if pattern.search(normalized):
             return f"; {message}"
-    match = _NAME.match(given)
+    match = _NAME.match(type_name)
     if match is None:
         return _EXAMPLES
     name = " ".join(match[1].upper().split())
     if name in _OURS:
-        return f"; write {_OURS[name]}{' NOT NULL' if whole.endswith('NOT NULL') else ''}"
+        return f"; write {_OURS[name]}{' NOT NULL' if normalized.endswith('NOT NULL') else ''}"
     if name in _KNOWN:
-        return "" if "<" in given else _EXAMPLES
+        return "" if "<" in type_name else _EXAMPLES
     return f"; {hint(name, _KNOWN)}"
 
 

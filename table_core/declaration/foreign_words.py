@@ -81,20 +81,20 @@ _NEAR: Final = 0.85
 """From where on a spelling is a slip and not another word."""
 
 
-def member_hint(given: str, known: Iterable[str], *, inner: Iterable[str] = ()) -> str:
+def member_hint(member: str, known: Iterable[str], *, inner: Iterable[str] = ()) -> str:
     """What may have been meant by a member that there is not; ``inner`` may stand under ``with``."""
     known = list(dict.fromkeys(known))
-    if given in inner:
-        return f"{given} stands under with"
-    folded = given.replace("-", "_").casefold()
+    if member in inner:
+        return f"{member} stands under with"
+    folded = member.replace("-", "_").casefold()
     if difflib.get_close_matches(folded, known, 1, _NEAR):
-        return hint(given, known)
-    if given in OPTIONS and "options" in known:
+        return hint(member, known)
+    if member in OPTIONS and "options" in known:
         return "it is an option: write it under options"
     ours = next((name for name in _OURS.get(folded, ()) if name in known), None)
     if ours is not None:
         return f"did you mean {ours!r}?"
-    near = hint(given, known)
+    near = hint(member, known)
     if near.startswith("did"):
         return near
     return _TOLD.get(folded) or near

@@ -46,8 +46,8 @@ class FileSchema:
     @property
     def partition(self) -> dict[str, str | None]:
         """What its folders say: ``dt=2026-01-01``."""
-        found = [_HIVE.fullmatch(part) for part in posixpath.dirname(self.path).split("/")]
-        pairs = [(unquote(one[1]), unquote(one[2])) for one in found if one is not None]
+        matches = [_HIVE.fullmatch(part) for part in posixpath.dirname(self.path).split("/")]
+        pairs = [(unquote(one[1]), unquote(one[2])) for one in matches if one is not None]
         return {name: None if text == _NOTHING else text for name, text in pairs}
 
 
@@ -57,7 +57,7 @@ def by_table(files: Iterable[FileSchema], folder: str) -> dict[str, list[FileSch
     Raises:
         SchemaError: two folders would be one table; says which.
     """
-    found: dict[str, list[FileSchema]] = {}
+    by_name: dict[str, list[FileSchema]] = {}
     folders: dict[str, str] = {}
     for file in files:
         parts = [p for p in posixpath.dirname(file.path).split("/") if p and not _HIVE.fullmatch(p)]
@@ -69,8 +69,8 @@ def by_table(files: Iterable[FileSchema], folder: str) -> dict[str, list[FileSch
                 "one of them another name, or declare them one by one"
             )
             raise SchemaError(message, problems=[message])
-        found.setdefault(name, []).append(file)
-    return found
+        by_name.setdefault(name, []).append(file)
+    return by_name
 
 
 def table_of(

@@ -58,10 +58,10 @@ class _Nothing(Shape):
         """It itself."""
         return "`null`"
 
-    def check(self, given: Located, file: str, diagnostics: list[Diagnostic]) -> None:
+    def check(self, node: Located, file: str, diagnostics: list[Diagnostic]) -> None:
         """Nothing but nothing."""
-        if given.value is not None:
-            self._expect(given, "null", file, diagnostics)
+        if node.value is not None:
+            self._expect(node, "null", file, diagnostics)
 
     def _schema(self, defs: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002 - it has no parts
         return {"type": "null"}
@@ -76,10 +76,10 @@ class _Version(Shape):
         """It itself."""
         return f"`{VERSION}`"
 
-    def check(self, given: Located, file: str, diagnostics: list[Diagnostic]) -> None:
+    def check(self, node: Located, file: str, diagnostics: list[Diagnostic]) -> None:
         """1."""
-        if isinstance(given.value, bool) or given.value != VERSION:
-            self._expect(given, f"version {VERSION}", file, diagnostics)
+        if isinstance(node.value, bool) or node.value != VERSION:
+            self._expect(node, f"version {VERSION}", file, diagnostics)
 
     def _schema(self, defs: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002 - it has no parts
         return {"type": "integer", "const": VERSION}

@@ -31,18 +31,18 @@ def edges(declaration: Declaration) -> list[tuple[Node, Node]]:
 
 def _edges(declaration: Declaration) -> Iterator[tuple[Node, Node]]:
     for step in declaration.steps:
-        here = ("step", step.name)
+        node = ("step", step.name)
         for table in sorted(tables_read(step)):
-            yield ("table", table), here
+            yield ("table", table), node
         for table in sorted(tables_written(step)):
-            yield here, ("table", table)
+            yield node, ("table", table)
     for check in declaration.checks:
         yield ("table", check.table), ("check", check.name)
     for trigger in declaration.triggers:
-        here = ("trigger", trigger.name)
-        yield ("table", trigger.table), here
+        node = ("trigger", trigger.name)
+        yield ("table", trigger.table), node
         for flow in trigger.flows:
-            yield here, ("step", flow)
+            yield node, ("step", flow)
 
 
 def as_mermaid(declaration: Declaration) -> str:
@@ -62,7 +62,7 @@ def _tables(declaration: Declaration) -> list[Node]:
 
 
 def _id(kind: str, name: str) -> str:
-    return f"{kind}_{re.sub(r'[^A-Za-z0-9]', lambda found: f'_{ord(found[0]):x}_', name)}"
+    return f"{kind}_{re.sub(r'[^A-Za-z0-9]', lambda match: f'_{ord(match[0]):x}_', name)}"
 
 
 def as_text(declaration: Declaration) -> str:

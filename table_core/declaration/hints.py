@@ -11,11 +11,11 @@ if TYPE_CHECKING:
 __all__ = ["hint"]
 
 
-def hint(given: str, known: Iterable[str]) -> str:
+def hint(word: str, known: Iterable[str]) -> str:
     """What may have been meant, or what there is."""
     known = list(known)
     folded = {name.casefold(): name for name in reversed(known)}
-    near = difflib.get_close_matches(given.casefold(), folded, 1)
+    near = difflib.get_close_matches(word.casefold(), folded, 1)
     if near:
         return f"did you mean {folded[near[0]]!r}?"
     return f"known: {', '.join(known)}" if known else "there is none"

@@ -19,8 +19,8 @@ _OWN = ("include", "version", "name")
 
 def include_names(root: Located) -> list[Located]:
     """The paths that a file includes, where they stand."""
-    given = root.value.get("include") if isinstance(root.value, dict) else None
-    items = given.value if given is not None and isinstance(given.value, list) else []
+    node = root.value.get("include") if isinstance(root.value, dict) else None
+    items = node.value if node is not None and isinstance(node.value, list) else []
     return [item for item in items if isinstance(item.value, str)]
 
 
@@ -52,8 +52,8 @@ def with_included(
         if more is None:
             continue
         if not isinstance(more.value, dict) or "include" in more.value:
-            what = "an included file is a mapping, and includes nothing itself"
-            diagnostics.append(Diagnostic(file, *item.place, f"{path}: {what}"))
+            rule = "an included file is a mapping, and includes nothing itself"
+            diagnostics.append(Diagnostic(file, *item.place, f"{path}: {rule}"))
             continue
         root = _joined(root, more, path, diagnostics)
     return root, diagnostics
@@ -63,23 +63,23 @@ def _joined(root: Located, more: Located, path: str, diagnostics: list[Diagnosti
     members, keys = dict(root.value), dict(root.keys or {})
     for name, item in more.value.items():
         at = (more.keys or {}).get(name, more.place)
-        here = members.get(name)
-        if here is None:
+        node = members.get(name)
+        if node is None:
             members[name], keys[name] = item, at
-        elif isinstance(here.value, dict) and isinstance(item.value, dict):
-            members[name] = _entries(here, item, path, diagnostics)
+        elif isinstance(node.value, dict) and isinstance(item.value, dict):
+            members[name] = _entries(node, item, path, diagnostics)
         elif name not in _OWN:
             diagnostics.append(Diagnostic(path, *at, f"{name!r} is in another file too"))
     return replace(root, value=members, keys=keys)
 
 
-def _entries(here: Located, more: Located, path: str, diagnostics: list[Diagnostic]) -> Located:
-    entries: dict[str, Any] = dict(here.value)
-    keys = dict(here.keys or {})
+def _entries(node: Located, more: Located, path: str, diagnostics: list[Diagnostic]) -> Located:
+    entries: dict[str, Any] = dict(node.value)
+    keys = dict(node.keys or {})
     for name, item in more.value.items():
         at = (more.keys or {}).get(name, more.place)
         if name in entries:
             diagnostics.append(Diagnostic(path, *at, f"{name!r} is in another file too"))
         else:
             entries[name], keys[name] = item, at
-    return replace(here, value=entries, keys=keys)
+    return replace(node, value=entries, keys=keys)

@@ -105,12 +105,12 @@ class Located:
 
 def place_of(root: Located, path: Sequence[str]) -> Place:
     """Where the key stands that ``path`` leads to, or as near as it goes."""
-    here, place = root, root.place
+    node, place = root, root.place
     for name in path:
-        if not isinstance(here.value, dict) or name not in here.value:
+        if not isinstance(node.value, dict) or name not in node.value:
             break
-        place = (here.keys or {}).get(name, here.place)
-        here = here.value[name]
+        place = (node.keys or {}).get(name, node.place)
+        node = node.value[name]
     return place
 
 
@@ -126,12 +126,12 @@ def decoded(body: bytes, file: str) -> str:
         before = body[: error.start]
         line = before.count(b"\n") + 1
         column = error.start - (before.rfind(b"\n") + 1) + 1
-        what = f"no UTF-8: byte 0x{body[error.start]:02x}; save the file as UTF-8"
+        problem = f"no UTF-8: byte 0x{body[error.start]:02x}; save the file as UTF-8"
         raise ArgumentError(
-            f"{file}:{line}:{column}: {what}",
+            f"{file}:{line}:{column}: {problem}",
             argument="declaration",
             value=file,
-            problems=[str(Diagnostic(file, line, column, what))],
+            problems=[str(Diagnostic(file, line, column, problem))],
         ) from error
 
 
@@ -157,8 +157,8 @@ def read_yaml(
     if node is None:
         return None, [Diagnostic(file, 1, 1, "the file is empty")]
     reader = _Reader(file, environment or {}, named=named)
-    found = reader.read(node, 0)
-    return found, reader.diagnostics
+    root = reader.read(node, 0)
+    return root, reader.diagnostics
 
 
 def _too_much(text: str) -> str | None:
@@ -185,16 +185,16 @@ def _too_much(text: str) -> str | None:
 def _why(error: yaml.MarkedYAMLError, text: str, line: int) -> str:
     problem = error.problem or error.context or "not understood"
     lines = text.splitlines()
-    here = lines[line - 1] if line <= len(lines) else ""
+    source_line = lines[line - 1] if line <= len(lines) else ""
     if any(one.startswith(_OF_MERGES) for one in lines):
         return f"{problem}; a conflict of a merge is left in the file"
-    if here.startswith("```"):
+    if source_line.startswith("```"):
         return f"{problem}; leave the line of Markdown out"
-    if "\t" in here[: len(here) - len(here.lstrip())]:
+    if "\t" in source_line[: len(source_line) - len(source_line.lstrip())]:
         return f"{problem}; indent with blanks, not with tabs"
-    if "${" in here or "{{" in here:
+    if "${" in source_line or "{{" in source_line:
         return f"{problem}; put quotes around values with ${{…}} or {{{{ … }}}}"
-    if "//" in here and "{" in text[:2]:
+    if "//" in source_line and "{" in text[:2]:
         return f"{problem}; a comment begins with #"
     odd = next((n for n, one in enumerate(lines[:line], 1) if one.count('"') % 2), None)
     if odd is not None:
@@ -264,21 +264,21 @@ class _Reader:
             )
             return Located(None, place), 1
         if id(node) in self._done:
-            found, size = self._done[id(node)]
+            located, size = self._done[id(node)]
             self._repeated += size
             if self._repeated > _REPEATED_MAX:
                 if self._repeated - size <= _REPEATED_MAX:
                     self._diagnostic(place, f"aliases add more than {_REPEATED_MAX:,} values")
                 return Located(None, place), 1
-            return found, size
+            return located, size
         if depth > _DEPTH_MAX:
             self._diagnostic(place, f"more than {_DEPTH_MAX} values within each other")
             return Located(None, place), 1
         self._open.add(id(node))
-        found, size = self._new(node, place, depth)
+        located, size = self._new(node, place, depth)
         self._open.discard(id(node))
-        self._done[id(node)] = (found, size)
-        return found, size
+        self._done[id(node)] = (located, size)
+        return located, size
 
     def _new(self, node: Any, place: Place, depth: int) -> tuple[Located, int]:
         if isinstance(node, yaml.ScalarNode):
@@ -291,35 +291,35 @@ class _Reader:
         return Located([item for item, _ in items], place), 1 + sum(size for _, size in items)
 
     def _mapping(self, node: Any, place: Place, depth: int) -> tuple[Located, int]:
-        found: dict[str, Located] = {}
+        members: dict[str, Located] = {}
         keys: dict[str, Place] = {}
         merged: dict[str, tuple[Located, Place]] = {}
         total = 1
         for key_node, item in node.value:
-            here = self._start(key_node)
+            key_place = self._start(key_node)
             if not isinstance(key_node, yaml.ScalarNode):
-                self._diagnostic(here, "a name must be text, not a list or a mapping")
+                self._diagnostic(key_place, "a name must be text, not a list or a mapping")
                 continue
             key = key_node.value
             value, size = self._sized(item, depth + 1)
             total += size
             if key_node.tag == f"{_CORE}merge":
-                for name, one in self._merged(value, here).items():
-                    merged.setdefault(name, (one, here))
+                for name, merged_value in self._merged(value, key_place).items():
+                    merged.setdefault(name, (merged_value, key_place))
                 continue
             if "${" in key.replace("$${", ""):
-                self._diagnostic(here, "variables stand in values only, not in names")
+                self._diagnostic(key_place, "variables stand in values only, not in names")
             key = key.replace("$${", "${")
-            if key in found:
-                self._diagnostic(here, f"{key!r} is there twice")
-            found[key], keys[key] = value, here
-        for name, (one, here) in merged.items():  # what is there itself wins
-            if name not in found:
-                found[name], keys[name] = one, here
-        return Located(found, place, keys), total
+            if key in members:
+                self._diagnostic(key_place, f"{key!r} is there twice")
+            members[key], keys[key] = value, key_place
+        for name, (merged_value, key_place) in merged.items():  # what is there itself wins
+            if name not in members:
+                members[name], keys[name] = merged_value, key_place
+        return Located(members, place, keys), total
 
-    def _merged(self, given: Located, place: Place) -> dict[str, Located]:
-        parts = given.value if isinstance(given.value, list) else [given]
+    def _merged(self, located: Located, place: Place) -> dict[str, Located]:
+        parts = located.value if isinstance(located.value, list) else [located]
         together: dict[str, Located] = {}
         for part in parts:
             if not isinstance(part.value, dict):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from table_core.declaration.hints import hint
-from table_core.declaration.queries import columns_given, columns_read
+from table_core.declaration.queries import columns_read, columns_selected
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -22,33 +22,35 @@ Finding = tuple[tuple[str, ...], str]
 Sides = dict[str, list[str] | None]
 
 
-def merge_diagnostics(found: Declaration) -> Iterator[Finding]:
+def merge_diagnostics(declaration: Declaration) -> Iterator[Finding]:
     """Columns in ``merge.when`` that the source or the table has not."""
-    for step in found.steps:
-        if step.verb != "merge" or step.table not in found.tables:
+    for step in declaration.steps:
+        if step.verb != "merge" or step.table not in declaration.tables:
             continue
-        given: Mapping[str, Any] = step.arguments["merge"]
+        merge: Mapping[str, Any] = step.arguments["merge"]
         sides: Sides = {
-            "source": _source_columns(given["source"], found),
-            "target": [*found.tables[step.table].columns],
+            "source": _source_columns(merge["source"], declaration),
+            "target": [*declaration.tables[step.table].columns],
         }
         path = ("flows", step.name, "merge", "when")
-        if sides["source"] is not None and given["source"].get("sql") is not None:
-            names = [name for name in given["on"] if _TEMPLATE not in name]
+        if sides["source"] is not None and merge["source"].get("sql") is not None:
+            names = [name for name in merge["on"] if _TEMPLATE not in name]
             for message in _lacking(names, sides["source"], "the source"):
                 yield (*path[:-1], "on"), message
-        for clause in given["when"]:
+        for clause in merge["when"]:
             for sql in (*(clause.get("values") or {}).values(), clause.get("condition")):
                 for message in _diagnostics(sql, sides):
                     yield path, message
 
 
-def _source_columns(source: Mapping[str, Any], found: Declaration) -> list[str] | None:
+def _source_columns(source: Mapping[str, Any], declaration: Declaration) -> list[str] | None:
     """What the source shows; None where nobody knows."""
     if source.get("table") is not None:
-        return columns_read(source, found)
-    views = {view: columns_read(one, found) for view, one in (source.get("reads") or {}).items()}
-    return columns_given(source.get("sql"), views)
+        return columns_read(source, declaration)
+    views = {
+        view: columns_read(one, declaration) for view, one in (source.get("reads") or {}).items()
+    }
+    return columns_selected(source.get("sql"), views)
 
 
 def _diagnostics(sql: Any, sides: Sides) -> Iterator[str]:

@@ -159,6 +159,6 @@ class Declaration:
     @property
     def also_written(self) -> frozenset[str]:
         """Tables that steps write without declaring them, such as those of dead letters."""
-        given = (step.arguments.get("with") or {} for step in self.steps if step.verb == "sync")
-        found = ((one.get("settings") or {}).get("dead_letter") for one in given)
-        return frozenset(str(name) for name in found if name)
+        options = (step.arguments.get("with") or {} for step in self.steps if step.verb == "sync")
+        dead_letters = ((one.get("settings") or {}).get("dead_letter") for one in options)
+        return frozenset(str(name) for name in dead_letters if name)

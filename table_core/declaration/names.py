@@ -40,7 +40,7 @@ _QUOTES: Final = "`'\""
 
 def name_diagnostics(root: Located, file: str) -> list[Diagnostic]:
     """Names that are there twice or taken, of Dags, tasks, tables, columns and views."""
-    found = [
+    findings = [
         *_tasks(root),
         *_dags(root),
         *_same_but_for_case(root, ("tables",)),
@@ -48,19 +48,19 @@ def name_diagnostics(root: Located, file: str) -> list[Diagnostic]:
         *_columns(root),
         *_views(root),
     ]
-    return [Diagnostic(file, *place_of(root, path), message) for path, message in found]
+    return [Diagnostic(file, *place_of(root, path), message) for path, message in findings]
 
 
 Finding = tuple[tuple[str, ...], str]
 
 
 def _members(root: Located, *path: str) -> Mapping[str, Located]:
-    here: Any = root
+    node: Any = root
     for name in path:
-        if not isinstance(here.value, dict) or name not in here.value:
+        if not isinstance(node.value, dict) or name not in node.value:
             return {}
-        here = here.value[name]
-    return here.value if isinstance(here.value, dict) else {}
+        node = node.value[name]
+    return node.value if isinstance(node.value, dict) else {}
 
 
 def _tasks(root: Located) -> Iterator[Finding]:
@@ -114,8 +114,8 @@ def _audits(root: Located, taken: dict[str, str]) -> Iterator[Finding]:
 
 
 def _dags(root: Located) -> Iterator[Finding]:
-    given = root.value.get("name") if isinstance(root.value, dict) else None
-    name = str(given.text) if given is not None and given.text else ""
+    node = root.value.get("name") if isinstance(root.value, dict) else None
+    name = str(node.text) if node is not None and node.text else ""
     for trigger in _members(root, "triggers"):
         if len(name) + 1 + len(trigger) > _ID_MAX:
             yield ("triggers", trigger), f"the id of its Dag is longer than {_ID_MAX} characters"
@@ -162,8 +162,8 @@ def _beside_pending(
     root: Located, step: tuple[str, str], views: Iterable[str]
 ) -> Iterator[Finding]:
     members = _members(root, *step, "pending")
-    given = {name: one.text for name, one in members.items() if one.text}
-    pending = pending_view(given) if "table" in given else ""
+    texts = {name: one.text for name, one in members.items() if one.text}
+    pending = pending_view(texts) if "table" in texts else ""
     for view in views:
         if pending and view.casefold() == pending.casefold():
             message = (

@@ -28,11 +28,11 @@ class Need:
 
     def __str__(self) -> str:
         """For people."""
-        who = ", ".join(self.needed_by)
+        readers = ", ".join(self.needed_by)
         if self.table is None:
-            return f"{', '.join(self.made_by)} done before {who}"
+            return f"{', '.join(self.made_by)} done before {readers}"
         maker = f"written by {', '.join(self.made_by)}" if self.made_by else "kept by others"
-        return f"{self.table}, {maker}, for {who}"
+        return f"{self.table}, {maker}, for {readers}"
 
 
 def needs_of(declaration: Declaration, names: Iterable[str]) -> tuple[Need, ...]:
@@ -41,14 +41,14 @@ def needs_of(declaration: Declaration, names: Iterable[str]) -> tuple[Need, ...]
     steps = [step for step in declaration.steps if step.name in part]
     left_out = [step for step in declaration.steps if step.name not in part]
     made_here = {table for step in steps for table in tables_written(step)}
-    found = []
+    needs = []
     covered: set[tuple[str, str]] = set()
     for table in dict.fromkeys(t for step in steps for t in sorted(tables_read(step))):
         makers = tuple(s.name for s in left_out if s.verb != "run" and table in tables_written(s))
         readers = tuple(step.name for step in steps if table in tables_read(step))
         covered |= {(reader, maker) for reader in readers for maker in makers}
         if makers or table not in made_here:
-            found.append(Need(table=table, made_by=makers, needed_by=readers))
+            needs.append(Need(table=table, made_by=makers, needed_by=readers))
     for other in left_out:
         waiting = tuple(
             step.name
@@ -56,5 +56,5 @@ def needs_of(declaration: Declaration, names: Iterable[str]) -> tuple[Need, ...]
             if other.name in step.after and (step.name, other.name) not in covered
         )
         if waiting:
-            found.append(Need(table=None, made_by=(other.name,), needed_by=waiting))
-    return tuple(found)
+            needs.append(Need(table=None, made_by=(other.name,), needed_by=waiting))
+    return tuple(needs)

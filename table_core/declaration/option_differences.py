@@ -37,31 +37,31 @@ _SPACES: Final = re.compile(r"\s*,\s*")
 
 
 def option_differences(
-    goal: TableSchema, found: TableSchema, *, given: frozenset[str], has_snapshots: bool
+    goal: TableSchema, current: TableSchema, *, declared: frozenset[str], has_snapshots: bool
 ) -> Iterator[Difference]:
-    """What the options of ``found`` are not as in ``goal``.
+    """What the options of ``current`` are not as in ``goal``.
 
-    ``given`` are the canonical keys that the declaration says; what ``goal`` has besides follows from
+    ``declared`` are the canonical keys that the declaration says; what ``goal`` has besides follows from
     its columns, as they were when the table was made.
     """
-    wanted, there = goal.options, found.options
+    wanted, there = goal.options, current.options
     for key, value in wanted.raw.items():
-        if key not in given:
+        if key not in declared:
             continue
         has = there.raw.get(key)
         if has is None or _effective(key, has, there) != _effective(key, value, wanted):
-            yield _set(key, value, has, found, has_snapshots=has_snapshots)
+            yield _set(key, value, has, current, has_snapshots=has_snapshots)
     for key in there.raw:
         derived = key == keys_identity.BUCKET_KEY.key and key in wanted.raw
-        if key not in given and not derived:
-            merges = has_snapshots and _merges(key, found)
+        if key not in declared and not derived:
+            merges = has_snapshots and _merges(key, current)
             yield Difference(
                 safety=Safety.KEPT,
-                told=f"option {key}",
+                description=f"option {key}",
                 changes=(change.RemoveOption(key),),
                 word="remerge" if merges else "unset",
             )
-    yield from _comment(goal, found)
+    yield from _comment(goal, current)
 
 
 def _effective(key: str, text: str, options: TableOptions) -> object:
@@ -72,44 +72,46 @@ def _effective(key: str, text: str, options: TableOptions) -> object:
 
 
 def _set(
-    key: str, value: str, has: str | None, found: TableSchema, *, has_snapshots: bool
+    key: str, value: str, has: str | None, current: TableSchema, *, has_snapshots: bool
 ) -> Difference:
     sign = "+" if has is None else "~"
     was = "" if has is None else f"{has!r} -> "
-    told = f"{sign} option {key} = {was}{value!r}"
+    description = f"{sign} option {key} = {was}{value!r}"
     changes = (change.SetOption(key, value),)
     word = None
     if has_snapshots and key == keys_identity.BUCKET.key:
-        before = found.options.get(keys_identity.BUCKET)
+        before = current.options.get(keys_identity.BUCKET)
         after = TableOptions.parse({key: value}).get(keys_identity.BUCKET)
         word = None if before == after else "rebucket"
-        told += "" if word is None else "; then rescale what is there"
-    elif has_snapshots and _merges(key, found):
+        description += "" if word is None else "; then rescale what is there"
+    elif has_snapshots and _merges(key, current):
         word = "remerge"
     safety = Safety.SAFE if word is None else Safety.GUARDED
-    return Difference(safety=safety, told=told, changes=changes, word=word)
+    return Difference(safety=safety, description=description, changes=changes, word=word)
 
 
-def _merges(key: str, found: TableSchema) -> bool:
-    """Whether the option has a say in rows of ``found`` that are there already."""
-    if not found.is_key_table:
+def _merges(key: str, current: TableSchema) -> bool:
+    """Whether the option has a say in rows of ``current`` that are there already."""
+    if not current.is_key_table:
         return False
     if key in _MERGING:
         return True
     match = COLUMN_OPTION.fullmatch(key)
-    return match is not None and any(c.strip() in found.by_name for c in match[1].split(","))
+    return match is not None and any(c.strip() in current.by_name for c in match[1].split(","))
 
 
-def _comment(goal: TableSchema, found: TableSchema) -> Iterator[Difference]:
-    if goal.comment is None and found.comment:
+def _comment(goal: TableSchema, current: TableSchema) -> Iterator[Difference]:
+    if goal.comment is None and current.comment:
         yield Difference(
             safety=Safety.KEPT,
-            told="comment",
+            description="comment",
             changes=(change.UpdateComment(None),),
             word="unset",
         )
-    elif goal.comment is not None and goal.comment != (found.comment or ""):
-        told = f"~ comment = {goal.comment!r}"
+    elif goal.comment is not None and goal.comment != (current.comment or ""):
+        description = f"~ comment = {goal.comment!r}"
         yield Difference(
-            safety=Safety.SAFE, told=told, changes=(change.UpdateComment(goal.comment),)
+            safety=Safety.SAFE,
+            description=description,
+            changes=(change.UpdateComment(goal.comment),),
         )

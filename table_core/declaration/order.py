@@ -105,15 +105,15 @@ def _as_seen(
         table = table_of.get(name)
         return [name] if table is None or table == table_of[reader] else inside[table]
 
-    found = {
-        name: dict.fromkeys(one for other in given for one in all_of(other, name))
-        for name, given in needs.items()
+    predecessors = {
+        name: dict.fromkeys(one for other in direct for one in all_of(other, name))
+        for name, direct in needs.items()
     }
     for table, names in inside.items():
-        outside = [o for name in names for o in found[name] if table_of.get(o) != table]
+        outside = [o for name in names for o in predecessors[name] if table_of.get(o) != table]
         for name in names:
-            found[name] = {**dict.fromkeys(outside), **found[name]}
-    return found
+            predecessors[name] = {**dict.fromkeys(outside), **predecessors[name]}
+    return predecessors
 
 
 def _in_turn(needs: Mapping[str, Iterable[str]]) -> list[str]:
@@ -149,7 +149,7 @@ def among(steps: Sequence[Step], names: Iterable[str]) -> dict[str, tuple[str, .
     """For each of ``names`` those of them that must be done first, also through what is left out."""
     after = {step.name: step.after for step in steps}
     chosen = set(names)
-    found: dict[str, tuple[str, ...]] = {}
+    order: dict[str, tuple[str, ...]] = {}
     for name, needed in after.items():
         if name not in chosen:
             continue
@@ -165,8 +165,8 @@ def among(steps: Sequence[Step], names: Iterable[str]) -> dict[str, tuple[str, .
                 nearest[other] = None
             else:
                 waiting += after[other]
-        found[name] = tuple(one for one in after if one in nearest)
-    return found
+        order[name] = tuple(one for one in after if one in nearest)
+    return order
 
 
 def around_gate(steps: Sequence[Step], table: str) -> tuple[list[str], list[str]]:

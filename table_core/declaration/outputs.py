@@ -28,21 +28,21 @@ def output_problems(
     query: Any, name: str, table: TableDeclaration, overwritten: Iterable[str]
 ) -> Iterator[str]:
     """Columns that a qualified query gives and the table has not, and the reverse where one must be."""
-    given = [one.casefold() for one in query.named_selects]
-    if "*" in given or any(not one for one in given):
+    selected = [one.casefold() for one in query.named_selects]
+    if "*" in selected or any(not one for one in selected):
         return
     known = {column.casefold(): column for column in table.columns}
-    for number, column in enumerate(given, 1):
+    for number, column in enumerate(selected, 1):
         if _UNNAMED.fullmatch(column):
             yield f"column {number} of the query has no name: write … AS and a column of {name}"
         elif column not in known and column != _KIND:
             yield f"the query gives {column!r}, which {name} has not; {hint(column, known.values())}"
         elif known.get(column) in table.computed:
             yield f"the query gives {column!r}, which {name} computes: leave it out"
-        elif column in given[: number - 1]:
+        elif column in selected[: number - 1]:
             yield f"the query gives {column!r} twice"
     for folded, column in known.items():
-        left_out = folded not in given and column not in {*overwritten, *table.computed}
+        left_out = folded not in selected and column not in {*overwritten, *table.computed}
         if left_out and _is_needed(column, table):
             yield f"the query lacks {column!r}, which is NOT NULL in {name}"
 
@@ -58,7 +58,7 @@ def _is_needed(column: str, table: TableDeclaration) -> bool:
         return False  # told where the type stands
 
 
-def parameter_problems(query: Any, given: Mapping[str, Any]) -> Iterator[str]:
+def parameter_problems(query: Any, parameters: Mapping[str, Any]) -> Iterator[str]:
     """Parameters that the query asks for and nobody gives."""
     from sqlglot import exp
 
@@ -66,8 +66,8 @@ def parameter_problems(query: Any, given: Mapping[str, Any]) -> Iterator[str]:
         if one.name:
             yield f":{one.name} is no parameter: write ${one.name}, with its value in parameters"
     asked = {one.name for one in query.find_all(exp.Parameter)}
-    for name in sorted(asked - set(given)):
-        near = hint(name, given)
+    for name in sorted(asked - set(parameters)):
+        near = hint(name, parameters)
         more = f"; {near}" if near.startswith("did") else ": give it under with.parameters"
         yield f"${name} has no value{more}"
 
@@ -79,9 +79,9 @@ def template_problems(text: str) -> list[str]:
             return [f"a template opens with {opening} and does not close with {closing}"]
     if message := jinja_problem(text):
         return [message]
-    found = _OF_DBT.search(text)
-    if found is not None:
-        what = "name the table under reads and its view in SQL"
+    macro = _OF_DBT.search(text)
+    if macro is not None:
+        default_hint = "name the table under reads and its view in SQL"
         other = {"var": "write params.name of pipeline.params", "env_var": "write ${NAME}"}
-        return [f"{found[1]}() of dbt is not known here: {other.get(found[1], what)}"]
+        return [f"{macro[1]}() of dbt is not known here: {other.get(macro[1], default_hint)}"]
     return []

@@ -41,64 +41,64 @@ _MEANT: Final[Mapping[str, str]] = {
 Finding = tuple[tuple[str, ...], str]
 
 
-def has_default(given: Any) -> bool:
+def has_default(parameter: Any) -> bool:
     """Whether a run that nobody starts by hand has a value: a mapping is JSON Schema."""
-    return not isinstance(given, dict) or "default" in given
+    return not isinstance(parameter, dict) or "default" in parameter
 
 
-def parameter_diagnostics(found: Declaration) -> Iterator[Finding]:
+def parameter_diagnostics(declaration: Declaration) -> Iterator[Finding]:
     """Parameters that a run would ask for and not have."""
-    params: Mapping[str, Any] = found.pipeline.get("params") or {}
-    open_ones = [name for name, given in params.items() if not has_default(given)]
-    if found.pipeline.get("schedule") is not None:
+    params: Mapping[str, Any] = declaration.pipeline.get("params") or {}
+    open_ones = [name for name, parameter in params.items() if not has_default(parameter)]
+    if declaration.pipeline.get("schedule") is not None:
         for name in open_ones:
             message = f"parameter {name!r} needs a default: a schedule gives none"
             yield ("pipeline", "params", name), message
-    for name, given in params.items():
-        for message in _schema_problems(given):
+    for name, parameter in params.items():
+        for message in _schema_problems(parameter):
             yield ("pipeline", "params", name), f"parameter {name!r}: {message}"
-    asked = {step.name: _asked(step.arguments) for step in found.steps}
-    for step in found.steps:
+    asked = {step.name: _asked(step.arguments) for step in declaration.steps}
+    for step in declaration.steps:
         for name in sorted(asked[step.name] - set(params)):
             near = hint(name, params)
             if near.startswith("did"):  # others may come from a Dag of the user's own
                 yield ("flows", step.name), f"pipeline.params has no {name!r}; {near}"
-    for trigger in found.triggers:
+    for trigger in declaration.triggers:
         for flow in trigger.flows:
             for name in sorted(asked.get(flow, set()) & set(open_ones)):
                 message = f"{flow} asks for params.{name}: give it a default, a trigger gives none"
                 yield ("triggers", trigger.name, "flows"), message
 
 
-def _schema_problems(given: Any) -> Iterator[str]:
+def _schema_problems(schema: Any) -> Iterator[str]:
     """What a mapping is not that is to be JSON Schema."""
-    if not isinstance(given, dict):
+    if not isinstance(schema, dict):
         return
-    if "type" not in given:
-        yield from _of_schema(given)
+    if "type" not in schema:
+        yield from _of_schema(schema)
         return
-    kinds = given["type"] if isinstance(given["type"], list) else [given["type"]]
+    kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
     wrong = next((kind for kind in kinds if kind not in _TYPES), None)
     if wrong is not None:
         near = _MEANT.get(str(wrong).lower()) or f"known: {', '.join(_TYPES)}"
         yield f"there is no type {wrong!r}; {near}"
-    elif "default" in given and not any(_fits(given["default"], _TYPES[kind]) for kind in kinds):
-        yield f"the default {given['default']!r} is no {' or '.join(kinds)}"
+    elif "default" in schema and not any(_fits(schema["default"], _TYPES[kind]) for kind in kinds):
+        yield f"the default {schema['default']!r} is no {' or '.join(kinds)}"
     else:
-        yield from _of_schema(given)
+        yield from _of_schema(schema)
 
 
-def _of_schema(given: Mapping[str, Any]) -> Iterator[str]:
+def _of_schema(schema: Mapping[str, Any]) -> Iterator[str]:
     """What Airflow would say of a run with the default, by the same library."""
     try:
         library: Any = importlib.import_module("jsonschema")  # which has no types of its own
     except ImportError as error:
         raise MissingPackageError.of("pipeline.params", "cli", error) from error
-    judge = library.validators.validator_for(given)
+    judge = library.validators.validator_for(schema)
     try:
-        judge.check_schema(given)
-        if "default" in given:
-            judge(given, format_checker=library.FormatChecker()).validate(given["default"])
+        judge.check_schema(schema)
+        if "default" in schema:
+            judge(schema, format_checker=library.FormatChecker()).validate(schema["default"])
     except library.SchemaError as error:
         where = ".".join(map(str, error.absolute_path))
         yield f"it is no JSON Schema: {f'{where}: ' if where else ''}{error.message}"
@@ -112,11 +112,11 @@ def _fits(value: Any, types: tuple[type, ...]) -> bool:
     return isinstance(value, types) and (bool in types or not isinstance(value, bool))
 
 
-def _asked(given: Any) -> set[str]:
-    if isinstance(given, str):
-        found = _ASKED.findall(given) if "{{" in given or "{%" in given else []
-        return {dotted or bracketed for dotted, bracketed in found} - {"get"}
-    values = given.values() if isinstance(given, dict) else given
-    if not isinstance(given, dict | list | tuple):
+def _asked(argument: Any) -> set[str]:
+    if isinstance(argument, str):
+        matches = _ASKED.findall(argument) if "{{" in argument or "{%" in argument else []
+        return {dotted or bracketed for dotted, bracketed in matches} - {"get"}
+    values = argument.values() if isinstance(argument, dict) else argument
+    if not isinstance(argument, dict | list | tuple):
         return set()
     return {name for value in values for name in _asked(value)}

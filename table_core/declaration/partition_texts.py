@@ -23,22 +23,22 @@ _FLAGS: Final = {
 }
 
 
-def canonical(given: Mapping[str, str], table: TableDeclaration | None) -> dict[str, str]:
-    """``given`` with ``07`` as ``7`` where the column is a number, and ``NO`` as ``false`` of a flag.
+def canonical(partition: Mapping[str, str], table: TableDeclaration | None) -> dict[str, str]:
+    """``partition`` with ``07`` as ``7`` where the column is a number, and ``NO`` as ``false`` of a flag.
 
     The text of a text column stays as it is, and so does what does not parse.
     """
-    found = {}
-    for name, text in given.items():
+    texts = {}
+    for name, text in partition.items():
         root = _root(table, name)
         value = _value(text, root)
-        found[name] = text if value is None else value
-    return found
+        texts[name] = text if value is None else value
+    return texts
 
 
-def partition_problem(given: Mapping[str, str], table: TableDeclaration) -> str | None:
+def partition_problem(partition: Mapping[str, str], table: TableDeclaration) -> str | None:
     """What is wrong with a partition of ``table``; None if nothing is."""
-    for name, text in given.items():
+    for name, text in partition.items():
         if name not in table.partition_by:
             known = ", ".join(table.partition_by) or "none"
             return f"{name!r} is no partition column; there are: {known}"

@@ -24,7 +24,7 @@ def policy_of(table: str, upkeep: Mapping[str, Any]) -> dict[str, Any]:
     patterns: Mapping[str, Any] = upkeep.get("databases") or {}
     layers += [rules for name, rules in patterns.items() if fnmatch.fnmatchcase(database, name)]
     layers.append((upkeep.get("tables") or {}).get(table) or {})
-    found: dict[str, Any] = {}
+    policy: dict[str, Any] = {}
     off: set[str] = set()
     for rules in layers:
         for name, settings in rules.items():
@@ -33,6 +33,6 @@ def policy_of(table: str, upkeep: Mapping[str, Any]) -> dict[str, Any]:
                 continue
             off.discard(name)
             more = {} if settings is True else settings
-            found[name] = {**found.get(name, {}), **more}
+            policy[name] = {**policy.get(name, {}), **more}
     actions = [*UPKEEP_ACTIONS, "thresholds"]
-    return {name: found[name] for name in actions if name in found and name not in off}
+    return {name: policy[name] for name in actions if name in policy and name not in off}

@@ -24,11 +24,11 @@ Finding = tuple[str, tuple[str, ...], str]
 """Step, where in it, and what is wrong."""
 
 
-def position_diagnostics(found: Declaration) -> Iterator[Finding]:
+def position_diagnostics(declaration: Declaration) -> Iterator[Finding]:
     """Positions and pending tables that two would share, or that nobody may have."""
     taken: dict[tuple[str, str], str] = {}
-    for step in found.steps:
-        for path, name in _positions(step, found.name):
+    for step in declaration.steps:
+        for path, name in _positions(step, declaration.name):
             if _TEMPLATE in name:
                 continue
             try:
@@ -42,20 +42,20 @@ def position_diagnostics(found: Declaration) -> Iterator[Finding]:
                     "each reader needs a name of its own, or rows are skipped"
                 )
                 yield step.name, path, message
-    yield from _pending_diagnostics(found.steps)
+    yield from _pending_diagnostics(declaration.steps)
 
 
 def _positions(step: Step, declared: str) -> Iterator[tuple[tuple[str, ...], str]]:
-    given: Mapping[str, Any] = step.arguments
-    if given.get("rows_position"):
-        yield ("rows_position",), str(given["rows_position"])
-    named = (given.get("with") or {}).get("flow_name")
-    views = views_of_step(step.verb, given) if step.verb == "sql" else {}
-    changes = {v: one for v, one in views.items() if _of_changes(one)}
-    for view, one in changes.items():
-        if one.get("position"):
-            yield ("reads", view, "position"), str(one["position"])
-    if any(not one.get("position") for one in changes.values()):
+    arguments: Mapping[str, Any] = step.arguments
+    if arguments.get("rows_position"):
+        yield ("rows_position",), str(arguments["rows_position"])
+    named = (arguments.get("with") or {}).get("flow_name")
+    views = views_of_step(step.verb, arguments) if step.verb == "sql" else {}
+    changes = {v: view_source for v, view_source in views.items() if _of_changes(view_source)}
+    for view, view_source in changes.items():
+        if view_source.get("position"):
+            yield ("reads", view, "position"), str(view_source["position"])
+    if any(not view_source.get("position") for view_source in changes.values()):
         path = ("with", "flow_name") if named else ("reads",)
         yield path, f"tc.flow.{named or f'{declared}.{step.name}'}"
 

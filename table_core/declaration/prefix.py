@@ -47,11 +47,11 @@ def prefixed(declaration: Declaration) -> Declaration:
     )
 
 
-def _pipeline(given: Mapping[str, Any], named: Callable[[str], str]) -> dict[str, Any]:
-    schedule = given.get("schedule")
+def _pipeline(pipeline: Mapping[str, Any], named: Callable[[str], str]) -> dict[str, Any]:
+    schedule = pipeline.get("schedule")
     if not isinstance(schedule, dict):
-        return dict(given)
-    return {**given, "schedule": {"changes": [named(table) for table in schedule["changes"]]}}
+        return dict(pipeline)
+    return {**pipeline, "schedule": {"changes": [named(table) for table in schedule["changes"]]}}
 
 
 def _step(step: Step, named: Callable[[str], str]) -> Step:
@@ -83,12 +83,12 @@ def _reading(step: Step, named: Callable[[str], str]) -> Step:
     return replace(step, arguments=arguments)
 
 
-def _reads(given: Mapping[str, Any], named: Callable[[str], str]) -> dict[str, Any]:
-    found = dict(given)
+def _reads(arguments: Mapping[str, Any], named: Callable[[str], str]) -> dict[str, Any]:
+    renamed = dict(arguments)
     for member in ("reads", "sources"):
-        if isinstance(given.get(member), dict):
-            found[member] = {
+        if isinstance(arguments.get(member), dict):
+            renamed[member] = {
                 view: {**one, "table": named(one["table"])} if isinstance(one, dict) else named(one)
-                for view, one in given[member].items()
+                for view, one in arguments[member].items()
             }
-    return found
+    return renamed

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from table_core.declaration.model import Declaration, Step
 
-__all__ = ["columns_given", "columns_read", "query_diagnostics"]
+__all__ = ["columns_read", "columns_selected", "query_diagnostics"]
 
 _UNRESOLVED: Final = re.compile(
     r"Column '\"?(?P<name>[^'\"]*)\"?' could not be resolved(?: for table: '(?P<view>[^']*)')?"
@@ -33,14 +33,14 @@ _CHARACTERS_MAX: Final = 200_000
 Finding = tuple[tuple[str, ...], str]
 
 
-def query_diagnostics(found: Declaration) -> Iterator[Finding]:
+def query_diagnostics(declaration: Declaration) -> Iterator[Finding]:
     """Queries that do not parse, or name a column or view that is not there."""
-    for step in found.steps:
-        if step.table in found.tables:
-            for path, message in _of_step(step, found):
+    for step in declaration.steps:
+        if step.table in declaration.tables:
+            for path, message in _of_step(step, declaration):
                 yield ("flows", step.name, *path), message
-    for check in found.checks:
-        sql, table = check.rules.get("sql"), found.tables.get(check.table)
+    for check in declaration.checks:
+        sql, table = check.rules.get("sql"), declaration.tables.get(check.table)
         if sql is not None and table is not None:
             for message in _sql_diagnostics(
                 sql, {"rows": [*table.columns]}, "the rows are the view rows"
@@ -48,37 +48,37 @@ def query_diagnostics(found: Declaration) -> Iterator[Finding]:
                 yield ("checks", check.name, "sql"), message
 
 
-def _of_step(step: Step, found: Declaration) -> Iterator[tuple[tuple[str, ...], str]]:
-    given: Mapping[str, Any] = step.arguments
+def _of_step(step: Step, declaration: Declaration) -> Iterator[tuple[tuple[str, ...], str]]:
+    arguments: Mapping[str, Any] = step.arguments
     inner: tuple[str, ...] = ()
     if step.verb == "merge":
-        given, inner = given["merge"]["source"], ("merge", "source")
+        arguments, inner = arguments["merge"]["source"], ("merge", "source")
     views: dict[str, Sequence[str] | None] = {}
     for view, source in views_of_step(step.verb, step.arguments).items():
-        views[view] = columns_read(source, found)
-    pending = given.get("pending") or {}
+        views[view] = columns_read(source, declaration)
+    pending = arguments.get("pending") or {}
     if pending:
-        table = found.tables.get(pending["table"])
+        table = declaration.tables.get(pending["table"])
         views[pending_view(pending)] = None if table is None else [*table.columns]
     known = ", ".join(views) or "nothing"
     parameters = (step.arguments.get("with") or {}).get("parameters") or {}
     for path, sql, makes in (
-        (("sql",), given.get("sql"), step.table if step.verb == "sql" else ""),
+        (("sql",), arguments.get("sql"), step.table if step.verb == "sql" else ""),
         (("pending", "sql"), pending.get("sql"), str(pending.get("table"))),
     ):
         query, message = _parsed(sql)
         if query is not None:
             message = [*_name_diagnostics(query, views, f"reads has {known}")]
             message += parameter_problems(query, parameters)
-            if makes in found.tables and not message and None not in views.values():
-                fixed = given.get("overwrite")
+            if makes in declaration.tables and not message and None not in views.values():
+                fixed = arguments.get("overwrite")
                 fixed = fixed if isinstance(fixed, dict) else {}
-                message += output_problems(query, makes, found.tables[makes], fixed)
+                message += output_problems(query, makes, declaration.tables[makes], fixed)
         for one in message:
             yield (*inner, *path), one
 
 
-def columns_given(sql: Any, views: Mapping[str, Sequence[str] | None]) -> list[str] | None:
+def columns_selected(sql: Any, views: Mapping[str, Sequence[str] | None]) -> list[str] | None:
     """The columns of a query over ``views``; None where nobody knows, or where it is wrong."""
     query, _ = _parsed(sql)
     if query is None or None in views.values() or _name_diagnostics(query, views, ""):
@@ -87,11 +87,11 @@ def columns_given(sql: Any, views: Mapping[str, Sequence[str] | None]) -> list[s
     return None if "*" in names or not all(names) else names
 
 
-def columns_read(source: Any, found: Declaration) -> list[str] | None:
+def columns_read(source: Any, declaration: Declaration) -> list[str] | None:
     """What a view shows; None where nobody knows, such as of a system table."""
     changes = isinstance(source, dict) and source.get("mode") == "changes"
     name = source["table"] if isinstance(source, dict) else str(source)
-    table = found.tables.get(name) or found.external.get(name)
+    table = declaration.tables.get(name) or declaration.external.get(name)
     if table is None:
         return None
     return [*table.columns, *(["_ROW_KIND"] if changes else [])]
@@ -122,8 +122,10 @@ def _parsed(sql: Any) -> tuple[Any, list[str]]:
     if len(statements) == 1 and isinstance(statements[0], exp.Query):
         return statements[0], []
     there = [one for one in statements if one is not None]
-    what = f"{len(there)} statements" if len(there) > 1 else there[0].key.upper() if there else ""
-    return None, [f"expected one SELECT, found {what or 'nothing'}"]
+    statement = (
+        f"{len(there)} statements" if len(there) > 1 else there[0].key.upper() if there else ""
+    )
+    return None, [f"expected one SELECT, found {statement or 'nothing'}"]
 
 
 def _sql_diagnostics(sql: Any, views: Mapping[str, Sequence[str] | None], there: str) -> list[str]:

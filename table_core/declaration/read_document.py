@@ -64,9 +64,9 @@ def read(
     target = (environment or {}).get(TARGET)
     if target and "targets" in root.value:
         sound, message = aimed(sound, target)
-        given = root.value["targets"].value
+        targets = root.value["targets"].value
         if (
-            message and isinstance(given, dict) and target not in given
+            message and isinstance(targets, dict) and target not in targets
         ):  # else its own fault is told
             diagnostics.append(Diagnostic(file, *place_of(root, ("targets",)), message))
         DECLARATION.check(sound, file, diagnostics)
@@ -104,138 +104,138 @@ def _sound(root: Located) -> Located:
         if shape is None:
             continue
         if name in GROUPS and isinstance(item.value, dict):
-            each = DECLARATION.members[name].item  # type: ignore[attr-defined]  # groups are maps
-            entries = {key: one for key, one in item.value.items() if _fits(each, one)}
+            entry_shape = DECLARATION.members[name].item  # type: ignore[attr-defined]  # groups are maps
+            entries = {key: one for key, one in item.value.items() if _fits(entry_shape, one)}
             members[name] = replace(item, value=entries)
         elif _fits(shape, item):
             members[name] = item
     return replace(root, value=members)
 
 
-def _fits(shape: Any, given: Located) -> bool:
+def _fits(shape: Any, node: Located) -> bool:
     diagnostics: list[Diagnostic] = []
-    shape.check(given, "", diagnostics)
+    shape.check(node, "", diagnostics)
     return not diagnostics
 
 
-def _declaration(given: Mapping[str, Any]) -> Declaration:
+def _declaration(document: Mapping[str, Any]) -> Declaration:
     tables = {
-        name: _table(table, given.get("options") or {})
-        for name, table in (given.get("tables") or {}).items()
+        name: _table(table, document.get("options") or {})
+        for name, table in (document.get("tables") or {}).items()
     }
     steps = [
         _step(name, step, tables)
         for group in ("sources", "flows")
-        for name, step in (given.get(group) or {}).items()
+        for name, step in (document.get(group) or {}).items()
     ]
-    upkeep = given.get("upkeep")
+    upkeep = document.get("upkeep")
     audited = tuple(name for name, table in tables.items() if table.audit)
     return Declaration(
-        name=str(given.get("name") or ""),
-        connection=str(given.get("connection") or "paimon_default"),
-        pool=given.get("pool"),
-        catalog=given.get("catalog"),
-        warehouse=given.get("warehouse"),
-        pipeline=given.get("pipeline") or {},
+        name=str(document.get("name") or ""),
+        connection=str(document.get("connection") or "paimon_default"),
+        pool=document.get("pool"),
+        catalog=document.get("catalog"),
+        warehouse=document.get("warehouse"),
+        pipeline=document.get("pipeline") or {},
         steps=tuple(ordered(steps, audited)),
         audited=audited,
-        checks=tuple(_checks(given, audited)),
-        triggers=tuple(_trigger(n, t, tables) for n, t in (given.get("triggers") or {}).items()),
+        checks=tuple(_checks(document, audited)),
+        triggers=tuple(_trigger(n, t, tables) for n, t in (document.get("triggers") or {}).items()),
         upkeep=None if upkeep is None else _upkeep(upkeep),
         tables=tables,
         policies={} if upkeep is None else {name: policy_of(name, upkeep) for name in tables},
-        moved=_moved(given),
-        prefix=given.get("prefix"),
-        include=tuple(given.get("include") or ()),
-        allow=tuple(given.get("allow") or ()),
+        moved=_moved(document),
+        prefix=document.get("prefix"),
+        include=tuple(document.get("include") or ()),
+        allow=tuple(document.get("allow") or ()),
         external={
             name: _table(one, {}) if "columns" in one else None
-            for name, one in (given.get("external") or {}).items()
+            for name, one in (document.get("external") or {}).items()
         },
     )
 
 
-def _checks(given: Mapping[str, Any], audited: Sequence[str]) -> Iterator[CheckDeclaration]:
-    for name, check in (given.get("checks") or {}).items():
+def _checks(document: Mapping[str, Any], audited: Sequence[str]) -> Iterator[CheckDeclaration]:
+    for name, check in (document.get("checks") or {}).items():
         yield _check(name, check, audited)
-    for name, external in (given.get("external") or {}).items():
+    for name, external in (document.get("external") or {}).items():
         if "freshness" in external:
             rules = {"freshness": external["freshness"]}
             yield CheckDeclaration(name=fresh_check(name), table=name, rules=rules, gate=True)
 
 
-def _check(name: str, given: Mapping[str, Any], audited: Sequence[str]) -> CheckDeclaration:
-    more = {key: item for key, item in given.items() if key not in CHECK_RULES and key != "table"}
-    if "change" in given and given["table"] in audited:
-        more.setdefault("against", given["table"])
-    more["tags"] = tuple(given.get("tags") or ())
-    rules = {key: item for key, item in given.items() if key in CHECK_RULES}
-    return CheckDeclaration(name=name, table=given["table"], rules=rules, **more)
+def _check(name: str, entry: Mapping[str, Any], audited: Sequence[str]) -> CheckDeclaration:
+    more = {key: item for key, item in entry.items() if key not in CHECK_RULES and key != "table"}
+    if "change" in entry and entry["table"] in audited:
+        more.setdefault("against", entry["table"])
+    more["tags"] = tuple(entry.get("tags") or ())
+    rules = {key: item for key, item in entry.items() if key in CHECK_RULES}
+    return CheckDeclaration(name=name, table=entry["table"], rules=rules, **more)
 
 
-def _moved(given: Mapping[str, Any]) -> dict[str, str]:
-    return {one["from"]: one["to"] for one in given.get("moved") or ()}
+def _moved(entry: Mapping[str, Any]) -> dict[str, str]:
+    return {one["from"]: one["to"] for one in entry.get("moved") or ()}
 
 
-def _table(given: Mapping[str, Any], common: Mapping[str, str]) -> TableDeclaration:
-    described = {n: c for n, c in given["columns"].items() if isinstance(c, dict)}
+def _table(entry: Mapping[str, Any], common: Mapping[str, str]) -> TableDeclaration:
+    described = {n: c for n, c in entry["columns"].items() if isinstance(c, dict)}
     return TableDeclaration(
-        columns={n: c["type"] if n in described else c for n, c in given["columns"].items()},
-        primary_key=tuple(given.get("primary_key") or ()),
-        partition_by=tuple(given.get("partition_by") or ()),
-        options={**common, **(given.get("options") or {})},
-        comment=given.get("comment"),
+        columns={n: c["type"] if n in described else c for n, c in entry["columns"].items()},
+        primary_key=tuple(entry.get("primary_key") or ()),
+        partition_by=tuple(entry.get("partition_by") or ()),
+        options={**common, **(entry.get("options") or {})},
+        comment=entry.get("comment"),
         column_comments={n: c["comment"] for n, c in described.items() if "comment" in c},
         column_defaults={n: c["default"] for n, c in described.items() if "default" in c},
         computed={n: c["computed"] for n, c in described.items() if "computed" in c},
-        moved=_moved(given),
-        allow=tuple(given.get("allow") or ()),
-        audit=bool(given.get("audit")),
-        tags=tuple(given.get("tags") or ()),
+        moved=_moved(entry),
+        allow=tuple(entry.get("allow") or ()),
+        audit=bool(entry.get("audit")),
+        tags=tuple(entry.get("tags") or ()),
     )
 
 
-def _step(name: str, given: Mapping[str, Any], tables: Mapping[str, TableDeclaration]) -> Step:
-    arguments = {key: value for key, value in given.items() if key not in COMMON}
+def _step(name: str, entry: Mapping[str, Any], tables: Mapping[str, TableDeclaration]) -> Step:
+    arguments = {key: value for key, value in entry.items() if key not in COMMON}
     if isinstance(arguments.get("overwrite"), dict):
-        arguments["overwrite"] = canonical(arguments["overwrite"], tables.get(given["table"]))
-    table, verb = tables.get(given["table"]), next(verb for verb in VERBS if verb in given)
+        arguments["overwrite"] = canonical(arguments["overwrite"], tables.get(entry["table"]))
+    table, verb = tables.get(entry["table"]), next(verb for verb in VERBS if verb in entry)
     return Step(
         name=name,
-        table=given["table"],
+        table=entry["table"],
         verb=verb,
         computed=table.computed_columns if table is not None and verb in MAKES_ROWS else (),
         arguments=arguments,
-        after=tuple(given.get("after") or ()),
-        engine=given.get("engine"),
-        events=given.get("events") or "changes",
-        spark_conf=given.get("spark_conf"),
-        tags=tuple(given.get("tags") or ()),
+        after=tuple(entry.get("after") or ()),
+        engine=entry.get("engine"),
+        events=entry.get("events") or "changes",
+        spark_conf=entry.get("spark_conf"),
+        tags=tuple(entry.get("tags") or ()),
     )
 
 
-def _upkeep(given: Mapping[str, Any]) -> UpkeepDeclaration:
+def _upkeep(entry: Mapping[str, Any]) -> UpkeepDeclaration:
     return UpkeepDeclaration(
-        schedule=given.get("schedule"),
-        max_concurrent_jobs=given.get("max_concurrent_jobs"),
-        engine=given.get("engine"),
-        tags=tuple(given.get("tags") or ()),
+        schedule=entry.get("schedule"),
+        max_concurrent_jobs=entry.get("max_concurrent_jobs"),
+        engine=entry.get("engine"),
+        tags=tuple(entry.get("tags") or ()),
     )
 
 
 def _trigger(
-    name: str, given: Mapping[str, Any], tables: Mapping[str, TableDeclaration]
+    name: str, entry: Mapping[str, Any], tables: Mapping[str, TableDeclaration]
 ) -> TriggerDeclaration:
     other = {"table", "report", "flows", "tags"}
-    watch = {key: value for key, value in given.items() if key not in other}
+    watch = {key: value for key, value in entry.items() if key not in other}
     if "partitions" in watch:
-        table = tables.get(given["table"])
+        table = tables.get(entry["table"])
         watch["partitions"] = [canonical(one, table) for one in watch["partitions"]]
     return TriggerDeclaration(
         name=name,
-        table=given["table"],
+        table=entry["table"],
         watch=watch,
-        report=given.get("report"),
-        flows=tuple(given.get("flows") or ()),
-        tags=tuple(given.get("tags") or ()),
+        report=entry.get("report"),
+        flows=tuple(entry.get("flows") or ()),
+        tags=tuple(entry.get("tags") or ()),
     )

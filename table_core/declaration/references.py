@@ -23,8 +23,8 @@ _CHANGES_NOTHING = {"compact"}
 """Kinds of snapshots that no flow which makes rows gives."""
 
 
-def reference_diagnostics(found: Declaration, root: Located, file: str) -> list[Diagnostic]:
-    """Names that lead nowhere.  ``found`` has what is sound, ``root`` all that is there."""
+def reference_diagnostics(declaration: Declaration, root: Located, file: str) -> list[Diagnostic]:
+    """Names that lead nowhere.  ``declaration`` has what is sound, ``root`` all that is there."""
     tables = list(_names(root, "tables"))
     there = [*tables, *_names(root, "external")]
     findings = [
@@ -33,14 +33,14 @@ def reference_diagnostics(found: Declaration, root: Located, file: str) -> list[
             for name in _names(root, "external")
             if name.casefold() in {table.casefold() for table in tables}
         ),
-        *_of_steps(found, root, tables, there),
-        *_of_others(found, root, there),
+        *_of_steps(declaration, root, tables, there),
+        *_of_others(declaration, root, there),
         *(
             (("sources" if step in _names(root, "sources") else "flows", step, *path), message)
-            for step, path, message in position_diagnostics(found)
+            for step, path, message in position_diagnostics(declaration)
         ),
-        *_of_triggers(found),
-        *_of_audits(found, root),
+        *_of_triggers(declaration),
+        *_of_audits(declaration, root),
         *_of_upkeep(root, tables),
         *_of_moves(root, tables),
     ]
@@ -73,10 +73,10 @@ def _steps(root: Located) -> list[str]:
 
 
 def _of_steps(
-    found: Declaration, root: Located, tables: list[str], there: list[str]
+    declaration: Declaration, root: Located, tables: list[str], there: list[str]
 ) -> Iterator[Finding]:
     names = _steps(root)
-    for step in found.steps:
+    for step in declaration.steps:
         group = "sources" if step.name in _names(root, "sources") else "flows"
         path = (group, step.name)
         written = tables_written(step)
@@ -90,60 +90,62 @@ def _of_steps(
                 yield (*path, "after"), _no_step(name, names)
             elif name == step.name:
                 yield (*path, "after"), f"{name} waits for itself"
-    round_trip = cycle(found.steps)
+    round_trip = cycle(declaration.steps)
     if round_trip:
-        seen = "; what is written to an audited table is seen at once" if found.audited else ""
+        seen = (
+            "; what is written to an audited table is seen at once" if declaration.audited else ""
+        )
         yield ("flows",), f"these wait for each other: {', '.join(round_trip)}{seen}"
 
 
-def _of_others(found: Declaration, root: Located, tables: list[str]) -> Iterator[Finding]:
-    for group, entries in (("checks", found.checks), ("triggers", found.triggers)):
+def _of_others(declaration: Declaration, root: Located, tables: list[str]) -> Iterator[Finding]:
+    for group, entries in (("checks", declaration.checks), ("triggers", declaration.triggers)):
         for entry in entries:
             if entry.table not in tables:
                 yield (group, entry.name), _no_table(entry.table, tables)
-    for check in found.checks:
+    for check in declaration.checks:
         if check.against is not None and check.against not in tables:
             yield ("checks", check.name, "against"), _no_table(check.against, tables)
         elif "change" in check.rules and check.against is None:
             yield ("checks", check.name, "change"), "say with `against` what to compare with"
-    yield from _of_starts(found, root, tables)
+    yield from _of_starts(declaration, root, tables)
 
 
-def _of_starts(found: Declaration, root: Located, tables: list[str]) -> Iterator[Finding]:
+def _of_starts(declaration: Declaration, root: Located, tables: list[str]) -> Iterator[Finding]:
     names = _steps(root)
-    for trigger in found.triggers:
+    for trigger in declaration.triggers:
         for name in sorted({one for one in trigger.flows if trigger.flows.count(one) > 1}):
             yield ("triggers", trigger.name, "flows"), f"{name!r} is there twice"
         for name in trigger.flows:
             if name not in names:
                 yield ("triggers", trigger.name, "flows"), _no_step(name, names)
-    schedule = found.pipeline.get("schedule")
+    schedule = declaration.pipeline.get("schedule")
     for name in schedule["changes"] if isinstance(schedule, dict) else ():
         if name not in tables:
             yield ("pipeline", "schedule"), _no_table(name, tables)
 
 
-def _of_audits(found: Declaration, root: Located) -> Iterator[Finding]:
+def _of_audits(declaration: Declaration, root: Located) -> Iterator[Finding]:
     """What cannot be kept back until checks have passed, and what nothing would stop."""
-    for table in found.audited:
+    for table in declaration.audited:
         if not any(_stops(check, table) for check in _names(root, "checks").values()):
             message = "no check of severity error looks at the table: nothing would be kept back"
             yield ("tables", table, "audit"), message
-    for step in found.steps:
+    for step in declaration.steps:
         path = ("sources" if step.name in _names(root, "sources") else "flows", step.name)
-        if step.verb == "sync" and step.table in found.audited:
+        if step.verb == "sync" and step.table in declaration.audited:
             message = (
                 f"{step.table} is audited, and a sync tells its source what it has taken before the "
                 "rows are checked: sync into a table of its own, and let a flow read that"
             )
             yield path, message
         pending = (step.arguments.get("pending") or {}).get("table")
-        if pending in found.audited:
+        if pending in declaration.audited:
             message = f"{pending} is audited, and the rows that wait are written past an audit"
             yield (*path, "pending"), message
         for view, source in views_of_step(step.verb, step.arguments).items():
-            given = source if isinstance(source, dict) else {"table": source}
-            if given.get("mode") == "changes" and given["table"] == step.table in found.audited:
+            read = source if isinstance(source, dict) else {"table": source}
+            if read.get("mode") == "changes" and read["table"] == step.table in declaration.audited:
                 message = (
                     f"view {view!r} reads the changes of the audited table that the step writes"
                 )
@@ -151,25 +153,25 @@ def _of_audits(found: Declaration, root: Located) -> Iterator[Finding]:
 
 
 def _stops(check: Located, table: str) -> bool:
-    given = check.value if isinstance(check.value, dict) else {}
-    looks = "table" in given and given["table"].text == table
-    return looks and not ("severity" in given and given["severity"].text == "warn")
+    members = check.value if isinstance(check.value, dict) else {}
+    looks = "table" in members and members["table"].text == table
+    return looks and not ("severity" in members and members["severity"].text == "warn")
 
 
-def _of_triggers(found: Declaration) -> Iterator[Finding]:
+def _of_triggers(declaration: Declaration) -> Iterator[Finding]:
     """Triggers that would wake themselves, alone or through others: for ever."""
     written = {
         step.name: tables_written(step)
-        for step in found.steps
+        for step in declaration.steps
         if changes_rows(step.verb, step.arguments)
     }
     wakes: dict[str, set[str]] = {}
-    schedule = found.pipeline.get("schedule")
-    announced = tuple(step.name for step in found.steps if step.events != "none")
+    schedule = declaration.pipeline.get("schedule")
+    announced = tuple(step.name for step in declaration.steps if step.events != "none")
     starts: list[tuple[tuple[str, ...], str, tuple[str, ...]]] = [
         *(
             (("triggers", trigger.name, "flows"), trigger.table, trigger.flows)
-            for trigger in found.triggers
+            for trigger in declaration.triggers
             if trigger.watch.get("on") not in _CHANGES_NOTHING
         ),
         *(
@@ -223,15 +225,15 @@ def _of_moves(root: Located, tables: list[str]) -> Iterator[Finding]:
             yield from _moves(table, ("tables", name, "moved"), columns, "column")
 
 
-def _moves(here: Located, path: tuple[str, ...], known: list[str], what: str) -> Iterator[Finding]:
-    moved = here.value.get("moved")
+def _moves(node: Located, path: tuple[str, ...], known: list[str], noun: str) -> Iterator[Finding]:
+    moved = node.value.get("moved")
     items = moved.value if moved is not None and isinstance(moved.value, list) else []
     seen: set[tuple[str, str | None]] = set()
     for item in items:
         if not isinstance(item.value, dict) or not {"from", "to"} <= set(item.value):
             continue
         old, new = item.value["from"].text, item.value["to"].text
-        if what == "table" and (old is None or old.count(".") != 1 or "$" in old):
+        if noun == "table" and (old is None or old.count(".") != 1 or "$" in old):
             yield path, f"moved from {old!r}, which is no database.table"
         for side, name in (("from", old), ("to", new)):
             if (side, name) in seen:
@@ -240,4 +242,4 @@ def _moves(here: Located, path: tuple[str, ...], known: list[str], what: str) ->
         if old in known:
             yield path, f"moved from {old!r}, which is declared still"
         if new not in known:
-            yield path, f"moved to {new!r}, which is no declared {what}"
+            yield path, f"moved to {new!r}, which is no declared {noun}"

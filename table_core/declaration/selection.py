@@ -73,10 +73,10 @@ def chosen(declaration: Declaration, words: Iterable[str]) -> Chosen:
     """
     known = _Known.of(declaration)
     nodes: set[Node] = set()
-    given = [one for text in words for one in text.split()]
-    if not given:
+    selectors = [one for text in words for one in text.split()]
+    if not selectors:
         raise ArgumentError("nothing is chosen: name a table, a flow or a tag", argument="select")
-    for union in given:
+    for union in selectors:
         parts = [known.fitting(word) for word in union.split(",")]
         nodes |= set.intersection(*parts)
     beside = {
@@ -116,11 +116,11 @@ class _Known:
     def of(cls, declaration: Declaration) -> _Known:
         of_pipeline = tuple(declaration.pipeline.get("tags") or ())
         tags: dict[Node, Collection[str]] = {
-            **{("table", name): one.tags for name, one in declaration.tables.items()},
+            **{("table", name): entry.tags for name, entry in declaration.tables.items()},
             **{("table", name): () for name in declaration.external},
-            **{("step", one.name): (*one.tags, *of_pipeline) for one in declaration.steps},
-            **{("check", one.name): (*one.tags, *of_pipeline) for one in declaration.checks},
-            **{("trigger", one.name): one.tags for one in declaration.triggers},
+            **{("step", entry.name): (*entry.tags, *of_pipeline) for entry in declaration.steps},
+            **{("check", entry.name): (*entry.tags, *of_pipeline) for entry in declaration.checks},
+            **{("trigger", entry.name): entry.tags for entry in declaration.triggers},
         }
         known = cls(tags=tags)
         for start, end in edges(declaration):
@@ -140,16 +140,16 @@ class _Known:
                 value=word,
             )
         begin = self._named(word, parts["method"], parts["name"])
-        found = set(begin)
+        nodes = set(begin)
         for steps, along in ((parts["up"], self.up), (parts["down"], self.down)):
             if steps is not None:
-                found |= _reached(begin, along, int(steps) if steps else None)
-        return found
+                nodes |= _reached(begin, along, int(steps) if steps else None)
+        return nodes
 
     def _named(self, word: str, method: str | None, name: str) -> set[Node]:
         if method == "tag":
             names = {tag for tags in self.tags.values() for tag in tags}
-            found = {
+            matching = {
                 node
                 for node, tags in self.tags.items()
                 if any(fnmatch.fnmatchcase(tag, name) for tag in tags)
@@ -158,15 +158,15 @@ class _Known:
             kind = _KINDS.get(method or "")
             nodes = {node for node in self.tags if kind is None or node[0] == kind}
             names = {node[1] for node in nodes}
-            found = {node for node in nodes if fnmatch.fnmatchcase(node[1], name)}
+            matching = {node for node in nodes if fnmatch.fnmatchcase(node[1], name)}
         else:
             raise ArgumentError(
                 f"no selector {word!r}; {hint(method, _METHODS)}", argument="select", value=word
             )
-        if not found:
+        if not matching:
             near = hint(name, sorted(names))
             raise ArgumentError(f"nothing fits {word!r}; {near}", argument="select", value=word)
-        return found
+        return matching
 
 
 def _reached(

@@ -49,12 +49,12 @@ class Shape:
         """The shape in a few words, for the reference; '' where its parts say it."""
         return ""
 
-    def check(self, given: Located, file: str, diagnostics: list[Diagnostic]) -> None:
-        """Add a fault for everything in ``given`` that does not fit."""
+    def check(self, node: Located, file: str, diagnostics: list[Diagnostic]) -> None:
+        """Add a fault for everything in ``node`` that does not fit."""
 
-    def plain(self, given: Located) -> Any:
+    def plain(self, node: Located) -> Any:
         """The value of what was checked."""
-        return given.plain()
+        return node.plain()
 
     def schema(self, defs: Defs) -> dict[str, Any]:
         """The JSON Schema of this shape; parts with a name go into ``defs``."""
@@ -72,9 +72,11 @@ class Shape:
     def _schema(self, defs: Defs) -> dict[str, Any]:  # noqa: ARG002 - of subclasses
         return {}
 
-    def _expect(self, given: Located, what: str, file: str, diagnostics: list[Diagnostic]) -> None:
-        message = f"expected {what}, found {shown(given)}{slip(given, what)}"
-        diagnostics.append(Diagnostic(file, *given.place, message))
+    def _expect(
+        self, node: Located, expected: str, file: str, diagnostics: list[Diagnostic]
+    ) -> None:
+        message = f"expected {expected}, found {shown(node)}{slip(node, expected)}"
+        diagnostics.append(Diagnostic(file, *node.place, message))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,24 +105,24 @@ class Text(Shape):
         choices = ", ".join(f"`{one}`" for one in self.one_of)
         return choices or self.what
 
-    def check(self, given: Located, file: str, diagnostics: list[Diagnostic]) -> None:
+    def check(self, node: Located, file: str, diagnostics: list[Diagnostic]) -> None:
         """Text, and one of those that are known."""
-        if not isinstance(given.value, str | int | float):
-            self._expect(given, self.what, file, diagnostics)
-        elif self.one_of and (not isinstance(given.value, str) or given.value not in self.one_of):
+        if not isinstance(node.value, str | int | float):
+            self._expect(node, self.what, file, diagnostics)
+        elif self.one_of and (not isinstance(node.value, str) or node.value not in self.one_of):
             known = ", ".join(self.one_of)
-            message = f"expected one of {known}, found {shown(given)}"
-            near = hint(str(given.text), self.one_of)
+            message = f"expected one of {known}, found {shown(node)}"
+            near = hint(str(node.text), self.one_of)
             more = f"; {near}" if near.startswith("did") else ""
-            diagnostics.append(Diagnostic(file, *given.place, f"{message}{more}"))
-        elif self.pattern and not isinstance(given.value, str):
-            self._expect(given, f"{self.what}, in quotes", file, diagnostics)
-        elif self.pattern and re.search(f"^(?:{self.pattern})$", str(given.text)) is None:
-            self._expect(given, self.what, file, diagnostics)
+            diagnostics.append(Diagnostic(file, *node.place, f"{message}{more}"))
+        elif self.pattern and not isinstance(node.value, str):
+            self._expect(node, f"{self.what}, in quotes", file, diagnostics)
+        elif self.pattern and re.search(f"^(?:{self.pattern})$", str(node.text)) is None:
+            self._expect(node, self.what, file, diagnostics)
 
-    def plain(self, given: Located) -> str | None:
+    def plain(self, node: Located) -> str | None:
         """The source text."""
-        return given.text
+        return node.text
 
     def _schema(self, defs: Defs) -> dict[str, Any]:  # noqa: ARG002 - it has no parts
         if self.one_of:
@@ -144,21 +146,21 @@ class Number(Shape):
         bound = "" if self.minimum is None else f" of at least {self.minimum:g}"
         return f"{'whole number' if self.whole else 'number'}{bound}"
 
-    def check(self, given: Located, file: str, diagnostics: list[Diagnostic]) -> None:
+    def check(self, node: Located, file: str, diagnostics: list[Diagnostic]) -> None:
         """A number that is large enough."""
-        value = given.value
+        value = node.value
         if isinstance(value, bool) or not isinstance(value, int | float):
-            self._expect(given, "a number", file, diagnostics)
+            self._expect(node, "a number", file, diagnostics)
         elif self.whole and value != int(value):
-            self._expect(given, "a whole number", file, diagnostics)
+            self._expect(node, "a whole number", file, diagnostics)
         elif self.minimum is not None and value < self.minimum:
-            self._expect(given, f"at least {self.minimum:g}", file, diagnostics)
+            self._expect(node, f"at least {self.minimum:g}", file, diagnostics)
         elif self.maximum is not None and value > self.maximum:
-            self._expect(given, f"at most {self.maximum:g}", file, diagnostics)
+            self._expect(node, f"at most {self.maximum:g}", file, diagnostics)
 
-    def plain(self, given: Located) -> int | float:
+    def plain(self, node: Located) -> int | float:
         """The number."""
-        value: int | float = given.value
+        value: int | float = node.value
         return int(value) if self.whole else value
 
     def _schema(self, defs: Defs) -> dict[str, Any]:  # noqa: ARG002 - it has no parts
@@ -176,10 +178,10 @@ class Flag(Shape):
         """Both values."""
         return "`true` or `false`"
 
-    def check(self, given: Located, file: str, diagnostics: list[Diagnostic]) -> None:
+    def check(self, node: Located, file: str, diagnostics: list[Diagnostic]) -> None:
         """One of the two."""
-        if not isinstance(given.value, bool):
-            self._expect(given, "true or false", file, diagnostics)
+        if not isinstance(node.value, bool):
+            self._expect(node, "true or false", file, diagnostics)
 
     def _schema(self, defs: Defs) -> dict[str, Any]:  # noqa: ARG002 - it has no parts
         return {"type": "boolean"}
@@ -194,15 +196,15 @@ class Scalar(Shape):
         """All that it may be."""
         return "number, text or `null`"
 
-    def check(self, given: Located, file: str, diagnostics: list[Diagnostic]) -> None:
+    def check(self, node: Located, file: str, diagnostics: list[Diagnostic]) -> None:
         """Neither a list, nor a mapping, nor a flag."""
-        value = given.value
+        value = node.value
         if isinstance(value, bool) or not isinstance(value, str | int | float | None):
-            self._expect(given, "a number, a text or null", file, diagnostics)
+            self._expect(node, "a number, a text or null", file, diagnostics)
 
-    def plain(self, given: Located) -> str | None:
+    def plain(self, node: Located) -> str | None:
         """The source text, which is exact where a floating number would not be."""
-        return given.text
+        return node.text
 
     def _schema(self, defs: Defs) -> dict[str, Any]:  # noqa: ARG002 - it has no parts
         return {"type": ["string", "number", "null"]}
@@ -216,16 +218,16 @@ class ListOf(Shape):
     least: int = 0
     most: int | None = None
 
-    def check(self, given: Located, file: str, diagnostics: list[Diagnostic]) -> None:
+    def check(self, node: Located, file: str, diagnostics: list[Diagnostic]) -> None:
         """Each of its items, and how many there are."""
-        if not isinstance(given.value, list):
-            self._expect(given, "a list", file, diagnostics)
+        if not isinstance(node.value, list):
+            self._expect(node, "a list", file, diagnostics)
             return
-        count = len(given.value)
+        count = len(node.value)
         if count < self.least or (self.most is not None and count > self.most):
             message = f"expected {self._counted()}, found {count}"
-            diagnostics.append(Diagnostic(file, *given.place, message))
-        for item in given.value:
+            diagnostics.append(Diagnostic(file, *node.place, message))
+        for item in node.value:
             self.item.check(item, file, diagnostics)
 
     def _counted(self) -> str:
@@ -233,9 +235,9 @@ class ListOf(Shape):
             return f"{self.least} items"
         return f"at least {self.least} item" + ("s" if self.least != 1 else "")
 
-    def plain(self, given: Located) -> list[Any]:
+    def plain(self, node: Located) -> list[Any]:
         """The values of its items."""
-        return [self.item.plain(item) for item in given.value]
+        return [self.item.plain(item) for item in node.value]
 
     def _schema(self, defs: Defs) -> dict[str, Any]:
         least = {"minItems": self.least} if self.least else {}
@@ -257,31 +259,31 @@ class MapOf(Shape):
     taken_by: str = ""
     least: int = 0
 
-    def check(self, given: Located, file: str, diagnostics: list[Diagnostic]) -> None:
+    def check(self, node: Located, file: str, diagnostics: list[Diagnostic]) -> None:
         """Each of its values."""
-        if not isinstance(given.value, dict):
-            self._expect(given, "a mapping", file, diagnostics)
+        if not isinstance(node.value, dict):
+            self._expect(node, "a mapping", file, diagnostics)
             return
-        if len(given.value) < self.least:
+        if len(node.value) < self.least:
             diagnostics.append(
-                Diagnostic(file, *given.place, "expected at least one member, found none")
+                Diagnostic(file, *node.place, "expected at least one member, found none")
             )
-        for name, item in given.value.items():
+        for name, item in node.value.items():
             if self.names and re.search(f"^(?:{self.names})$", name) is None:
-                at = (given.keys or {}).get(name, given.place)
+                at = (node.keys or {}).get(name, node.place)
                 diagnostics.append(Diagnostic(file, *at, f"{name!r} is {self.names_are}"))
             if self.taken and name == self.taken:
-                at = (given.keys or {}).get(name, given.place)
+                at = (node.keys or {}).get(name, node.place)
                 diagnostics.append(Diagnostic(file, *at, f"{name!r} is taken: {self.taken_by}"))
             before = len(diagnostics)
             self.item.check(item, file, diagnostics)
             if len(diagnostics) > before and (message := glued(name, item)):
-                at = (given.keys or {}).get(name, given.place)
+                at = (node.keys or {}).get(name, node.place)
                 diagnostics[before:] = [Diagnostic(file, *at, message)]
 
-    def plain(self, given: Located) -> dict[str, Any]:
+    def plain(self, node: Located) -> dict[str, Any]:
         """Names to values."""
-        return {name: self.item.plain(item) for name, item in given.value.items()}
+        return {name: self.item.plain(item) for name, item in node.value.items()}
 
     def _schema(self, defs: Defs) -> dict[str, Any]:
         free = {"not": {"const": self.taken}} if self.taken else {}
@@ -298,38 +300,38 @@ class OneOf(Shape):
     shapes: Sequence[Shape]
     what: str
 
-    def check(self, given: Located, file: str, diagnostics: list[Diagnostic]) -> None:
+    def check(self, node: Located, file: str, diagnostics: list[Diagnostic]) -> None:
         """The first that fits; the faults of the one that came closest."""
         tries: list[list[Diagnostic]] = []
         for shape in self.shapes:
-            found: list[Diagnostic] = []
-            shape.check(given, file, found)
-            if not found:
+            faults: list[Diagnostic] = []
+            shape.check(node, file, faults)
+            if not faults:
                 return
-            tries.append(found)
-        inner = [found for found in tries if (found[0].line, found[0].column) != given.place]
+            tries.append(faults)
+        inner = [faults for faults in tries if (faults[0].line, faults[0].column) != node.place]
         if inner:
             diagnostics += inner[0]
-        elif isinstance(given.value, dict) and (made := self._of_mappings(tries)):
+        elif isinstance(node.value, dict) and (made := self._of_mappings(tries)):
             diagnostics += made
         else:
-            self._expect(given, self.what, file, diagnostics)
+            self._expect(node, self.what, file, diagnostics)
 
     def _of_mappings(self, tries: Sequence[list[Diagnostic]]) -> list[Diagnostic]:
         """What a mapping is told by the shapes that take one: a member that is missing."""
-        for shape, found in zip(self.shapes, tries, strict=True):
+        for shape, faults in zip(self.shapes, tries, strict=True):
             if isinstance(shape, Record | MapOf):
-                return found
+                return faults
         return []
 
-    def plain(self, given: Located) -> Any:
+    def plain(self, node: Located) -> Any:
         """The value, as the shape that fits has it."""
         for shape in self.shapes:
-            found: list[Diagnostic] = []
-            shape.check(given, "", found)
-            if not found:
-                return shape.plain(given)
-        return given.plain()
+            faults: list[Diagnostic] = []
+            shape.check(node, "", faults)
+            if not faults:
+                return shape.plain(node)
+        return node.plain()
 
     def _schema(self, defs: Defs) -> dict[str, Any]:
         return {"anyOf": [shape.schema(defs) for shape in self.shapes]}
@@ -346,13 +348,13 @@ class Record(Shape):
     some_of: Sequence[str] = field(default=())
     """Members of which there must be one at least."""
 
-    def check(self, given: Located, file: str, diagnostics: list[Diagnostic]) -> None:
+    def check(self, node: Located, file: str, diagnostics: list[Diagnostic]) -> None:
         """Each member, none that is unknown, all that are needed."""
-        if not isinstance(given.value, dict):
-            self._expect(given, "a mapping", file, diagnostics)
+        if not isinstance(node.value, dict):
+            self._expect(node, "a mapping", file, diagnostics)
             return
-        keys = given.keys or {}
-        for name, item in given.value.items():
+        keys = node.keys or {}
+        for name, item in node.value.items():
             shape = self.members.get(name)
             if shape is None:
                 inner = getattr(self.members.get("with"), "members", ())
@@ -363,22 +365,22 @@ class Record(Shape):
             else:
                 shape.check(item, file, diagnostics)
         diagnostics += [
-            Diagnostic(file, *given.place, f"member {name!r} is missing")
+            Diagnostic(file, *node.place, f"member {name!r} is missing")
             for name in self.required
-            if name not in given.value
+            if name not in node.value
         ]
-        chosen = [name for name in self.exactly_one if name in given.value]
+        chosen = [name for name in self.exactly_one if name in node.value]
         if self.exactly_one and len(chosen) != 1:
-            found = ", ".join(chosen) or "none"
-            message = f"give one of {', '.join(self.exactly_one)}; found {found}"
-            diagnostics.append(Diagnostic(file, *given.place, message))
-        if self.some_of and not any(name in given.value for name in self.some_of):
+            present = ", ".join(chosen) or "none"
+            message = f"give one of {', '.join(self.exactly_one)}; found {present}"
+            diagnostics.append(Diagnostic(file, *node.place, message))
+        if self.some_of and not any(name in node.value for name in self.some_of):
             message = f"give at least one of {', '.join(self.some_of)}"
-            diagnostics.append(Diagnostic(file, *given.place, message))
+            diagnostics.append(Diagnostic(file, *node.place, message))
 
-    def plain(self, given: Located) -> dict[str, Any]:
+    def plain(self, node: Located) -> dict[str, Any]:
         """Members to values."""
-        return {name: self.members[name].plain(item) for name, item in given.value.items()}
+        return {name: self.members[name].plain(item) for name, item in node.value.items()}
 
     def _schema(self, defs: Defs) -> dict[str, Any]:
         document: dict[str, Any] = {

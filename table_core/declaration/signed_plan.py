@@ -52,15 +52,15 @@ def opened(text: str) -> tuple[Declaration, dict[str, Any]]:
     """
     try:
         document = json.loads(text)
-        found = whole(document["declaration"], None)
+        declaration = whole(document["declaration"], None)
         sound = _is_sound(document)
     except UNFORESEEN:
-        found, document, sound = None, {}, False
-    if found is None or not sound:
+        declaration, document, sound = None, {}, False
+    if declaration is None or not sound:
         raise ArgumentError(
             "the plan is broken, or of another release: plan again", argument="file", value=None
         )
-    return found, document
+    return declaration, document
 
 
 def _is_sound(document: dict[str, Any]) -> bool:

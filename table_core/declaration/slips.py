@@ -13,26 +13,26 @@ _SHOWN_MAX: Final = 60
 _FLAGS: Final = ("true", "false", "yes", "no", "on", "off")
 
 
-def slip(given: Located, what: str) -> str:
+def slip(node: Located, expected: str) -> str:
     """What is likely to have gone wrong; with a separator in front."""
-    value = given.value
-    if what.startswith("a mapping") and isinstance(value, list):
+    value = node.value
+    if expected.startswith("a mapping") and isinstance(value, list):
         return ": write name: value, without dashes or square brackets"
-    if what.startswith("a list") and isinstance(value, str) and value:
+    if expected.startswith("a list") and isinstance(value, str) and value:
         parts = ", ".join(part.strip() for part in value.split(","))
         return f": write [{parts}]" if len(parts) <= _SHOWN_MAX else ""
-    if what.startswith("a list") and isinstance(value, dict):
+    if expected.startswith("a list") and isinstance(value, dict):
         return ": write [ … ] around it, or a dash before it"
-    if what == "a number" and isinstance(value, str) and value.strip().isdigit():
+    if expected == "a number" and isinstance(value, str) and value.strip().isdigit():
         return ": write it without quotes"
-    if what == "true or false" and isinstance(value, str) and value.lower() in _FLAGS:
+    if expected == "true or false" and isinstance(value, str) and value.lower() in _FLAGS:
         return ": write it without quotes"
     return ""
 
 
-def glued(name: str, given: Located) -> str:
+def glued(name: str, node: Located) -> str:
     """What a name that has no value is likely to be; '' if nothing is."""
-    if given.value is not None:
+    if node.value is not None:
         return ""
     if ":" in name:
         return f"{name!r} has no value: write a blank after the colon"
@@ -41,15 +41,15 @@ def glued(name: str, given: Located) -> str:
     return ""
 
 
-def shown(given: Located) -> str:
+def shown(node: Located) -> str:
     """What stands there, in few characters."""
-    if isinstance(given.value, dict):
+    if isinstance(node.value, dict):
         return "a mapping"
-    if isinstance(given.value, list):
+    if isinstance(node.value, list):
         return "a list"
-    if given.value is None:
+    if node.value is None:
         return "nothing"
-    text = given.text or ""
-    quoted = isinstance(given.value, str)
+    text = node.text or ""
+    quoted = isinstance(node.value, str)
     cut = text if len(text) <= _SHOWN_MAX else f"{text[:_SHOWN_MAX]}…"
     return repr(cut) if quoted else cut

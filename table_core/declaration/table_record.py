@@ -20,9 +20,9 @@ __all__ = [
     "EXTERNAL",
     "FRESHNESS",
     "MOVED",
-    "OPTIONS_GIVEN",
     "TABLE",
     "TABLE_NAME",
+    "TABLE_OPTIONS",
     "Options",
 ]
 
@@ -39,19 +39,19 @@ TABLE_NAME: Final = r"[^./\\\s$][^./\\$]*\.[^./\\\s$][^./\\$]*"
 class Options(MapOf):
     """Options: their texts, and ``yes`` where an option asks for a flag."""
 
-    def plain(self, given: Located) -> dict[str, str]:
+    def plain(self, node: Located) -> dict[str, str]:
         """Key to text."""
-        return {key: _option_text(key, item) for key, item in given.value.items()}
+        return {key: _option_text(key, item) for key, item in node.value.items()}
 
 
-def _option_text(key: str, given: Located) -> str:
-    text = str(given.text)
-    if isinstance(given.value, bool) and (key in _FLAGS or text.lower() in {"true", "false"}):
-        return "true" if given.value else "false"
+def _option_text(key: str, node: Located) -> str:
+    text = str(node.text)
+    if isinstance(node.value, bool) and (key in _FLAGS or text.lower() in {"true", "false"}):
+        return "true" if node.value else "false"
     return text
 
 
-OPTIONS_GIVEN: Final = Options(item=Text(), about="Table options of Paimon.")
+TABLE_OPTIONS: Final = Options(item=Text(), about="Table options of Paimon.")
 _DESCRIBED: Final = {"type": Text(), "comment": Text(), "default": Text()}
 _COMPUTED: Final = Text(
     about="How flows and syncs make it from another column, e.g. year(order_time)."
@@ -85,7 +85,7 @@ TABLE: Final = Record(
         "columns": MapOf(item=_COLUMN, about="Name to type, in order.", least=1),
         "primary_key": TEXTS,
         "partition_by": TEXTS,
-        "options": OPTIONS_GIVEN,
+        "options": TABLE_OPTIONS,
         "comment": Text(),
         "moved": ListOf(item=MOVED, about="Columns that get another name."),
         "allow": ALLOW,

@@ -16,9 +16,9 @@ __all__ = ["aimed"]
 def aimed(root: Located, target: str) -> tuple[Located, str]:
     """``root`` as it is for ``target``, without its targets; and what is wrong, '' if nothing is."""
     members = dict(root.value)
-    given = members.pop("targets", None)
+    targets = members.pop("targets", None)
     plain = replace(root, value=members)
-    known = {} if given is None or not isinstance(given.value, dict) else given.value
+    known = {} if targets is None or not isinstance(targets.value, dict) else targets.value
     if target not in known:
         if not known:
             return (

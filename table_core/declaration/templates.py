@@ -17,25 +17,25 @@ _MARKS: Final = ("{{", "{%", "{#")
 Finding = tuple[tuple[str, ...], str]
 
 
-def template_diagnostics(found: Declaration) -> Iterator[Finding]:
+def template_diagnostics(declaration: Declaration) -> Iterator[Finding]:
     """Values that are no templates though they look so; SQL of queries is told with the query."""
-    for step in found.steps:
+    for step in declaration.steps:
         yield from _in(step.arguments, ("flows", step.name))
-    for check in found.checks:
+    for check in declaration.checks:
         yield from _in(check.rules, ("checks", check.name))
-    for trigger in found.triggers:
+    for trigger in declaration.triggers:
         yield from _in(trigger.watch, ("triggers", trigger.name))
 
 
-def _in(given: Any, path: tuple[str, ...]) -> Iterator[Finding]:
-    if isinstance(given, str):
-        if path[-1] != "sql" and (message := jinja_problem(given)):
+def _in(argument: Any, path: tuple[str, ...]) -> Iterator[Finding]:
+    if isinstance(argument, str):
+        if path[-1] != "sql" and (message := jinja_problem(argument)):
             yield path, message
-    elif isinstance(given, dict):
-        for name, item in given.items():
+    elif isinstance(argument, dict):
+        for name, item in argument.items():
             yield from _in(item, (*path, str(name)))
-    elif isinstance(given, list | tuple):
-        for item in given:
+    elif isinstance(argument, list | tuple):
+        for item in argument:
             yield from _in(item, path)
 
 

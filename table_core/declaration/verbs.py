@@ -235,47 +235,45 @@ class _Step(Shape):
         """See there."""
         return "[source or flow](#sources-and-flows)"
 
-    def check(self, given: Located, file: str, diagnostics: list[Diagnostic]) -> None:
+    def check(self, node: Located, file: str, diagnostics: list[Diagnostic]) -> None:
         """Which verb it is, and then what that verb takes."""
-        if not isinstance(given.value, dict):
-            self._expect(given, "a mapping", file, diagnostics)
+        if not isinstance(node.value, dict):
+            self._expect(node, "a mapping", file, diagnostics)
             return
-        chosen = [name for name in VERBS if name in given.value]
+        chosen = [name for name in VERBS if name in node.value]
         if len(chosen) != 1:
-            found = ", ".join(chosen) or "none"
-            message = f"give one of {', '.join(VERBS)}; found {found}"
-            diagnostics.append(Diagnostic(file, *given.place, message))
+            present = ", ".join(chosen) or "none"
+            message = f"give one of {', '.join(VERBS)}; found {present}"
+            diagnostics.append(Diagnostic(file, *node.place, message))
             if not chosen:
-                self._unknown(given, file, diagnostics)
+                self._unknown(node, file, diagnostics)
             return
-        record = _record_of(chosen[0], given)
-        left = {name: item for name, item in given.value.items() if not _elsewhere(name, record)}
-        for name in given.value.keys() - left.keys():
+        record = _record_of(chosen[0], node)
+        left = {name: item for name, item in node.value.items() if not _elsewhere(name, record)}
+        for name in node.value.keys() - left.keys():
             others = [verb for verb, one in VERBS.items() if name in one.takes]
             message = f"{name!r} goes with {' or '.join(others)}, not with {chosen[0]}"
-            diagnostics.append(
-                Diagnostic(file, *(given.keys or {}).get(name, given.place), message)
-            )
-        action = ACTIONS.get(str(given.value[chosen[0]].text)) if chosen[0] == "run" else None
+            diagnostics.append(Diagnostic(file, *(node.keys or {}).get(name, node.place), message))
+        action = ACTIONS.get(str(node.value[chosen[0]].text)) if chosen[0] == "run" else None
         if action is not None and action.required and "with" not in left:
             needed = f"'with' must have {', '.join(action.required)}"
-            message = f"run: {given.value['run'].text}: {needed}"
-            diagnostics.append(Diagnostic(file, *given.place, message))
+            message = f"run: {node.value['run'].text}: {needed}"
+            diagnostics.append(Diagnostic(file, *node.place, message))
             record = _RECORDS["run"]
-        record.check(_replaced(given, left), file, diagnostics)
+        record.check(_replaced(node, left), file, diagnostics)
 
-    def _unknown(self, given: Located, file: str, diagnostics: list[Diagnostic]) -> None:
+    def _unknown(self, node: Located, file: str, diagnostics: list[Diagnostic]) -> None:
         """Names that nobody knows: perhaps a verb that is misspelt."""
         known = [*VERBS, *(n for one in _RECORDS.values() for n in one.members)]
-        for name in given.value:
+        for name in node.value:
             if name not in known:
                 message = f"unknown member {name!r}; {member_hint(name, known)}"
-                diagnostics.append(Diagnostic(file, *(given.keys or {})[name], message))
+                diagnostics.append(Diagnostic(file, *(node.keys or {})[name], message))
 
-    def plain(self, given: Located) -> dict[str, Any]:
+    def plain(self, node: Located) -> dict[str, Any]:
         """Its members, as the verb has them."""
-        verb = next(name for name in VERBS if name in given.value)
-        return _record_of(verb, given).plain(given)
+        verb = next(name for name in VERBS if name in node.value)
+        return _record_of(verb, node).plain(node)
 
     def _schema(self, defs: Defs) -> dict[str, Any]:
         rules = []
@@ -290,12 +288,12 @@ def _elsewhere(name: str, record: Record) -> bool:
     return name not in record.members and any(name in verb.takes for verb in VERBS.values())
 
 
-def _replaced(given: Located, value: dict[str, Located]) -> Located:
-    return replace(given, value=value)
+def _replaced(node: Located, value: dict[str, Located]) -> Located:
+    return replace(node, value=value)
 
 
-def _record_of(verb: str, given: Located) -> Record:
-    named = given.value["run"].value if verb == "run" else None
+def _record_of(verb: str, node: Located) -> Record:
+    named = node.value["run"].value if verb == "run" else None
     return (_RUNS.get(named) if isinstance(named, str) else None) or _RECORDS[verb]
 
 
@@ -328,8 +326,8 @@ MAKES_ROWS: Final = frozenset({"sync", "sql", "rows_uri"})
 
 def views_of_step(verb: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """The views that the SQL of a step sees, each with its source as it is declared."""
-    given = (arguments.get("merge") or {}).get("source") or {} if verb == "merge" else arguments
-    return dict(given.get("reads") or given.get("sources") or {})
+    source = (arguments.get("merge") or {}).get("source") or {} if verb == "merge" else arguments
+    return dict(source.get("reads") or source.get("sources") or {})
 
 
 def pending_view(pending: Mapping[str, Any]) -> str:
@@ -345,6 +343,6 @@ def changes_rows(verb: str, arguments: Mapping[str, Any]) -> bool:
 def sources_of(verb: str, arguments: Mapping[str, Any]) -> Sequence[str]:
     """The tables that a step reads rows of."""
     views = views_of_step(verb, arguments).values()
-    found = [one["table"] if isinstance(one, dict) else str(one) for one in views]
+    tables = [one["table"] if isinstance(one, dict) else str(one) for one in views]
     merged = (arguments.get("merge") or {}).get("source") or {}
-    return [*found, *([merged["table"]] if isinstance(merged.get("table"), str) else [])]
+    return [*tables, *([merged["table"]] if isinstance(merged.get("table"), str) else [])]

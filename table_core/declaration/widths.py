@@ -42,37 +42,37 @@ class Width(StrEnum):
     """Neither holds the other: a change would give values another meaning."""
 
 
-def width(found: DataType, declared: DataType) -> Width:
-    """How ``found`` stands to ``declared``, both without parts."""
-    found, declared = (with_nullability(t, nullable=True) for t in (found, declared))
-    if found == declared:
+def width(current: DataType, declared: DataType) -> Width:
+    """How ``current`` stands to ``declared``, both without parts."""
+    current, declared = (with_nullability(t, nullable=True) for t in (current, declared))
+    if current == declared:
         return Width.SAME
-    if not isinstance(found, Atomic) or not isinstance(declared, Atomic):
+    if not isinstance(current, Atomic) or not isinstance(declared, Atomic):
         return Width.OTHER
-    if _holds(declared, found):
+    if _holds(declared, current):
         return Width.NARROWER
-    if _holds(found, declared) or _a_sync_makes(found, declared):
+    if _holds(current, declared) or _a_sync_makes(current, declared):
         return Width.WIDER
     return Width.OTHER
 
 
-def holds_all(found: DataType, agreed: DataType) -> bool:
-    """Whether who expects ``agreed`` can take all that a column of ``found`` gives, NULL too."""
-    fits = width(found, agreed) in {Width.SAME, Width.NARROWER} or _same_parts(found, agreed)
-    return fits and (agreed.nullable or not found.nullable)
+def holds_all(current: DataType, agreed: DataType) -> bool:
+    """Whether who expects ``agreed`` can take all that a column of ``current`` gives, NULL too."""
+    fits = width(current, agreed) in {Width.SAME, Width.NARROWER} or _same_parts(current, agreed)
+    return fits and (agreed.nullable or not current.nullable)
 
 
-def _same_parts(found: DataType, agreed: DataType) -> bool:
+def _same_parts(current: DataType, agreed: DataType) -> bool:
     """Types with parts, compared without the numbers that a table gives their members."""
-    texts = (type_text(with_nullability(t, nullable=True)) for t in (found, agreed))
-    return not isinstance(found, Atomic) and len(set(texts)) == 1
+    texts = (type_text(with_nullability(t, nullable=True)) for t in (current, agreed))
+    return not isinstance(current, Atomic) and len(set(texts)) == 1
 
 
-def union(found: DataType, declared: DataType) -> Atomic | None:
+def union(current: DataType, declared: DataType) -> Atomic | None:
     """The narrowest DECIMAL that holds both, to propose it; None if there is none."""
-    if not isinstance(found, Atomic) or not isinstance(declared, Atomic):
+    if not isinstance(current, Atomic) or not isinstance(declared, Atomic):
         return None
-    sizes = [_decimal(found), _decimal(declared)]
+    sizes = [_decimal(current), _decimal(declared)]
     if None in sizes:
         return None
     whole, scale = (max(size[at] for size in sizes if size) for at in (0, 1))
@@ -105,10 +105,10 @@ def _decimal(type_: Atomic) -> tuple[int, int] | None:
     return (_DIGITS[type_.root], 0) if type_.root in _DIGITS else None
 
 
-def _a_sync_makes(found: Atomic, declared: Atomic) -> bool:
-    """Whether a source of changes could have made ``found`` of ``declared``, see ``cdc.model.evolution``."""
-    if found.root is Root.DOUBLE:
+def _a_sync_makes(current: Atomic, declared: Atomic) -> bool:
+    """Whether a source of changes could have made ``current`` of ``declared``, see ``cdc.model.evolution``."""
+    if current.root is Root.DOUBLE:
         return declared.root in _NUMBERS
-    if found.root is Root.TIMESTAMP:
+    if current.root is Root.TIMESTAMP:
         return declared.root is Root.DATE
-    return found.root is Root.VARCHAR and found.length == MAX_LENGTH
+    return current.root is Root.VARCHAR and current.length == MAX_LENGTH

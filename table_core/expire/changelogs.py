@@ -41,42 +41,42 @@ def expire_changelogs(retention: fx.Retention) -> Steps[fx.Expired]:
     Raises:
         TableError: of an effect.  What was promised stays promised, the next run goes on from there.
     """
-    found = yield fx.ReadChangelogs()
-    if not isinstance(found, fx.Changelogs):
+    changelogs = yield fx.ReadChangelogs()
+    if not isinstance(changelogs, fx.Changelogs):
         return fx.Expired(end=0)
     consumer = yield from read_consumer(retention)
-    end, held = yield from choose_end(found, retention, consumer)
-    going = [id for id in found.ids if id < end]
+    end, held = yield from choose_end(changelogs, retention, consumer)
+    going = [id for id in changelogs.ids if id < end]
     if not going:
         return fx.Expired(end=end, held_by=held)
     if not retention.dry_run:
         yield fx.PromiseChangelog(end)
     consumer = yield from read_consumer(retention)  # as in snapshot expiry: after the promise
-    run = yield from _begin(retention, found, end)
+    run = yield from _begin(retention, changelogs, end)
     if (yield from run.expire_each(going, fx.ReadChangelog, _expire_one, consumer=consumer)):
         held = fx.HeldBy.CONSUMER
     return run.expired(end, held)
 
 
 def choose_end(
-    found: fx.Changelogs, retention: fx.Retention, consumer: int | None
+    changelogs: fx.Changelogs, retention: fx.Retention, consumer: int | None
 ) -> Steps[tuple[int, fx.HeldBy | None]]:
     """(the first id that stays, what holds it).  The newest changelog always stays."""
-    earliest, latest = found.earliest, found.latest_snapshot
+    earliest, latest = changelogs.earliest, changelogs.latest_snapshot
     end, held = latest - max(retention.retained_min, 1) + 1, fx.HeldBy.RETAINED_MIN
-    if found.ids[-1] < end:
-        end, held = found.ids[-1], fx.HeldBy.NEWEST
+    if changelogs.ids[-1] < end:
+        end, held = changelogs.ids[-1], fx.HeldBy.NEWEST
     if consumer is not None and consumer < end:
         end, held = consumer, fx.HeldBy.CONSUMER
     if earliest + retention.deletes_max < end:
         end, held = earliest + retention.deletes_max, fx.HeldBy.LIMIT
     first = max(latest - retention.retained_max + 1, earliest)
     cutoff_ms = (
-        found.now_ms - retention.time_retained_ms
+        changelogs.now_ms - retention.time_retained_ms
         if retention.older_than_ms is None
         else retention.older_than_ms
     )
-    for id in (id for id in found.ids if first <= id < end):
+    for id in (id for id in changelogs.ids if first <= id < end):
         document = yield fx.ReadChangelog(id)
         if isinstance(document, Snapshot) and document.time_millis >= cutoff_ms:
             end, held = id, fx.HeldBy.AGE
@@ -84,7 +84,7 @@ def choose_end(
     return max(end, earliest), held
 
 
-def _begin(retention: fx.Retention, found: fx.Changelogs, end: int) -> Steps[Run]:
+def _begin(retention: fx.Retention, changelogs: fx.Changelogs, end: int) -> Steps[Run]:
     """Read what must stay: lists and manifests of changelog ``end``, of tags and of branches.
 
     A manifest that goes out of the chain of states never comes back, so ``end`` speaks for all that
@@ -94,7 +94,7 @@ def _begin(retention: fx.Retention, found: fx.Changelogs, end: int) -> Steps[Run
     assert isinstance(pins, fx.Pins)
     kept: set[str] = set()
     if retention.appends_are_changelog:
-        id = min(i for i in found.ids if i >= end)
+        id = min(i for i in changelogs.ids if i >= end)
         oldest = yield fx.ReadChangelog(id)
         if not isinstance(oldest, Snapshot):
             raise FilesExpiredError(

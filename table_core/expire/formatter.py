@@ -141,9 +141,9 @@ def _fixed(parts: list[DatePart]) -> Iterator[int]:
         yield widths[0]
 
 
-def _smart(found: dict[str, str | None]) -> datetime | None:
+def _smart(parts: dict[str, str | None]) -> datetime | None:
     """A time from its parts, as resolver style SMART does: the 31st of a short month is its last day."""
-    text = {name: value for name, value in found.items() if value is not None}
+    text = {name: value for name, value in parts.items() if value is not None}
     if not _has_prefix(text):
         return None
     if "short_year" in text:

@@ -204,10 +204,10 @@ class NameSet:
         known = self._merged()
         asked = np.fromiter(map(_hash, names), np.uint64, len(names))
         at = np.searchsorted(known, asked)
-        found = np.zeros(len(asked), np.bool_)
+        is_added = np.zeros(len(asked), np.bool_)
         within = at < len(known)
-        found[within] = known[at[within]] == asked[within]
-        return [not f for f in found.tolist()]
+        is_added[within] = known[at[within]] == asked[within]
+        return [not f for f in is_added.tolist()]
 
     def _merged(self) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
         if self._fresh:

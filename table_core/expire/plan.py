@@ -112,12 +112,12 @@ class Retention:
     ) -> Retention:
         """How long decoupled changelogs live: ``changelog.*``, by default as snapshots."""
         keys = keys_retention
-        found = cls.of(options, has_producer=has_producer, dry_run=dry_run)
+        usual = cls.of(options, has_producer=has_producer, dry_run=dry_run)
         return replace(
-            found,
-            retained_min=options.get(keys.CHANGELOG_NUM_RETAINED_MIN) or found.retained_min,
-            retained_max=options.get(keys.CHANGELOG_NUM_RETAINED_MAX) or found.retained_max,
-            time_retained_ms=options.get(keys.CHANGELOG_TIME_RETAINED) or found.time_retained_ms,
+            usual,
+            retained_min=options.get(keys.CHANGELOG_NUM_RETAINED_MIN) or usual.retained_min,
+            retained_max=options.get(keys.CHANGELOG_NUM_RETAINED_MAX) or usual.retained_max,
+            time_retained_ms=options.get(keys.CHANGELOG_TIME_RETAINED) or usual.time_retained_ms,
             appends_are_changelog=not has_producer,
             consumers_hold=True,
         )

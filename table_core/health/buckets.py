@@ -105,6 +105,6 @@ def shape_of(live: FileColumns, *, keyed: bool, small_bytes: int) -> FileShape:
 
 def _sums(group: np.ndarray, values: np.ndarray, count: int) -> np.ndarray:
     """Sums of integers by group, exact above 2**53 too."""
-    found = np.zeros(count, np.int64)
-    np.add.at(found, group, values)
-    return found
+    sums = np.zeros(count, np.int64)
+    np.add.at(sums, group, values)
+    return sums

@@ -101,27 +101,27 @@ class Verdict:
 _ORDER: Final = (Urgency.OK, Urgency.DUE, Urgency.URGENT)
 
 
-def verdicts(found: Measures, limits: Thresholds) -> tuple[Verdict, ...]:
+def verdicts(measures: Measures, limits: Thresholds) -> tuple[Verdict, ...]:
     """One verdict for each action, in a fixed order."""
     return (
-        _compact(found, limits),
-        _expire_snapshots(found, limits),
-        _expire_partitions(found),
-        _expire_tags(found),
-        _rewrite_manifests(found, limits),
-        _remove_orphans(found, limits),
+        _compact(measures, limits),
+        _expire_snapshots(measures, limits),
+        _expire_partitions(measures),
+        _expire_tags(measures),
+        _rewrite_manifests(measures, limits),
+        _remove_orphans(measures, limits),
     )
 
 
-def worst(given: Iterable[Verdict]) -> Urgency:
-    """The most urgent of ``given``."""
-    return max((v.urgency for v in given), key=_ORDER.index, default=Urgency.OK)
+def worst(verdicts: Iterable[Verdict]) -> Urgency:
+    """The most urgent of ``verdicts``."""
+    return max((v.urgency for v in verdicts), key=_ORDER.index, default=Urgency.OK)
 
 
-def _compact(found: Measures, limits: Thresholds) -> Verdict:
-    shape = found.shape
+def _compact(measures: Measures, limits: Thresholds) -> Verdict:
+    shape = measures.shape
     rated = []
-    if found.keyed:
+    if measures.keyed:
         rated.append(
             _rate(
                 shape.sorted_runs_max,
@@ -140,7 +140,7 @@ def _compact(found: Measures, limits: Thresholds) -> Verdict:
     )
     rated.append(
         _rate(
-            found.deletion_ratio,
+            measures.deletion_ratio,
             limits.deletion_ratio_due,
             limits.deletion_ratio_urgent,
             "of the rows are deleted",
@@ -149,43 +149,45 @@ def _compact(found: Measures, limits: Thresholds) -> Verdict:
     return _joined("compact", rated)
 
 
-def _expire_snapshots(found: Measures, limits: Thresholds) -> Verdict:
-    if not found.snapshots_expirable:
+def _expire_snapshots(measures: Measures, limits: Thresholds) -> Verdict:
+    if not measures.snapshots_expirable:
         return Verdict("expire-snapshots", Urgency.OK, ())
-    many = found.snapshots >= limits.snapshots_urgent
-    days = found.oldest_snapshot_age_ms / 86_400_000
-    reason = f"{found.snapshots} snapshots, the oldest {days:.1f} days old and free to go"
+    many = measures.snapshots >= limits.snapshots_urgent
+    days = measures.oldest_snapshot_age_ms / 86_400_000
+    reason = f"{measures.snapshots} snapshots, the oldest {days:.1f} days old and free to go"
     return Verdict("expire-snapshots", Urgency.URGENT if many else Urgency.DUE, (reason,))
 
 
-def _expire_partitions(found: Measures) -> Verdict:
-    if not found.partitions_expired:
+def _expire_partitions(measures: Measures) -> Verdict:
+    if not measures.partitions_expired:
         return Verdict("expire-partitions", Urgency.OK, ())
-    reason = f"{found.partitions_expired} partitions are past their time"
+    reason = f"{measures.partitions_expired} partitions are past their time"
     return Verdict("expire-partitions", Urgency.DUE, (reason,))
 
 
-def _expire_tags(found: Measures) -> Verdict:
-    if not found.tags_expired:
+def _expire_tags(measures: Measures) -> Verdict:
+    if not measures.tags_expired:
         return Verdict("expire-tags", Urgency.OK, ())
-    return Verdict("expire-tags", Urgency.DUE, (f"{found.tags_expired} tags are past their time",))
+    return Verdict(
+        "expire-tags", Urgency.DUE, (f"{measures.tags_expired} tags are past their time",)
+    )
 
 
-def _rewrite_manifests(found: Measures, limits: Thresholds) -> Verdict:
-    if found.manifests < limits.manifests_due:
+def _rewrite_manifests(measures: Measures, limits: Thresholds) -> Verdict:
+    if measures.manifests < limits.manifests_due:
         return Verdict("rewrite-manifests", Urgency.OK, ())
     rated = _rate(
-        found.manifest_entries_per_file,
+        measures.manifest_entries_per_file,
         limits.manifest_entries_due,
         limits.manifest_entries_urgent,
-        f"manifest entries a live file, in {found.manifests} manifests",
+        f"manifest entries a live file, in {measures.manifests} manifests",
     )
     return _joined("rewrite-manifests", [rated])
 
 
-def _remove_orphans(found: Measures, limits: Thresholds) -> Verdict:
+def _remove_orphans(measures: Measures, limits: Thresholds) -> Verdict:
     rated = _rate(
-        found.orphans_estimated,
+        measures.orphans_estimated,
         limits.orphans_due,
         limits.orphans_urgent,
         "metadata files that nothing names",
@@ -193,12 +195,12 @@ def _remove_orphans(found: Measures, limits: Thresholds) -> Verdict:
     return _joined("remove-orphan-files", [rated])
 
 
-def _rate(value: float, due: float, urgent: float, what: str) -> tuple[Urgency, str]:
+def _rate(value: float, due: float, urgent: float, measure: str) -> tuple[Urgency, str]:
     shown = f"{value:.2f}".removesuffix(".00")
     if value >= urgent:
-        return Urgency.URGENT, f"{shown} {what}, urgent from {urgent} on"
+        return Urgency.URGENT, f"{shown} {measure}, urgent from {urgent} on"
     if value >= due:
-        return Urgency.DUE, f"{shown} {what}, due from {due} on"
+        return Urgency.DUE, f"{shown} {measure}, due from {due} on"
     return Urgency.OK, ""
 
 

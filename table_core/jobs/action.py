@@ -212,8 +212,8 @@ class Job:
 
     def verb(self, name: str, handle: Table | Catalog) -> Callable[..., ResultDocument]:
         """``name`` of ``handle`` as the engine does it; it commits as this job."""
-        found = self.engine.verb(name, handle)
-        return lambda *given, **args: found(*given, commit=self.commit, **args)
+        method = self.engine.verb(name, handle)
+        return lambda *positional, **args: method(*positional, commit=self.commit, **args)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -243,7 +243,7 @@ class Action:
             ArgumentError: an argument is unknown, missing, or not of its kind.
         """
         known = {p.name: p for p in (*self.parameters, *COMMON) if p.job}
-        given = {name: value for name, value in args.items() if value is not None}
+        arguments = {name: value for name, value in args.items() if value is not None}
         for name in args:
             if name not in known:
                 raise ArgumentError(
@@ -253,11 +253,11 @@ class Action:
                     value=args[name],
                 )
         for name, parameter in known.items():
-            if parameter.required and name not in given:
+            if parameter.required and name not in arguments:
                 raise ArgumentError(
                     f"{self.name} needs the argument {name!r}: {parameter.about}", argument=name
                 )
-            if name in given:
-                parameter.require(given[name])
+            if name in arguments:
+                parameter.require(arguments[name])
         defaults = {p.name: p.default for p in known.values() if p.default is not None}
-        return {**defaults, **given}
+        return {**defaults, **arguments}

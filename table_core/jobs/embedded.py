@@ -78,8 +78,8 @@ class EmbeddedEngine:
 
     def verb(self, name: str, handle: Table | Catalog) -> Callable[..., ResultDocument]:
         """The method of ``handle``."""
-        found: Callable[..., ResultDocument] = getattr(handle, name)
-        return found
+        method: Callable[..., ResultDocument] = getattr(handle, name)
+        return method
 
     def with_computed(self, _: Table, rows: pa.Table, computed: ComputedRows) -> pa.Table:
         """``rows`` with the computed columns."""
@@ -117,8 +117,8 @@ def _one_select(sql: str) -> tuple[str, set[str]]:
             argument="sql",
             value=sql,
         )
-    found: set[str] = set(statements[0].named_parameters)
-    return str(statements[0].query), found
+    parameters: set[str] = set(statements[0].named_parameters)
+    return str(statements[0].query), parameters
 
 
 def view_rows(view: View) -> pa.Table:

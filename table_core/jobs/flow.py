@@ -92,12 +92,12 @@ class Engine(Protocol):
 
 def views_of(catalog: Catalog, sources: Mapping[str, Mapping[str, Any]]) -> dict[str, View]:
     """Sources of a plain query, each pinned to its newest snapshot."""
-    found = {}
+    views = {}
     for name, source in sources.items():
         table = catalog.table(source["table"])
         head = table.latest_snapshot()
-        found[name] = View(table=table, snapshot=head.id if head else None)
-    return found
+        views[name] = View(table=table, snapshot=head.id if head else None)
+    return views
 
 
 def computed_rows(table: Table, args: Mapping[str, Any]) -> ComputedRows | None:
@@ -144,8 +144,8 @@ def run_flow(
         details["positions"] = pinned.kept.properties
         if pinned.runs:
             done = _compute(catalog, table, args, commit, engine, pinned, details, computed)
-    told = {**details, "replayed": landed is not None}
-    return committed(table.access, "write", done, before, told, started_ms=started_ms)
+    facts = {**details, "replayed": landed is not None}
+    return committed(table.access, "write", done, before, facts, started_ms=started_ms)
 
 
 def _refuse_own_table(catalog: Catalog, table: Table, pending: Mapping[str, Any] | None) -> None:

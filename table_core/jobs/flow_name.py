@@ -40,14 +40,14 @@ class FlowName:
             require_position_name("name", PREFIX + name)
         sources = {v: [s["table"], s.get("mode")] for v, s in (args.get("sources") or {}).items()}
         pending = args.get("pending") or {}
-        told = (args.get("sql"), pending.get("sql"), sources, args.get("parameters"))
-        return cls(name=name, task=task, definition=digest_of(*map(repr, told)))
+        parts = (args.get("sql"), pending.get("sql"), sources, args.get("parameters"))
+        return cls(name=name, task=task, definition=digest_of(*map(repr, parts)))
 
     @property
     def reader(self) -> Reader:
         """The reader of its changes."""
         if self.name:
-            return Reader(ReaderKind.FLOW, self.name, self.definition, given=True)
+            return Reader(ReaderKind.FLOW, self.name, self.definition, explicit=True)
         return Reader(ReaderKind.FLOW, self.task, self.definition)
 
     def state_reader(self, view: str) -> Reader:

@@ -86,9 +86,9 @@ class JobSpec:
         Raises:
             ArgumentError: says which.
         """
-        for what in ("table", "commit_user", "warehouse"):
-            if getattr(self, what) is not None:
-                require_printable(getattr(self, what), what)
+        for member in ("table", "commit_user", "warehouse"):
+            if getattr(self, member) is not None:
+                require_printable(getattr(self, member), member)
         if self.table is not None and ("/" in self.table or "\\" in self.table):
             raise ArgumentError(
                 f"table={self.table!r} is a path, not a name", argument="table", value=self.table
@@ -165,15 +165,15 @@ class JobResult:
             ) from wrong
 
 
-def _object(text: str, what: str) -> dict[str, Any]:
+def _object(text: str, noun: str) -> dict[str, Any]:
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise ArgumentError(
-            f"{what} is not JSON: {type(error).__name__}: {error}", argument="spec"
+            f"{noun} is not JSON: {type(error).__name__}: {error}", argument="spec"
         ) from error
     if not isinstance(document, dict):
-        raise ArgumentError(f"{what} is no JSON object", argument="spec")
+        raise ArgumentError(f"{noun} is no JSON object", argument="spec")
     return document
 
 

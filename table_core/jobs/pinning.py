@@ -130,9 +130,9 @@ class Pinned:
         if id is not None:
             place = SnapshotPlace.of(table.snapshot(id))
         reader = self.flow.state_reader(view)
-        found = TableId(location=table.uri, branch=table.access.branch)
-        old = self.kept.find(reader, found, self.flow.key(view))
-        source = old.source if old is not None else found
+        table_id = TableId(location=table.uri, branch=table.access.branch)
+        old = self.kept.find(reader, table_id, self.flow.key(view))
+        source = old.source if old is not None else table_id
         self.kept.put(self.flow.key(view), Position(reader, source, place), old)
 
     def advance(self) -> None:
@@ -142,8 +142,8 @@ class Pinned:
             if view.changes:
                 consumer.advance(view.snapshot or 0)
                 continue
-            found = TableId(location=consumer.table.uri, branch=consumer.table.access.branch)
-            kept = self.kept.now(self.flow.state_reader(name), found, self.flow.key(name))
+            source = TableId(location=consumer.table.uri, branch=consumer.table.access.branch)
+            kept = self.kept.now(self.flow.state_reader(name), source, self.flow.key(name))
             if kept is not None and isinstance(kept.place, SnapshotPlace):
                 consumer.advance(kept.place.id)
 
@@ -188,24 +188,24 @@ class _Source:
     pinned: Pinned
     target: Table
     view: str
-    given: Mapping[str, Any]
+    spec: Mapping[str, Any]
     table: Table
     head: Snapshot | None
 
     def pin(self, *, complete: bool) -> None:
-        flow, given = self.pinned.flow, self.given
-        mode = given.get("mode", "snapshot")
+        flow, spec = self.pinned.flow, self.spec
+        mode = spec.get("mode", "snapshot")
         if mode not in {"snapshot", "changes"}:
             raise ArgumentError(
                 f"source {self.view!r}: mode {mode!r} is neither 'snapshot' nor 'changes'",
                 argument="sources",
                 value=mode,
             )
-        key = given.get("position")
+        key = spec.get("position")
         reader = flow.reader if mode == "changes" else flow.state_reader(self.view)
         if key is not None:
             require_position_name(f"position of source {self.view!r}", key)
-            reader = Reader(reader.kind, key, given=True)
+            reader = Reader(reader.kind, key, explicit=True)
         key = key or flow.key(self.view)
         stored, is_old = self._stored(reader, key)
         if stored is None and not complete:
@@ -226,18 +226,18 @@ class _Source:
 
     def _stored(self, reader: Reader, key: str) -> tuple[Position | None, bool]:
         """The position, and whether an earlier release, or a hand, has stored it as a number."""
-        kept, here = self.pinned.kept, TableId(
+        kept, table_id = self.pinned.kept, TableId(
             location=self.table.uri, branch=self.table.access.branch
         )  # fmt: skip
-        for name in dict.fromkeys((key, *(() if self.given.get("position") else (self._old_key,)))):
+        for name in dict.fromkeys((key, *(() if self.spec.get("position") else (self._old_key,)))):
             text = kept.read.get(name, "")
             if text.isdecimal():
-                return Position(reader, here, SnapshotPlace(id=int(text))), True
-        found = kept.find(reader, here, key)
-        if found is None and reader.kind is ReaderKind.FLOW:  # it read states before
+                return Position(reader, table_id, SnapshotPlace(id=int(text))), True
+        position = kept.find(reader, table_id, key)
+        if position is None and reader.kind is ReaderKind.FLOW:  # it read states before
             state = self.pinned.flow.state_reader(self.view)
-            found = kept.find(replace(state), here, key)
-        return found, False
+            position = kept.find(replace(state), table_id, key)
+        return position, False
 
     def _pin_changes(self, reader: Reader, key: str, stored: Position | None) -> None:
         access, kept = self.table.access, self.pinned.kept
@@ -248,7 +248,7 @@ class _Source:
             self._refuse_moved(kept.elsewhere(reader, source))
         if stored is None:
             for other in kept.others(reader, source):
-                if not (reader.given and other.reader.given):
+                if not (reader.explicit and other.reader.explicit):
                     raise another_reader(reader, other).error()
         place = None
         if stored is not None:
@@ -271,40 +271,40 @@ class _Source:
 
     def _pin_state(self, reader: Reader, key: str, stored: Position | None) -> None:
         newest = SnapshotPlace.of(self.head)
-        here = TableId(location=self.table.uri, branch=self.table.access.branch)
+        table_id = TableId(location=self.table.uri, branch=self.table.access.branch)
         self.pinned.views[self.view] = View(table=self.table, snapshot=newest.id or None)
         same = stored is not None and newest.id == 0 and stored.place == newest
         self.pinned.moved |= not same
-        self.pinned.kept.put(key, Position(reader, here, newest), stored)
+        self.pinned.kept.put(key, Position(reader, table_id, newest), stored)
 
     def _refuse_moved(self, elsewhere: list[Position]) -> None:
         """Refuse to start in what is perhaps a table that was read at another place, and is gone there."""
         warehouse = self.catalog.storage
-        for one in elsewhere:
-            assert isinstance(one.source, TableId)
-            inside = one.source.location.removeprefix(f"{warehouse.uri}/")
-            if inside != one.source.location and not warehouse.exists(f"{inside}/schema"):
+        for position in elsewhere:
+            assert isinstance(position.source, TableId)
+            inside = position.source.location.removeprefix(f"{warehouse.uri}/")
+            if inside != position.source.location and not warehouse.exists(f"{inside}/schema"):
                 raise Diverged(
                     reason="moved",
-                    why=f"{one.source} was read up to {one.place} and is gone, {self.table.uri} is "
+                    why=f"{position.source} was read up to {position.place} and is gone, {self.table.uri} is "
                     "perhaps the same table, and has not that snapshot",
-                    reader=str(one.reader),
+                    reader=str(position.reader),
                     source=self.table.uri,
-                    stored=str(one.place),
+                    stored=str(position.place),
                 ).error()
 
     def _refuse_overwritten(self, reader: Reader, source: TableId, after: int, to: int) -> None:
         """Refuse to pass over rows that an overwrite has brought: no change tells of them."""
         access = self.table.access
         for id in range(after + 1, to + 1):
-            found = find_snapshot(access, id)
-            if found is None or found.commit_kind is not CommitKind.OVERWRITE:
+            snapshot = find_snapshot(access, id)
+            if snapshot is None or snapshot.commit_kind is not CommitKind.OVERWRITE:
                 continue
-            kept = ROWS_KEPT_PROPERTY in (found.properties or {})
+            kept = ROWS_KEPT_PROPERTY in (snapshot.properties or {})
             if (
                 kept
-                or found.operation in _TAKES_AWAY
-                or not any(entry.kind is EntryKind.ADD for entry in access.metadata.delta(found))
+                or snapshot.operation in _TAKES_AWAY
+                or not any(entry.kind is EntryKind.ADD for entry in access.metadata.delta(snapshot))
             ):
                 continue
             raise Diverged(
@@ -314,7 +314,7 @@ class _Source:
                 reader=str(reader),
                 source=str(source),
                 stored=f"snapshot {after}",
-                found=f"snapshot {id}, {found.operation or 'OVERWRITE'}",
+                found=f"snapshot {id}, {snapshot.operation or 'OVERWRITE'}",
                 ways_out=(
                     "empty the target and 'table-core position reset', to compute it anew",
                     f"'table-core position set --snapshot {id}', to go on after it",
@@ -326,7 +326,7 @@ def _pin_pending(pinned: Pinned, target: Table, view: str, table: Table) -> None
     """The rows that wait: of the snapshot that the last commit names, not of the newest."""
     flow, access = pinned.flow, table.access
     reader, key = flow.state_reader(view), flow.key(view)
-    here = TableId(location=table.uri, branch=access.branch)
+    table_id = TableId(location=table.uri, branch=access.branch)
     place: SnapshotPlace | None = None
     text = next(
         (t for name in (key, PREFIX + view) if (t := pinned.kept.read.get(name, "")).isdecimal()),
@@ -335,25 +335,25 @@ def _pin_pending(pinned: Pinned, target: Table, view: str, table: Table) -> None
     if text is not None:
         place = SnapshotPlace(id=int(text))
         pinned.kept.forget(PREFIX + view)
-    elif (stored := pinned.kept.find(reader, here, key)) is not None:
+    elif (stored := pinned.kept.find(reader, table_id, key)) is not None:
         assert isinstance(stored.place, SnapshotPlace)
         place = stored.place
-        found = find_snapshot(access, place.id) if place.id else None
-        if place.id and (found is None or not place.is_at(SnapshotPlace.of(found))):
+        snapshot = find_snapshot(access, place.id) if place.id else None
+        if place.id and (snapshot is None or not place.is_at(SnapshotPlace.of(snapshot))):
             raise PositionDivergedError(
                 f"the rows that wait in {table.name} are those of {place}, and it is gone: the "
                 "table was rolled back or made anew; nothing was read. Put them back, or 'table-core "
                 "position reset' if none have to wait",
                 reader=str(flow.reader),
-                source=str(here),
+                source=str(table_id),
                 reason="rolled-back",
                 stored=str(place),
-                found=str(found and found.id),
+                found=str(snapshot and snapshot.id),
                 ways_out=["put the rows back", "table-core position reset"],
             )
     consumer = _consumer(pinned, target, table, key, view)
     consumer.hold(place.id if place is not None and place.id else access.metadata.floor())
-    consumer.hold_for_main(reader, here, key, place.id if place is not None else 0)
+    consumer.hold_for_main(reader, table_id, key, place.id if place is not None else 0)
     pinned.consumers[view] = consumer
     pinned.views[view] = View(table=table, snapshot=place.id or None if place else None)
     pinned.moved |= not pinned.views[view].is_empty

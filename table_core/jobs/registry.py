@@ -23,16 +23,16 @@ __all__ = ["ACTIONS", "action_of"]
 
 
 def _collected() -> Iterator[Action]:
-    for module in sorted(pkgutil.iter_modules(actions.__path__), key=lambda found: found.name):
+    for module in sorted(pkgutil.iter_modules(actions.__path__), key=lambda info: info.name):
         yield from import_module(f"{actions.__name__}.{module.name}").ACTIONS
 
 
 def _by_name() -> dict[str, Action]:
-    found: dict[str, Action] = {}
+    by_name: dict[str, Action] = {}
     for action in _collected():
-        assert action.name not in found, f"two actions are called {action.name}"
-        found[action.name] = action
-    return found
+        assert action.name not in by_name, f"two actions are called {action.name}"
+        by_name[action.name] = action
+    return by_name
 
 
 ACTIONS: Final[Mapping[str, Action]] = _by_name()

@@ -53,14 +53,14 @@ def _run(folder: Path, asked: dict[str, Any], duckdb: Any, pa: Any) -> None:
         for setting in (*_LAST, "SET lock_configuration = true"):
             connection.execute(setting)
         _bound_memory(asked["memory"])
-        given = asked["parameters"]
+        parameters = asked["parameters"]
         text = asked["sql"]
-        found = connection.sql(text, params=given) if given else connection.sql(text)
-        if found is None:
+        relation = connection.sql(text, params=parameters) if parameters else connection.sql(text)
+        if relation is None:
             raise ValueError("it is no query")
         left = asked["memory"]
         with (
-            pa.RecordBatchReader.from_stream(found) as reader,
+            pa.RecordBatchReader.from_stream(relation) as reader,
             pa.ipc.new_stream(sys.stdout.buffer, reader.schema) as rows,
         ):
             for batch in reader:

@@ -13,19 +13,20 @@ __all__ = ["checked_parameters", "named"]
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 
 
-def checked_parameters(given: object) -> dict[str, Any]:
+def checked_parameters(parameters: object) -> dict[str, Any]:
     """The parameters of a job: names to texts, numbers, truth values or None.
 
     Raises:
         ArgumentError: a name is none, or a value is of another type.
     """
-    if given is None:
+    if parameters is None:
         return {}
-    if not isinstance(given, Mapping):
+    if not isinstance(parameters, Mapping):
         raise ArgumentError(
-            f"parameters={given!r}: expected a mapping of names to values", argument="parameters"
+            f"parameters={parameters!r}: expected a mapping of names to values",
+            argument="parameters",
         )
-    for name, value in given.items():
+    for name, value in parameters.items():
         if not isinstance(name, str) or not _NAME.fullmatch(name):
             raise ArgumentError(
                 f"parameters: {name!r} is no name: letters, digits and _", argument="parameters"
@@ -35,16 +36,16 @@ def checked_parameters(given: object) -> dict[str, Any]:
                 f"parameters: {name}={value!r} is no text, number, true, false or null",
                 argument="parameters",
             )
-    return dict(given)
+    return dict(parameters)
 
 
-def named(given: Mapping[str, Any] | None, names: set[str]) -> dict[str, Any]:
-    """Those of ``given`` that a statement names.
+def named(parameters: Mapping[str, Any] | None, names: set[str]) -> dict[str, Any]:
+    """Those of ``parameters`` that a statement names.
 
     Raises:
         ArgumentError: the statement names one that is not given, or has none but a place (``?``, ``$1``).
     """
-    have = checked_parameters(given)
+    have = checked_parameters(parameters)
     missing = sorted(names - set(have))
     if missing:
         raise ArgumentError(

@@ -52,7 +52,7 @@ class SqlLimits:
         Raises:
             ArgumentError: one of them does not parse.
         """
-        found: dict[str, Any] = {}
+        limits: dict[str, Any] = {}
         for name, parse in _PARSERS.items():
             key = f"sql.{name}" if name == "threads" else f"sql.{name}-limit"
             if key in options:
@@ -62,8 +62,8 @@ class SqlLimits:
                     raise ArgumentError(f"{key}: {error}", argument=key) from error
                 if number < 1:
                     raise ArgumentError(f"{key}={options[key]}: too small", argument=key)
-                found[name] = number if name == "threads" else options[key]
-        return cls(**found)
+                limits[name] = number if name == "threads" else options[key]
+        return cls(**limits)
 
 
 _PARSERS: Final[Mapping[str, Callable[[str], int]]] = {
@@ -100,17 +100,17 @@ def rows_of(
             },
         }
         with _started(folder, duration_ms(limits.time) / 1000) as (child, late):
-            found: pa.Table | None = None
+            selected: pa.Table | None = None
             try:
                 child.stdin.write(json.dumps(asked).encode() + b"\n")
                 child.stdin.flush()
                 with pa.ipc.open_stream(child.stdout) as reader:
-                    found = reader.read_all()
+                    selected = reader.read_all()
             except (OSError, pa.ArrowInvalid):  # it ended before its last row
                 child.kill()
-            if child.wait() != 0 or found is None:
+            if child.wait() != 0 or selected is None:
                 raise _failure(sql, folder, child.returncode, limits, late=late.is_set())
-            return found
+            return selected
 
 
 @contextmanager
@@ -163,17 +163,17 @@ def _failure(sql: str, folder: Path, code: int, limits: SqlLimits, *, late: bool
             f"SQL failed: its process ended with {code}, as one does that needs more memory: {said}"
         )
         return ArgumentError(text, argument="sql", value=sql)
-    told = json.loads(reason.read_text())
-    if told["kind"] == "rows":
+    failure = json.loads(reason.read_text())
+    if failure["kind"] == "rows":
         text = (
             f"SQL finds more rows than {limits.memory} hold, which is sql.memory-limit: raise it, "
             "or let Spark run the query"
         )
-    elif told["kind"] in _OF_MEMORY:
+    elif failure["kind"] in _OF_MEMORY:
         text = (
             f"SQL failed: it needs more memory than {limits.memory}, which is sql.memory-limit: "
-            f"{told['text']}"
+            f"{failure['text']}"
         )
     else:
-        text = f"SQL failed: {told['text']}"
+        text = f"SQL failed: {failure['text']}"
     return ArgumentError(text, argument="sql", value=sql)

@@ -38,6 +38,6 @@ def numbers(count: int) -> npt.NDArray[np.int64]:
 
 @lru_cache(maxsize=1)
 def _numbers(width: int) -> npt.NDArray[np.int64]:
-    found = np.arange(1 << width)
-    found.flags.writeable = False
-    return found
+    numbers = np.arange(1 << width)
+    numbers.flags.writeable = False
+    return numbers

@@ -86,7 +86,7 @@ def _interleaved(words: Sequence[Words]) -> npt.NDArray[np.uint8]:
     Shape: ``words[c][n]`` to ``[n, 8c]``.
     """
     big = [word.astype(">u8").view(np.uint8).reshape(-1, 8) for word in words]
-    bits = np.stack([np.unpackbits(each, axis=1) for each in big], axis=2)
+    bits = np.stack([np.unpackbits(bytes_of, axis=1) for bytes_of in big], axis=2)
     return np.packbits(bits.reshape(len(bits), -1), axis=1)
 
 

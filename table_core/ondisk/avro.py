@@ -148,8 +148,8 @@ def open_container(body: bytes, *, path: str) -> Container:
     """
     opened = _opened(_Cursor(body), path)
     count, parts, unpacked = 0, [], 0
-    for found, block in opened.blocks:
-        count += found
+    for block_count, block in opened.blocks:
+        count += block_count
         parts.append(block)
         unpacked += len(block)
         if unpacked > _UNPACKED_MAX:
@@ -214,14 +214,14 @@ def _length(value: int) -> int:
 
 
 def _metadata(cursor: _Cursor) -> dict[str, bytes]:
-    found: dict[str, bytes] = {}
+    metadata: dict[str, bytes] = {}
     while (entries := cursor.long()) != 0:
         if entries < 0:
             cursor.long()
         for _ in range(abs(entries)):
             key = cursor.take(_length(cursor.long())).decode()
-            found[key] = cursor.take(_length(cursor.long()))
-    return found
+            metadata[key] = cursor.take(_length(cursor.long()))
+    return metadata
 
 
 def read_records(container: Container, *, path: str) -> Iterator[dict[str, Any]]:

@@ -98,10 +98,10 @@ def _expand(schema: Any, named: dict[str, _Expanded]) -> _Expanded:
         return _expand_parts(schema, named)
     if schema in _PRIMITIVES:
         return schema, {"null": 0, "float": 4, "double": 8}.get(schema, 1)
-    found = named.get(str(schema).rpartition(".")[2])
-    if found is None:  # also a record inside itself: it gets its name when it ends
+    expanded = named.get(str(schema).rpartition(".")[2])
+    if expanded is None:  # also a record inside itself: it gets its name when it ends
         raise ValueError(f"its schema does not say what {schema!r} is")
-    return found
+    return expanded
 
 
 def _expand_parts(schema: Mapping[str, Any], named: dict[str, _Expanded]) -> _Expanded:
@@ -130,31 +130,31 @@ def _expand_parts(schema: Mapping[str, Any], named: dict[str, _Expanded]) -> _Ex
     return result
 
 
-def mismatches(found: Any, expected: Any, at: str = "") -> list[str]:
-    """What keeps data of the expanded schema ``found`` from being read as ``expected``.
+def mismatches(actual: Any, expected: Any, at: str = "") -> list[str]:
+    """What keeps data of the expanded schema ``actual`` from being read as ``expected``.
 
     Members are matched by name; unknown ones do not disturb, nullable ones may be missing, and a
     nullable one may be there without its null.
     """
     if isinstance(expected, list):
         inner = next(branch for branch in expected if branch != "null")
-        if isinstance(found, list):
-            rest = [branch for branch in found if branch != "null"]
+        if isinstance(actual, list):
+            rest = [branch for branch in actual if branch != "null"]
             if len(rest) != 1:
-                return [f"{at}: expected one type or null, got {_said(found)}"]
-            found = rest[0]
-        return [] if found == "null" else mismatches(found, inner, at)
+                return [f"{at}: expected one type or null, got {_said(actual)}"]
+            actual = rest[0]
+        return [] if actual == "null" else mismatches(actual, inner, at)
     if isinstance(expected, str):
-        fits = found == expected or (expected, found) in {("long", "int"), ("int", "long")}
-        return [] if fits else [f"{at}: expected {expected}, got {_said(found)}"]
+        fits = actual == expected or (expected, actual) in {("long", "int"), ("int", "long")}
+        return [] if fits else [f"{at}: expected {expected}, got {_said(actual)}"]
     kind = expected["type"]
     if kind not in {"record", "array"}:  # a logical type on top of a primitive
-        return mismatches(found, kind, at)
-    if not isinstance(found, dict) or found["type"] != kind:
-        return [f"{at}: expected {kind}, got {_said(found)}"]
+        return mismatches(actual, kind, at)
+    if not isinstance(actual, dict) or actual["type"] != kind:
+        return [f"{at}: expected {kind}, got {_said(actual)}"]
     if kind == "array":
-        return mismatches(found["items"], expected["items"], f"{at}[]")
-    there = {f["name"]: f["type"] for f in found["fields"]}
+        return mismatches(actual["items"], expected["items"], f"{at}[]")
+    there = {f["name"]: f["type"] for f in actual["fields"]}
     problems: list[str] = []
     for field in expected["fields"]:
         name = f"{at}.{field['name']}" if at else field["name"]

@@ -168,9 +168,9 @@ def decode_row(types: Sequence[DataType], body: bytes, *, path: str = "") -> tup
     header_bytes = (arity + 71) // 64 * 8
     if len(body) < 4 + header_bytes + 8 * arity:
         raise _corrupt(path, f"a row of {arity} fields cannot be {len(body)} bytes")
-    (found,) = struct.unpack_from(">i", body)
-    if found != arity:
-        raise _corrupt(path, f"a row of {arity} fields says that it has {found}")
+    (stored_arity,) = struct.unpack_from(">i", body)
+    if stored_arity != arity:
+        raise _corrupt(path, f"a row of {arity} fields says that it has {stored_arity}")
     row = memoryview(body)[4:]
     values: list[Value] = []
     for at, type_ in enumerate(types):

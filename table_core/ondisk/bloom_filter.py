@@ -112,7 +112,7 @@ def _round(lane: int, word: int) -> int:
 def _xx_hash(body: bytes) -> int:
     """XXH64 with seed 0."""
     at, size = 0, len(body)
-    found = _PRIMES[4]
+    digest = _PRIMES[4]
     if size >= 32:
         lanes = [(_PRIMES[0] + _PRIMES[1]) & _MASK, _PRIMES[1], 0, -_PRIMES[0] & _MASK]
         for at in range(0, size - 31, 32):
@@ -120,20 +120,22 @@ def _xx_hash(body: bytes) -> int:
             lanes = [_round(lane, word) for lane, word in zip(lanes, words, strict=True)]
         at += 32
         turns = zip(lanes, (1, 7, 12, 18), strict=True)
-        found = sum(_rotated(lane, by) for lane, by in turns) & _MASK
+        digest = sum(_rotated(lane, by) for lane, by in turns) & _MASK
         for lane in lanes:
-            found = ((found ^ _round(0, lane)) * _PRIMES[0] + _PRIMES[3]) & _MASK
-    found = (found + size) & _MASK
+            digest = ((digest ^ _round(0, lane)) * _PRIMES[0] + _PRIMES[3]) & _MASK
+    digest = (digest + size) & _MASK
     while at + 8 <= size:
         (word,) = struct.unpack_from("<Q", body, at)
-        found = (_rotated(found ^ _round(0, word), 27) * _PRIMES[0] + _PRIMES[3]) & _MASK
+        digest = (_rotated(digest ^ _round(0, word), 27) * _PRIMES[0] + _PRIMES[3]) & _MASK
         at += 8
     if at + 4 <= size:
         (half,) = struct.unpack_from("<I", body, at)
-        found = (_rotated(found ^ half * _PRIMES[0] & _MASK, 23) * _PRIMES[1] + _PRIMES[2]) & _MASK
+        digest = (
+            _rotated(digest ^ half * _PRIMES[0] & _MASK, 23) * _PRIMES[1] + _PRIMES[2]
+        ) & _MASK
         at += 4
     for byte in body[at:]:
-        found = _rotated(found ^ byte * _PRIMES[4] & _MASK, 11) * _PRIMES[0] & _MASK
-    found = (found ^ found >> 33) * _PRIMES[1] & _MASK
-    found = (found ^ found >> 29) * _PRIMES[2] & _MASK
-    return found ^ found >> 32
+        digest = _rotated(digest ^ byte * _PRIMES[4] & _MASK, 11) * _PRIMES[0] & _MASK
+    digest = (digest ^ digest >> 33) * _PRIMES[1] & _MASK
+    digest = (digest ^ digest >> 29) * _PRIMES[2] & _MASK
+    return digest ^ digest >> 32

@@ -84,7 +84,7 @@ def _decode(body: bytes, path: str) -> list[StoredIndex]:
             feature=f"file index version {version}",
         )
     (columns,) = struct.unpack_from(">i", body, 16)
-    at, found = 20, []
+    at, entries = 20, []
     for _ in range(columns):
         column, at = _text(body, at)
         (indexes,) = struct.unpack_from(">i", body, at)
@@ -95,8 +95,8 @@ def _decode(body: bytes, path: str) -> list[StoredIndex]:
             at += 8
             if start != _EMPTY and not 0 <= start <= start + length <= len(body):
                 raise _corrupt(path, f"{column}: no bytes {start} to {start + length}")
-            found.append(StoredIndex(column, index_type, start, length))
-    return found
+            entries.append(StoredIndex(column, index_type, start, length))
+    return entries
 
 
 def _text(body: bytes, at: int) -> tuple[str, int]:

@@ -154,8 +154,12 @@ def decode_manifest(
         for record, head, kept in zip(some, told, wanted, strict=True):
             kind = _kind(record, path)
             if kept:
-                found = record["_FILE"]
-                file = _lean_file(found, path) if lean else _file_from_record(found, unknown, path)
+                file_record = record["_FILE"]
+                file = (
+                    _lean_file(file_record, path)
+                    if lean
+                    else _file_from_record(file_record, unknown, path)
+                )
                 entries.append(ManifestEntry(kind, *head, file))
     return entries
 
@@ -245,14 +249,14 @@ def _judged(text: bytes) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """What is wrong with a schema as written, and the members of ``_FILE`` that are unknown."""
     schema = read_schema(text)[1].schema
     problems = tuple(mismatches(schema, MANIFEST))
-    found = [f["type"] for f in schema["fields"] if f["name"] == "_FILE"] if not problems else []
-    members = [f["name"] for type_ in found for f in type_["fields"]]
+    types = [f["type"] for f in schema["fields"] if f["name"] == "_FILE"] if not problems else []
+    members = [f["name"] for type_ in types for f in type_["fields"]]
     return problems, tuple(name for name in members if name not in _MEMBERS)
 
 
-def refuse_mismatches(found: Mapping[str, Any], expected: Mapping[str, Any], path: str) -> None:
+def refuse_mismatches(actual: Mapping[str, Any], expected: Mapping[str, Any], path: str) -> None:
     """Refuse a file whose schema lacks members or has them with other types."""
-    problems = mismatches(found, expected)
+    problems = mismatches(actual, expected)
     if problems:
         raise CorruptFileError(f"{path}: {'; '.join(problems)}", path=path, problems=problems)
 

@@ -135,8 +135,8 @@ class _ColumnStats:
             self.bounded, self.low, self.high = False, None, None
             return
         bounds = pc.min_max(column)
-        found = pa.array([bounds["min"], bounds["max"]], bounds["min"].type)
-        self._widen(*values_of(found, self.type))
+        extremes = pa.array([bounds["min"], bounds["max"]], bounds["min"].type)
+        self._widen(*values_of(extremes, self.type))
 
     def join(self, other: _ColumnStats) -> None:
         self.nulls += other.nulls

@@ -176,20 +176,20 @@ def decode_bit_slices(body: bytes, type_: DataType) -> HeldValues | None:
     if not known and nanos is None:
         return None
     rows = cursor.take(">i")
-    found: list[int] = []
+    numbers: list[int] = []
     held = 0
     for sign in (1, -1):
         if cursor.take(">?"):
             part = _slices(cursor, rows)
             held += len(part)
-            found += (sign * np.unique(part)).tolist()
+            numbers += (sign * np.unique(part)).tolist()
     if held > rows:
         raise ValueError(f"{held} values in {rows} rows")
-    values: tuple[Value, ...] = tuple(found)
+    values: tuple[Value, ...] = tuple(numbers)
     if nanos is not None:
-        values = tuple(value * nanos for value in found)
+        values = tuple(value * nanos for value in numbers)
     elif type_.root is Root.DECIMAL:
-        values = tuple(decimal.Decimal(value).scaleb(-type_.scale) for value in found)
+        values = tuple(decimal.Decimal(value).scaleb(-type_.scale) for value in numbers)
     return HeldValues(rows, values, held < rows)
 
 

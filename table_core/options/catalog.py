@@ -60,34 +60,36 @@ class CatalogOptions:
     storage: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def of(cls, warehouse: str, given: Mapping[str, Any]) -> CatalogOptions:
-        """Read ``given``.
+    def of(cls, warehouse: str, options: Mapping[str, Any]) -> CatalogOptions:
+        """Read ``options``.
 
         Raises:
             OptionError: a value does not parse, or two do not fit together.
             UnsupportedFeatureError: a catalog of Paimon's that this release has not.
         """
-        known = {key: str(value) for key, value in given.items() if key in _OWN}
+        known = {key: str(value) for key, value in options.items() if key in _OWN}
         if (metastore := known.get("metastore", "").lower()) in _REFUSED:
             raise UnsupportedFeatureError(
                 f"metastore={metastore} is not in this release: use a file system catalog with "
                 "lock.type=jdbc, or metastore=jdbc",
                 feature=f"{metastore} catalog",
             )
-        found = cls(
+        parsed = cls(
             metastore=_read(known, "metastore", parse.choice("filesystem", "jdbc"), "filesystem"),
             uri=known.get("uri"),
-            login={k[len(_LOGIN) :]: str(v) for k, v in given.items() if k.startswith(_LOGIN)},
+            login={k[len(_LOGIN) :]: str(v) for k, v in options.items() if k.startswith(_LOGIN)},
             catalog_key=known.get("catalog-key", "jdbc"),
             lock_type=_lock_type(known),
             lock_path=known.get("lock.path"),
             check_max_sleep_ms=_read(known, "lock-check-max-sleep", parse.duration_ms, 8_000),
             acquire_timeout_ms=_read(known, "lock-acquire-timeout", parse.duration_ms, 480_000),
             key_length_max=_read(known, "lock-key-max-length", parse.integer, 255),
-            storage={k: v for k, v in given.items() if k not in _OWN and not k.startswith(_LOGIN)},
+            storage={
+                k: v for k, v in options.items() if k not in _OWN and not k.startswith(_LOGIN)
+            },
         )
-        found.check(warehouse, known.get("warehouse"))
-        return found
+        parsed.check(warehouse, known.get("warehouse"))
+        return parsed
 
     def check(self, warehouse: str, again: str | None) -> None:
         """Require that the options fit together."""
@@ -123,11 +125,11 @@ def _lock_type(known: Mapping[str, str]) -> str | None:
     return _read(known, "lock.type", parse.choice("jdbc", "file"), "jdbc")
 
 
-def _read(known: Mapping[str, str], key: str, how: Callable[[str], T], default: T) -> T:
+def _read(known: Mapping[str, str], key: str, parse_text: Callable[[str], T], default: T) -> T:
     if key not in known:
         return default
     try:
-        return how(known[key])
+        return parse_text(known[key])
     except ValueError as error:
         raise OptionError(
             f"option {key!r} cannot be {known[key]!r}: {error}", option=key, value=known[key]

@@ -29,9 +29,9 @@ __all__ = [
     "codec",
     "codec_of",
     "date_pattern",
-    "each",
-    "each_level",
     "file_format",
+    "level_values",
+    "members",
     "name",
     "name_part",
     "one_of",
@@ -101,7 +101,7 @@ def one_of(*known: str, folded: bool = True) -> Check:
     return check
 
 
-def each(check: Check) -> Check:
+def members(check: Check) -> Check:
     """``check`` holds for each member of a comma list, and there is one."""
 
     def every(value: str) -> None:
@@ -111,14 +111,14 @@ def each(check: Check) -> Check:
     return every
 
 
-def each_level(check: Check) -> Check:
+def level_values(check: Check) -> Check:
     """``check`` holds for what each level of a map has; levels are not negative."""
 
     def every(value: Mapping[int, str]) -> None:
-        for level, what in value.items():
+        for level, setting in value.items():
             if level < 0:
                 raise ValueError(f"there is no level {level}")
-            check(what)
+            check(setting)
 
     return every
 
@@ -142,13 +142,13 @@ def stats_mode(value: str) -> None:
 def date_pattern(value: str) -> None:
     """A ``DateTimeFormatter`` pattern that says a date."""
     letters = [part.letters for part in date_parts(value) if part.letters]
-    if unknown := sorted({each[0] for each in letters} - _JAVA_LETTERS):
+    if unknown := sorted({run[0] for run in letters} - _JAVA_LETTERS):
         raise ValueError(
             f"a pattern of dates has no letter {', '.join(unknown)}; write text in quotes, as in "
             "yyyy-MM-dd'T'HH"
         )
-    found = {{"u": "y", "L": "M"}.get(each[0], each[0]) for each in letters}
-    if not any(needed <= found for needed in _DATE):
+    fields = {{"u": "y", "L": "M"}.get(run[0], run[0]) for run in letters}
+    if not any(needed <= fields for needed in _DATE):
         raise ValueError("it says no date: give year, month and day, as in yyyy-MM-dd")
 
 

@@ -17,7 +17,7 @@ _WAY_OUT: Final = (
 )
 
 
-def require_java(environment: Mapping[str, str], found: Callable[[str, str], str | None]) -> None:
+def require_java(environment: Mapping[str, str], which: Callable[[str, str], str | None]) -> None:
     """Require that Spark finds a JVM in ``environment``.
 
     ``found(name, path)`` gives the program ``name`` in the folders of ``path``, as ``shutil.which``.
@@ -27,14 +27,14 @@ def require_java(environment: Mapping[str, str], found: Callable[[str, str], str
     """
     home = environment.get("JAVA_HOME")
     if home:
-        if found("java", f"{home.rstrip('/')}/bin") is None:
+        if which("java", f"{home.rstrip('/')}/bin") is None:
             raise ArgumentError(
                 f"JAVA_HOME is {home!r}, and there is no bin/java in it: {_WAY_OUT}",
                 argument="JAVA_HOME",
                 value=home,
             )
         return
-    if found("java", environment.get("PATH", "")) is None:
+    if which("java", environment.get("PATH", "")) is None:
         raise ArgumentError(
             f"Spark needs Java, and there is none on the path: {_WAY_OUT}",
             argument="JAVA_HOME",

@@ -59,7 +59,7 @@ FILE_FORMAT_PER_LEVEL: Final[Option[dict[int, str]]] = Option(
     parse.level_map,
     {},
     "file format of each level, as level:format",
-    fits=fits.each_level(fits.file_format),
+    fits=fits.level_values(fits.file_format),
 )
 FILE_COMPRESSION: Final[Option[str]] = Option(
     "file.compression", parse.text, "zstd", "codec of data files", fits=fits.codec
@@ -69,7 +69,7 @@ FILE_COMPRESSION_PER_LEVEL: Final[Option[dict[int, str]]] = Option(
     parse.level_map,
     {},
     "codec of each level, as level:codec",
-    fits=fits.each_level(fits.codec),
+    fits=fits.level_values(fits.codec),
 )
 FILE_COMPRESSION_ZSTD_LEVEL: Final[Option[int]] = Option(
     "file.compression.zstd-level",
@@ -185,7 +185,7 @@ METADATA_STATS_MODE_PER_LEVEL: Final[Option[dict[int, str]]] = Option(
     parse.level_map,
     {},
     "statistics mode of each level, as level:mode",
-    fits=fits.each_level(fits.stats_mode),
+    fits=fits.level_values(fits.stats_mode),
 )
 METADATA_STATS_DENSE_STORE: Final[Option[bool]] = Option(
     "metadata.stats-dense-store",

@@ -166,7 +166,7 @@ PARTITION_MARK_DONE_ACTION: Final[Option[str]] = Option(
     parse.text,
     "success-file",
     "actions that mark a partition as done, as a list",
-    fits=fits.each(
+    fits=fits.members(
         fits.one_of("success-file", "done-partition", "mark-event", "http-report", "custom")
     ),
 )

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 __all__ = ["meant", "require_one_of"]
 
 
-def meant(given: str, known: Iterable[str]) -> str:
+def meant(word: str, known: Iterable[str]) -> str:
     """``" (did you mean 'full'?)"``, or nothing where no word is near."""
     folded = {name.casefold(): name for name in known}
-    near = difflib.get_close_matches(given.casefold(), folded, 1)
+    near = difflib.get_close_matches(word.casefold(), folded, 1)
     return f" (did you mean {folded[near[0]]!r}?)" if near else ""
 
 

@@ -117,12 +117,12 @@ class Choice:
 
     def __call__(self, value: str) -> str:
         """The word that ``value`` means."""
-        found = value.strip().lower().replace("_", "-")
-        if found not in self.allowed:
+        word = value.strip().lower().replace("_", "-")
+        if word not in self.allowed:
             raise ValueError(
                 f"expected one of {', '.join(self.written)}{meant(value, self.written)}"
             )
-        return found
+        return word
 
     @property
     def written(self) -> tuple[str, ...]:
@@ -142,10 +142,10 @@ def column_list(value: str) -> tuple[str, ...]:
 
 def level_map(value: str) -> dict[int, str]:
     """``"0:avro,5:parquet"`` as level to value."""
-    found: dict[int, str] = {}
+    levels: dict[int, str] = {}
     for item in column_list(value):
-        level, colon, what = item.partition(":")
+        level, colon, text = item.partition(":")
         if not colon:
             raise ValueError("expected level:value pairs such as '0:avro,5:parquet'")
-        found[integer(level)] = what.strip()
-    return found
+        levels[integer(level)] = text.strip()
+    return levels

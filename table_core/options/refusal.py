@@ -23,12 +23,12 @@ def refusal_of(
     ``own``: the ``branch`` and the ``path`` where the table was found, which it may name too.
     """
     for key, value in options.raw.items():
-        found = REFUSED.get(key)
-        if found is None or not found.asks(value, act):
+        refused = REFUSED.get(key)
+        if refused is None or not refused.asks(value, act):
             continue
         if own is not None and key in own and _place(value) == _place(own[key]):
             continue
-        return found
+        return refused
     return None
 
 

@@ -19,9 +19,9 @@ def shown(text: str, *, one_line: bool = False) -> str:
 
     Line feeds and tabs stay, unless it has to be ``one_line``.
     """
-    return (_ONE_LINE if one_line else _LINES).sub(lambda found: ascii(found[0])[1:-1], text)
+    return (_ONE_LINE if one_line else _LINES).sub(lambda match: ascii(match[0])[1:-1], text)
 
 
 def shown_in_json(text: str) -> str:
     """The same for JSON text, which stays JSON and says the same."""
-    return _LINES.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return _LINES.sub(lambda match: f"\\u{ord(match[0]):04x}", text)

@@ -52,40 +52,40 @@ _ESCAPES: Final = {
 _QUOTED: Final = re.compile(r"[\\\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
-def require_printable(text: object, what: str) -> None:
+def require_printable(text: object, argument: str) -> None:
     """Refuse what is no text, or text that could be more than one line to somebody.
 
     Raises:
         ArgumentError: it holds a control character; the message says which and where.
     """
     if not isinstance(text, str):
-        raise ArgumentError(f"{what} is no text but {type(text).__name__}", argument=what)
-    found = _CONTROL.search(text)
-    if found is not None:
+        raise ArgumentError(f"{argument} is no text but {type(text).__name__}", argument=argument)
+    control = _CONTROL.search(text)
+    if control is not None:
         raise ArgumentError(
-            f"{what} holds the control character U+{ord(found[0]):04X} at position {found.start()}: "
+            f"{argument} holds the control character U+{ord(control[0]):04X} at position {control.start()}: "
             "leave it out",
-            argument=what,
+            argument=argument,
             value=None,
         )
 
 
-def require_settings(settings: Mapping[str, str], what: str = "spark_conf") -> None:
+def require_settings(settings: Mapping[str, str], argument: str = "spark_conf") -> None:
     """Refuse settings whose names are none, or whose values are no single line.
 
     Raises:
         ArgumentError: names the first of them.
     """
     if not isinstance(settings, Mapping):
-        raise ArgumentError(f"{what} is no mapping of settings to texts", argument=what)
+        raise ArgumentError(f"{argument} is no mapping of settings to texts", argument=argument)
     for name, value in settings.items():
         if not _NAME.fullmatch(str(name)):
             raise ArgumentError(
-                f"{what}: {name!r} is no name of a setting: letters, digits, '.', '-', '_', '/'",
-                argument=what,
+                f"{argument}: {name!r} is no name of a setting: letters, digits, '.', '-', '_', '/'",
+                argument=argument,
                 value=None,
             )
-        require_printable(value, f"{what}[{name!r}]")
+        require_printable(value, f"{argument}[{name!r}]")
 
 
 def chooses_code(name: str, value: str = "") -> bool:
@@ -111,5 +111,5 @@ def _escaped(value: str) -> str:
     return f"\\{text}" if text.startswith(" ") else text
 
 
-def _one(found: re.Match[str]) -> str:
-    return _ESCAPES.get(found[0]) or f"\\u{ord(found[0]):04x}"
+def _one(match: re.Match[str]) -> str:
+    return _ESCAPES.get(match[0]) or f"\\u{ord(match[0]):04x}"

@@ -85,15 +85,15 @@ class TableOptions:
     _values: Mapping[str, Any] = field(repr=False)
 
     @classmethod
-    def parse(cls, given: Mapping[str, str]) -> TableOptions:
-        """Read every known option of ``given``; unknown ones are kept in ``raw``.
+    def parse(cls, options: Mapping[str, str]) -> TableOptions:
+        """Read every known option of ``options``; unknown ones are kept in ``raw``.
 
         Raises:
             OptionError: a value does not parse, or an option is given under its old and its new
                 name with different values.
         """
         raw: dict[str, str] = {}
-        for key, value in given.items():
+        for key, value in options.items():
             canonical = _ALIASES.get(key, key)
             if raw.get(canonical, value) != value:
                 raise OptionError(
@@ -108,8 +108,8 @@ class TableOptions:
 
     def get(self, option: Option[T]) -> T:
         """The value of ``option``, or its default."""
-        found: T = self._values.get(option.key, option.default)
-        return found
+        setting: T = self._values.get(option.key, option.default)
+        return setting
 
     def is_set(self, option: Option[Any]) -> bool:
         """Whether ``option`` is given explicitly."""
@@ -119,10 +119,10 @@ class TableOptions:
         """The text of ``fields.<column>.<suffix>``, or None."""
         return self.raw.get(f"fields.{column}.{suffix}")
 
-    def with_overrides(self, given: Mapping[str, str]) -> TableOptions:
-        """These options with ``given`` on top, e.g. those of one table handle."""
+    def with_overrides(self, overrides: Mapping[str, str]) -> TableOptions:
+        """These options with ``overrides`` on top, e.g. those of one table handle."""
         merged = dict(self.raw)
-        for key, value in given.items():
+        for key, value in overrides.items():
             merged[_ALIASES.get(key, key)] = value
         return TableOptions.parse(merged)
 

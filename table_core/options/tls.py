@@ -44,10 +44,10 @@ def mode_of(text: str) -> str:
     Raises:
         ValueError: no mode is called so.
     """
-    found = _ALIASES.get(text.strip().lower())
-    if found is None:
+    mode = _ALIASES.get(text.strip().lower())
+    if mode is None:
         raise ValueError(f"{text!r} is no mode of TLS; there are {', '.join(MODES)}")
-    return found
+    return mode
 
 
 def is_loopback(host: str | None) -> bool:
@@ -66,38 +66,38 @@ def default_mode(host: str | None) -> str:
     return "prefer" if all(map(is_loopback, (host or "").split(","))) else "verify-full"
 
 
-def mysql_tls(mode: str, given: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Arguments of ``pymysql.connect`` for ``mode``; ``given``: ``ca``, ``capath``, ``cert``, ``key``, ``password``.
+def mysql_tls(mode: str, settings: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Arguments of ``pymysql.connect`` for ``mode``; ``settings``: ``ca``, ``capath``, ``cert``, ``key``, ``password``.
 
     Raises:
         OSError: a file of certificates cannot be read.
     """
-    given = given or {}
+    settings = settings or {}
     if mode == "disable":
         return {"ssl_disabled": True}
-    if mode == "prefer" and not given:
+    if mode == "prefer" and not settings:
         return {"ssl": None}  # what the driver does by itself
-    context = ssl.create_default_context(cafile=given.get("ca"), capath=given.get("capath"))
+    context = ssl.create_default_context(cafile=settings.get("ca"), capath=settings.get("capath"))
     # A certificate of MySQL's own making is no strict one; since Python 3.13 that is asked for.
     context.verify_flags &= ~getattr(ssl, "VERIFY_X509_STRICT", 0)
     context.check_hostname = mode == "verify-full"
     context.verify_mode = (
         ssl.CERT_REQUIRED if mode in ("verify-ca", "verify-full") else ssl.CERT_NONE
     )
-    if given.get("cert"):
-        context.load_cert_chain(given["cert"], given.get("key"), given.get("password"))
-    if given.get("cipher"):
-        context.set_ciphers(given["cipher"])
+    if settings.get("cert"):
+        context.load_cert_chain(settings["cert"], settings.get("key"), settings.get("password"))
+    if settings.get("cipher"):
+        context.set_ciphers(settings["cipher"])
     return {"ssl": context}
 
 
-def mysql_source_tls(given: Mapping[str, Any] | None, host: str) -> dict[str, Any]:
+def mysql_source_tls(settings: Mapping[str, Any] | None, host: str) -> dict[str, Any]:
     """Arguments of ``pymysql.connect`` for what a source says; the strictest mode unless it says less.
 
     Raises:
         ArgumentError: no such member or mode, or a file of certificates cannot be read.
     """
-    members = dict(given or {})
+    members = dict(settings or {})
     unknown = sorted(set(members) - _MEMBERS)
     try:
         if unknown:

@@ -107,11 +107,11 @@ class Positions:
 
         The source itself goes before what stood in its place.
         """
-        ours = [one for one in self.held if one.reader.is_same(reader)]
+        ours = [position for position in self.held if position.reader.is_same(reader)]
         for fits in (source.is_same, source.in_place_of):
-            for one in ours:
-                if fits(one.source):
-                    return one
+            for position in ours:
+                if fits(position.source):
+                    return position
         return None
 
     def others(self, reader: Reader, source: SourceId) -> list[Position]:

@@ -99,9 +99,9 @@ class FilesTaken:
         """What of ``listing`` is new, and what cannot be."""
         new, changed, old = [], [], []
         for file in sorted(listing, key=lambda f: f.path):
-            found = self.known.get(file.key)
-            if found is not None:
-                if found[1] != file.state:
+            entry = self.known.get(file.key)
+            if entry is not None:
+                if entry[1] != file.state:
                     changed.append(file)
             elif file.modified_ms <= self.before_ms:
                 old.append(file)
@@ -127,11 +127,11 @@ class FilesTaken:
             oldest = sorted(known, key=lambda key: (key in files, known[key][0], key))
             gone = oldest[: len(known) - FILES_MAX]
             before_ms = max(before_ms, *(known[key][0] for key in gone))
-            here = [files[key] for key in gone if key in files]
+            forgotten = [files[key] for key in gone if key in files]
             for key in gone:
                 del known[key]
-            if here or sealed_before:
-                sealed = _Sealed.of([*sealed_before, *here])
+            if forgotten or sealed_before:
+                sealed = _Sealed.of([*sealed_before, *forgotten])
         return FilesTaken(known=known, before_ms=before_ms, sealed=sealed)
 
     def _is_sealed(self, file: FileFacts) -> bool:

@@ -24,18 +24,18 @@ def gtids_contain(outer: str, inner: str) -> bool:
     )
 
 
-def gtids_after(known: str, one: str) -> str:
-    """The set ``known`` once the transaction ``one`` is done too.
+def gtids_after(known: str, gtid: str) -> str:
+    """The set ``known`` once the transaction ``gtid`` is done too.
 
     MariaDB keeps the newest of each domain, and a reader that names one domain alone is sent all of
     the others from their start.  MySQL: ``a:1-4`` and ``a:5`` are ``a:1-5``.
     """
-    name, colon, _ = one.partition(":")
+    name, colon, _ = gtid.partition(":")
     if not colon:
-        domain = one.partition("-")[0]
+        domain = gtid.partition("-")[0]
         others = [g for g in _entries(known) if g.partition("-")[0] != domain]
-        return ",".join(sorted([*others, one], key=lambda g: int(g.partition("-")[0])))
-    spans = _ranges(f"{known},{one}")[name.lower()]
+        return ",".join(sorted([*others, gtid], key=lambda g: int(g.partition("-")[0])))
+    spans = _ranges(f"{known},{gtid}")[name.lower()]
     mine = ":".join(f"{low}-{high}" if low < high else f"{low}" for low, high in spans)
     others = [g for g in _entries(known) if g.partition(":")[0].lower() != name.lower()]
     return ",".join(sorted([*others, f"{name}:{mine}"]))

@@ -20,11 +20,11 @@ __all__ = ["Kept", "positions_in"]
 
 def positions_in(properties: Mapping[str, str]) -> dict[str, Positions]:
     """Every property that holds positions in today's form."""
-    found = {}
+    positions = {}
     for name, text in properties.items():
         if name.startswith(POSITION_PREFIX) and (held := Positions.parse(text)) is not None:
-            found[name] = held
-    return found
+            positions[name] = held
+    return positions
 
 
 @dataclass(slots=True)
@@ -45,11 +45,11 @@ class Kept:
         Looks under the property ``first`` before the others: where a position is kept says nothing
         about whose it is.
         """
-        return _found(positions_in(self.read), reader, source, first)
+        return _position_in(positions_in(self.read), reader, source, first)
 
     def now(self, reader: Reader, source: SourceId, first: str) -> Position | None:
         """The position that ``reader`` will have in ``source``."""
-        return _found(self.held, reader, source, first)
+        return _position_in(self.held, reader, source, first)
 
     def elsewhere(self, reader: Reader, source: TableId) -> list[Position]:
         """What ``reader`` had read of tables that may be ``source`` before it was moved."""
@@ -95,9 +95,9 @@ class Kept:
         return {name: self.read.get(name) for name in sorted(self._moved)}
 
 
-def _found(
+def _position_in(
     held: Mapping[str, Positions], reader: Reader, source: SourceId, first: str
 ) -> Position | None:
     names = sorted(held, key=lambda name: name != first)
-    found = [p for name in names if (p := held[name].of(reader, source)) is not None]
-    return next((p for p in found if source.is_same(p.source)), next(iter(found), None))
+    positions = [p for name in names if (p := held[name].of(reader, source)) is not None]
+    return next((p for p in positions if source.is_same(p.source)), next(iter(positions), None))

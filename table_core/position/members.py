@@ -38,14 +38,14 @@ _FITS: Final[Mapping[str, Callable[[Any], bool]]] = {
 """By how a class declares the member."""
 
 
-def checked(found: T) -> T:
-    """``found``, a dataclass, if each member is of the type that it is declared with.
+def checked(instance: T) -> T:
+    """``instance``, a dataclass, if each member is of the type that it is declared with.
 
     Raises:
         ValueError: one is not.
     """
-    for member in fields(found):  # type: ignore[arg-type]  # T is any dataclass
-        fits, value = _FITS.get(str(member.type)), getattr(found, member.name)
+    for member in fields(instance):  # type: ignore[arg-type]  # T is any dataclass
+        fits, value = _FITS.get(str(member.type)), getattr(instance, member.name)
         if fits is not None and not fits(value):
-            raise ValueError(f"{member.name} of {type(found).__name__} is {value!r:.80}")
-    return found
+            raise ValueError(f"{member.name} of {type(instance).__name__} is {value!r:.80}")
+    return instance

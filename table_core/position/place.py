@@ -70,8 +70,8 @@ class SnapshotPlace:
 
     def to_document(self) -> dict[str, Any]:
         """JSON members."""
-        found = {"kind": self.kind, "id": self.id, "mark": self.mark, "time_ms": self.time_ms}
-        return {key: value for key, value in found.items() if value or key in {"kind", "id"}}
+        members = {"kind": self.kind, "id": self.id, "mark": self.mark, "time_ms": self.time_ms}
+        return {key: value for key, value in members.items() if value or key in {"kind", "id"}}
 
     @classmethod
     def from_document(cls, members: Mapping[str, Any]) -> SnapshotPlace:
@@ -95,10 +95,10 @@ class OffsetsPlace:
 
     def after(self, taken: Iterable[tuple[str, int, int]]) -> OffsetsPlace:
         """This place once records (topic, partition, offset) are taken."""
-        found = dict(self.offsets)
+        offsets = dict(self.offsets)
         for topic, n, offset in taken:
-            found[topic, n] = max(offset + 1, found.get((topic, n), 0))
-        return replace(self, offsets=found)
+            offsets[topic, n] = max(offset + 1, offsets.get((topic, n), 0))
+        return replace(self, offsets=offsets)
 
     def covers(self, other: OffsetsPlace) -> bool:
         """Whether everything that ``other`` took is taken here too."""
@@ -179,5 +179,5 @@ def place_from_document(document: Mapping[str, Any]) -> Place:
         KeyError: of a kind that this release does not know.
     """
     members = dict(document)
-    found: Place = _KINDS[members.pop("kind")].from_document(members)
-    return found
+    place: Place = _KINDS[members.pop("kind")].from_document(members)
+    return place

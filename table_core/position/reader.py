@@ -40,7 +40,7 @@ class Reader:
     """Given by somebody, or of the task that runs it; '' if nobody said."""
     definition: str = ""
     """Digest of what it does, where nothing better may be known of it: ``digest_of``."""
-    given: bool = False
+    explicit: bool = False
     """Whether somebody chose the name."""
 
     def is_same(self, other: Reader) -> bool:
@@ -53,14 +53,14 @@ class Reader:
             return False
         if self.name and self.name == other.name:
             return True
-        if self.given and other.given:
+        if self.explicit and other.explicit:
             return False
         return bool(self.definition) and self.definition == other.definition
 
     def to_document(self) -> dict[str, Any]:
         """JSON members; empty ones are left out."""
         members = {"kind": self.kind.value, "name": self.name, "as": self.definition}
-        return {key: value for key, value in {**members, "given": self.given}.items() if value}
+        return {key: value for key, value in {**members, "given": self.explicit}.items() if value}
 
     @classmethod
     def from_document(cls, document: dict[str, Any]) -> Reader:

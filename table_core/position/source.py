@@ -75,8 +75,8 @@ class TableId:
 
     def to_document(self) -> dict[str, Any]:
         """JSON members."""
-        found = {"kind": self.kind, "location": self.location, "birth": self.birth}
-        return found if self.branch == _MAIN else {**found, "branch": self.branch}
+        members = {"kind": self.kind, "location": self.location, "birth": self.birth}
+        return members if self.branch == _MAIN else {**members, "branch": self.branch}
 
     def __str__(self) -> str:
         return self.location if self.branch == _MAIN else f"{self.location} branch {self.branch}"
@@ -185,8 +185,8 @@ class PostgresId:
 
     def to_document(self) -> dict[str, Any]:
         """JSON members."""
-        found = {"system": self.system, "slot": self.slot, "timeline": self.timeline}
-        return {"kind": self.kind, **found}
+        members = {"system": self.system, "slot": self.slot, "timeline": self.timeline}
+        return {"kind": self.kind, **members}
 
     def follows(self, other: SourceId) -> bool:
         """Whether it is of the system and database of ``other``: e.g. a standby that was promoted."""
@@ -215,8 +215,8 @@ def source_from_document(document: Mapping[str, Any]) -> SourceId:
         KeyError: of a kind that this release does not know.
     """
     members = dict(document)
-    found: SourceId = checked(_KINDS[members.pop("kind")](**members))
-    return found
+    source: SourceId = checked(_KINDS[members.pop("kind")](**members))
+    return source
 
 
 def _agree(left: str, right: str) -> bool:

@@ -147,8 +147,8 @@ class _Binder:
         type_: DataType = self.row
         for at, step in enumerate(path):
             inside = type_.fields if isinstance(type_, Row) else ()
-            found = next((f for f in inside if f.name == step), None)
-            if found is None:
+            member = next((f for f in inside if f.name == step), None)
+            if member is None:
                 names = [f.name for f in inside]
                 if not names:
                     whole = ".".join(path[:at])
@@ -159,7 +159,7 @@ class _Binder:
                 raise PredicateError(
                     f"no column {step!r}{of}; there are {names}", where=".".join(path)
                 )
-            type_ = found.type
+            type_ = member.type
         return Ref(path, type_)
 
     def fixed(self, literal: Literal) -> Const:
@@ -170,10 +170,10 @@ class _Binder:
         except ValueError as error:
             raise _refuse(str(error), literal) from error
 
-    def cast(self, node: Cast, operand: Term, given: str | DataType) -> BoundTerm:
+    def cast(self, node: Cast, operand: Term, target: str | DataType) -> BoundTerm:
         inner = self.term(operand)
         try:
-            type_ = parse_type(given) if isinstance(given, str) else given
+            type_ = parse_type(target) if isinstance(target, str) else target
         except TableError as error:
             raise _refuse(str(error), node) from error
         if not isinstance(type_, Atomic) or not is_castable(inner.type, type_):
@@ -241,12 +241,12 @@ class _Binder:
         if not isinstance(type_, Atomic) or type_.root in {Root.VARIANT, Root.BLOB}:
             raise _refuse(f"{_text(type_)} columns cannot be compared", literal)
         try:
-            found = self.converted(op, operand, type_, literal)
+            bound = self.converted(op, operand, type_, literal)
         except ValueError as error:
             raise _refuse(f"{error} (compared with {_text(type_)})", literal) from error
-        if found is None:
+        if bound is None:
             raise _refuse(_mismatch(operand, type_, literal), literal)
-        return found
+        return bound
 
     def converted(
         self, op: str, operand: BoundTerm, type_: Atomic, literal: Literal
@@ -283,12 +283,12 @@ class _Binder:
         values = tuple(self.folded(value) for value in values)
         if not all(isinstance(v, Literal) for v in values):
             return AnyOf(tuple(self.compare("=", operand, v) for v in values))
-        given = [v for v in values if isinstance(v, Literal) and v.value is not None]
-        null = len(given) < len(values)
+        literals = [v for v in values if isinstance(v, Literal) and v.value is not None]
+        null = len(literals) < len(values)
         if isinstance(operand, Literal) and operand.value is None:
             return Known(None)
         inner = self.term(operand)
-        tests = [self.against("=", inner, v) for v in given]
+        tests = [self.against("=", inner, v) for v in literals]
         constants = [
             t.right.value for t in tests if isinstance(t, Cmp) and isinstance(t.right, Const)
         ]
@@ -382,5 +382,5 @@ def _refuse(what: str, node: Expression) -> PredicateError:
 
 
 def _text(type_: DataType) -> str:
-    found = type_to_json(type_)
-    return found if isinstance(found, str) else str(found["type"])
+    document = type_to_json(type_)
+    return document if isinstance(document, str) else str(document["type"])

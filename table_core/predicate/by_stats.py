@@ -80,10 +80,10 @@ def _answers(bound: Bound, ranges: Mapping[str, Range]) -> Answers:
 
 def _joined(parts: Sequence[Answers], *, stop: bool) -> Answers:
     """AND (``stop`` is false) or OR (``stop`` is true) of answers taken independently."""
-    found: Answers = frozenset({not stop})
+    answers: Answers = frozenset({not stop})
     for part in parts:
-        found = frozenset(_pair(a, b, stop=stop) for a, b in product(found, part))
-    return found
+        answers = frozenset(_pair(a, b, stop=stop) for a, b in product(answers, part))
+    return answers
 
 
 def _pair(one: bool | None, two: bool | None, *, stop: bool) -> bool | None:
@@ -100,38 +100,38 @@ def _range(operand: BoundTerm, ranges: Mapping[str, Range]) -> Range:
         case Conv(Ref() as inner, Atomic(Root.DOUBLE)) if isinstance(
             inner.type, Atomic
         ) and inner.type.root in {*EXACT_INTEGERS, *_FLOATS}:
-            found = _range(inner, ranges)
-            low = None if found.min is None else float(found.min)
-            high = None if found.max is None else float(found.max)
-            return Range(low, high, found.null_count, found.row_count)
+            inner_stats = _range(inner, ranges)
+            low = None if inner_stats.min is None else float(inner_stats.min)
+            high = None if inner_stats.max is None else float(inner_stats.max)
+            return Range(low, high, inner_stats.null_count, inner_stats.row_count)
         case Conv(inner, Atomic(root)) if root in NUMERIC:
-            found = _range(inner, ranges)  # a NULL stays one; the bounds are not carried over
-            return Range(None, None, found.null_count, found.row_count)
+            inner_stats = _range(inner, ranges)  # a NULL stays one; the bounds are not carried over
+            return Range(None, None, inner_stats.null_count, inner_stats.row_count)
         case _:
             return Range()
 
 
-def _null_test(found: Range) -> Answers:
-    if found.only_null:
-        return frozenset({True}) if found.row_count else _NO_ROW
-    return _SURE if found.may_be_null else frozenset({False})
+def _null_test(stats: Range) -> Answers:
+    if stats.only_null:
+        return frozenset({True}) if stats.row_count else _NO_ROW
+    return _SURE if stats.may_be_null else frozenset({False})
 
 
-def _with_null(found: Range, answers: Answers) -> Answers:
+def _with_null(stats: Range, answers: Answers) -> Answers:
     """``answers`` of rows with a value, and unknown if some row is NULL."""
-    if found.only_null:
-        return frozenset({None}) if found.row_count else _NO_ROW
-    return answers | {None} if found.may_be_null else answers
+    if stats.only_null:
+        return frozenset({None}) if stats.row_count else _NO_ROW
+    return answers | {None} if stats.may_be_null else answers
 
 
 def _compare(op: str, operand: BoundTerm, value: Value, ranges: Mapping[str, Range]) -> Answers:
-    found = _range(operand, ranges)
+    stats = _range(operand, ranges)
     if op == "<=>":
         answers = _compare("=", operand, value, ranges)
         return frozenset(a is True for a in answers)
     if isinstance(operand.type, Atomic) and operand.type.root in _FLOATS:
-        return _with_null(found, _float_answers(op, found, value))
-    return _with_null(found, _bounded(op, found.min, found.max, value))
+        return _with_null(stats, _float_answers(op, stats, value))
+    return _with_null(stats, _bounded(op, stats.min, stats.max, value))
 
 
 def _bounded(op: str, low: Value, high: Value, value: Value) -> Answers:
@@ -157,39 +157,39 @@ _HOLDS: Final[dict[str, Callable[[int], bool]]] = {
 }
 
 
-def _float_answers(op: str, found: Range, value: float) -> Answers:
+def _float_answers(op: str, stats: Range, value: float) -> Answers:
     """Bounds of floats hide NaN, and count only when none is infinite or NaN (format T31)."""
     if math.isnan(value):
         # Every number lies below; a NaN, which may always be there, is equal.
         return frozenset({_HOLDS[op](-1), _HOLDS[op](0)})
-    finite = all(bound is None or math.isfinite(bound) for bound in (found.min, found.max))
-    low, high = (found.min, found.max) if finite else (None, None)
+    finite = all(bound is None or math.isfinite(bound) for bound in (stats.min, stats.max))
+    low, high = (stats.min, stats.max) if finite else (None, None)
     return _bounded(op, low, high, value) | {_HOLDS[op](1)}
 
 
 def _member(
     operand: BoundTerm, values: tuple[Value, ...], ranges: Mapping[str, Range], *, null: bool
 ) -> Answers:
-    found = _range(operand, ranges)
+    stats = _range(operand, ranges)
     is_float = isinstance(operand.type, Atomic) and operand.type.root in _FLOATS
     answers: set[bool | None] = {None if null else False}
     for value in values:
-        each = (
-            _float_answers("=", found, value)
+        answer = (
+            _float_answers("=", stats, value)
             if is_float
-            else _bounded("=", found.min, found.max, value)
+            else _bounded("=", stats.min, stats.max, value)
         )
-        if True in each:
+        if True in answer:
             answers.add(True)
-    return _with_null(found, frozenset(answers))
+    return _with_null(stats, frozenset(answers))
 
 
-def _prefix(found: Range, prefix: str) -> Answers:
-    low, high = found.min, found.max
+def _prefix(stats: Range, prefix: str) -> Answers:
+    low, high = stats.min, stats.max
     beyond = (high is not None and high < prefix) or (
         low is not None and low > prefix and not low.startswith(prefix)
     )
-    return _with_null(found, frozenset({False}) if beyond else _SURE)
+    return _with_null(stats, frozenset({False}) if beyond else _SURE)
 
 
 def equal_values(bound: Bound, columns: Sequence[str]) -> frozenset[tuple[Any, ...]] | None:

@@ -51,9 +51,9 @@ def folded(term: Term) -> Term:
     return Folded(_cast(value, source, target), target)
 
 
-def _atomic(given: str | DataType) -> Atomic | None:
+def _atomic(target: str | DataType) -> Atomic | None:
     try:
-        type_ = parse_type(given) if isinstance(given, str) else given
+        type_ = parse_type(target) if isinstance(target, str) else target
     except TableError:  # the binder says so, with the text
         return None
     return type_ if isinstance(type_, Atomic) else None
@@ -64,7 +64,7 @@ def _cast(value: Value, source: Atomic, target: Atomic) -> Value:
         made = cast_array(domain_array([value], source), source, target, strict=True)
     except (DataError, pa.ArrowInvalid) as error:
         raise ValueError(f"{value!r} does not fit {target.root}") from error
-    found = domain_values(made, target)[0]
-    if found is None:
+    converted = domain_values(made, target)[0]
+    if converted is None:
         raise ValueError(f"{value!r} does not fit {target.root}")
-    return found
+    return converted

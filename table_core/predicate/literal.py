@@ -116,10 +116,10 @@ def _typed(value: Any, type_: DataType) -> Typed:
     if isinstance(value, str):
         return _parsed(value, type_), type_
     if root in NUMERIC and isinstance(value, int | float | decimal.Decimal):
-        found, exact = on_grid(type_, value, type_)
+        rounded, exact = on_grid(type_, value, type_)
         if exact is None:
             raise ValueError(f"{value} does not fit {root}")
-        return found, type_
+        return rounded, type_
     raise ValueError(f"{value!r} is no {root}")
 
 

@@ -177,8 +177,8 @@ class _Reader:
     def member(self, node: Any) -> Condition:
         if node.args.get("query") is not None or node.args.get("unnest") is not None:
             raise self.refuse(node, "sub-queries cannot be read here")
-        found = In(self.term(node.this), tuple(self.term(v) for v in node.expressions))
-        return self.negated(node, found)
+        condition = In(self.term(node.this), tuple(self.term(v) for v in node.expressions))
+        return self.negated(node, condition)
 
     @_doubling
     def between(self, node: Any) -> Condition:
@@ -192,8 +192,8 @@ class _Reader:
         pattern = self.term(node.expression)
         if not isinstance(pattern, Literal) or not isinstance(pattern.value, str):
             raise self.refuse(node, "the pattern must be a text literal")
-        found = Like(self.term(node.this), pattern.value, escape, isinstance(node, exp.ILike))
-        return self.negated(node, found)
+        condition = Like(self.term(node.this), pattern.value, escape, isinstance(node, exp.ILike))
+        return self.negated(node, condition)
 
     def part(self, node: Any) -> Condition:
         """``startswith``, ``endswith`` and ``contains``, which are patterns by another name."""
@@ -209,8 +209,8 @@ class _Reader:
         """``isnull`` and ``isnotnull``."""
         if node.name.lower() not in {"isnull", "isnotnull"} or len(node.expressions) != 1:
             raise self.refuse(node)
-        found = IsNull(self.term(node.expressions[0]))
-        return found if node.name.lower() == "isnull" else Not(found)
+        condition = IsNull(self.term(node.expressions[0]))
+        return condition if node.name.lower() == "isnull" else Not(condition)
 
     def not_same(self, node: Any) -> Condition:
         return Not(Compare("<=>", self.term(node.this), self.term(node.expression)))
@@ -313,11 +313,11 @@ class _Reader:
         """``CASE``, also ``CASE x WHEN``, and ``IF``."""
         default = node.args.get("default") or node.args.get("false")
         branches = []
-        for each in node.args.get("ifs") or [node]:
-            met = each.this
-            if node is not each and node.this is not None:
-                met = exp.EQ(this=node.this.copy(), expression=each.this.copy())
-            branches.append((self.condition(met), self.term(each.args["true"])))
+        for branch in node.args.get("ifs") or [node]:
+            met = branch.this
+            if node is not branch and node.this is not None:
+                met = exp.EQ(this=node.this.copy(), expression=branch.this.copy())
+            branches.append((self.condition(met), self.term(branch.args["true"])))
         return Case(tuple(branches), Literal(None) if default is None else self.term(default))
 
     @_doubling

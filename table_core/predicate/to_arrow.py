@@ -76,14 +76,14 @@ def evaluate(term: BoundTerm, batch: Batch) -> pa.Array:
     Raises:
         DataError: a computation overflows, divides by zero, or a cast does not fit.
     """
-    found = _term(term, batch)
-    if isinstance(found, pa.Scalar):
-        return pa.repeat(found, batch.num_rows)
-    return _flat(found)
+    column = _term(term, batch)
+    if isinstance(column, pa.Scalar):
+        return pa.repeat(column, batch.num_rows)
+    return _flat(column)
 
 
-def _flat(found: Any) -> Any:
-    return found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
+def _flat(column: Any) -> Any:
+    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
 
 
 def _answer(bound: Bound, batch: Batch) -> Any:
@@ -138,13 +138,13 @@ def _member(bound: Member, batch: Batch) -> Any:
         tests = [
             _compare("=", values, pa.scalar(v, arrow_type(type_)), type_) for v in bound.values
         ]
-        found: Any = reduce(pc.or_kleene, tests, pa.scalar(value=False))
+        matches: Any = reduce(pc.or_kleene, tests, pa.scalar(value=False))
     else:
-        found = pc.is_in(values, value_set=_array(bound.values, type_), skip_nulls=True)
+        matches = pc.is_in(values, value_set=_array(bound.values, type_), skip_nulls=True)
     unknown = pa.scalar(None, pa.bool_())
     if bound.null:
-        found = pc.if_else(found, found, unknown)
-    return pc.if_else(pc.is_valid(values), found, unknown)
+        matches = pc.if_else(matches, matches, unknown)
+    return pc.if_else(pc.is_valid(values), matches, unknown)
 
 
 def _pattern(bound: Pattern, batch: Batch) -> Any:
@@ -233,8 +233,8 @@ def _remainder(left: Any, right: Any, type_: Atomic) -> Any:
             return _remainder(left, right, type_)[0]
         null = pc.or_(pc.is_null(left), pc.is_null(right))
         with np.errstate(invalid="ignore"):
-            found = np.fmod(_numbers(left), _numbers(right))
-        return pa.array(found, arrow_type(type_), mask=np.asarray(null))
+            remainder = np.fmod(_numbers(left), _numbers(right))
+        return pa.array(remainder, arrow_type(type_), mask=np.asarray(null))
     return pc.subtract(left, pc.multiply(pc.divide(left, right), right))
 
 

@@ -52,11 +52,11 @@ class IndexTest:
     @classmethod
     def of(cls, where: Bound, schema: TableSchema) -> IndexTest | None:
         """The test for ``where`` over ``schema``; None where no part is over one column."""
-        found: dict[str, list[Bound]] = {}
+        by_column: dict[str, list[Bound]] = {}
         for part in conjuncts(where):
             if len(part.columns) == 1:
-                found.setdefault(next(iter(part.columns)), []).append(part)
-        parts = {name: tuple(some) for name, some in found.items() if name in schema.by_name}
+                by_column.setdefault(next(iter(part.columns)), []).append(part)
+        parts = {name: tuple(some) for name, some in by_column.items() if name in schema.by_name}
         return cls(parts, {name: schema.by_name[name] for name in parts}) if parts else None
 
     def may_match(self, container: bytes, written: TableSchema, rows: int) -> bool:
@@ -109,12 +109,12 @@ def _is_absent(body: bytes, field: Field, part: Bound) -> bool:
     if None in hashes:
         return False
     bloom = decode_bloom_filter(body)
-    return not any(bloom.may_hold(found) for found in hashes if found is not None)
+    return not any(bloom.may_hold(hash_) for hash_ in hashes if hash_ is not None)
 
 
 def _none_match(held: HeldValues, field: Field, part: Bound) -> bool:
     values = [*held.values, *([None] if held.has_null else [])]
     if not values:
         return False
-    found = mask(part, pa.table({field.name: domain_array(values, field.type)}))
-    return not pc.any(found.fill_null(False)).as_py()
+    matches = mask(part, pa.table({field.name: domain_array(values, field.type)}))
+    return not pc.any(matches.fill_null(False)).as_py()

@@ -168,14 +168,14 @@ def _from_snapshot(options: TableOptions, timeline: Timeline, *, full: bool) -> 
     ids = timeline.ids()
     id = options.get(keys_scan.SCAN_SNAPSHOT_ID)
     if id is None:
-        found = resolve(options, timeline)
-        if not found.explicit or found.snapshot is None:
+        state = resolve(options, timeline)
+        if not state.explicit or state.snapshot is None:
             raise OptionError(
                 "scan.mode from-snapshot needs scan.snapshot-id",
                 option="scan.mode",
                 value="from-snapshot",
             )
-        id = found.snapshot.id
+        id = state.snapshot.id
     first = max(id, ids[0]) if ids else id
     if not full:
         return Start(next_id=first)

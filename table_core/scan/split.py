@@ -92,7 +92,7 @@ def deletion_refs(entries: Iterable[IndexEntry]) -> dict[str, DeletionRef]:
     Raises:
         UnsupportedFeatureError: an index file lies outside the table.
     """
-    found = {}
+    refs = {}
     for entry in entries:
         if entry.index_type != DELETION_VECTORS:
             continue
@@ -102,8 +102,8 @@ def deletion_refs(entries: Iterable[IndexEntry]) -> dict[str, DeletionRef]:
                 feature="external index files",
             )
         for r in entry.ranges or ():
-            found[r.file_name] = (entry.file_name, r.offset, r.length, r.cardinality)
-    return found
+            refs[r.file_name] = (entry.file_name, r.offset, r.length, r.cardinality)
+    return refs
 
 
 def by_bucket(
@@ -203,11 +203,11 @@ def _packed(
             for group in _in_order(files, lambda file: weight([file]), target)
         ]
     parts = [[file for run in section for file in run.files] for section in sections(files, bounds)]
-    found = []
+    groups = []
     for group in _in_order(parts, weight, target):
         chosen = tuple(file for part in group for file in part)
-        found.append((chosen, len(chosen) == 1 and chosen[0].delete_row_count == 0))
-    return found
+        groups.append((chosen, len(chosen) == 1 and chosen[0].delete_row_count == 0))
+    return groups
 
 
 def _needs_no_merge(options: TableOptions, files: Sequence[DataFile]) -> bool:

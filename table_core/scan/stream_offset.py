@@ -186,7 +186,7 @@ def taken(splits: Iterable[Split], start: int, stop: int | None) -> list[Split]:
     Raises:
         ArgumentError: a split begins before ``start`` and ends after it: it was planned otherwise.
     """
-    found, before = [], 0
+    chosen, before = [], 0
     for split in splits:
         after = before + len(split.files)
         for edge in (start, stop):
@@ -199,7 +199,7 @@ def taken(splits: Iterable[Split], start: int, stop: int | None) -> list[Split]:
                     value=edge,
                 )
         if before >= start and (stop is None or after <= stop):
-            found.append(split)
+            chosen.append(split)
         before = after
     if start > before or (stop is not None and stop > before):
         raise ArgumentError(
@@ -209,4 +209,4 @@ def taken(splits: Iterable[Split], start: int, stop: int | None) -> list[Split]:
             argument="offset",
             value=start,
         )
-    return found
+    return chosen

@@ -110,7 +110,7 @@ def resolve(
 def _wanted(options: TableOptions, arguments: dict[str, Any]) -> tuple[str, Any] | None:
     """The one state that is asked for, as what and value."""
     text = options.get(keys_scan.SCAN_TIMESTAMP)
-    given = [(k, v) for k, v in arguments.items() if v is not None] or [
+    points = [(k, v) for k, v in arguments.items() if v is not None] or [
         (k, v)
         for k, v in (
             ("snapshot", options.get(keys_scan.SCAN_SNAPSHOT_ID)),
@@ -122,7 +122,7 @@ def _wanted(options: TableOptions, arguments: dict[str, Any]) -> tuple[str, Any]
         )
         if v is not None
     ]
-    distinct = list(dict.fromkeys(given))
+    distinct = list(dict.fromkeys(points))
     if len(distinct) > 1:
         what = " and ".join(f"{k}={v!r}" for k, v in distinct)
         raise ArgumentError(
@@ -190,7 +190,9 @@ def first_from(timeline: Timeline, time_ms: int) -> int | None:
     expired; 35 gives None, since nothing came after.
     """
     ids = timeline.ids()
-    at = bisect_left(ids, time_ms, key=lambda each: timeline.snapshot(each).time_millis)
+    at = bisect_left(
+        ids, time_ms, key=lambda snapshot_id: timeline.snapshot(snapshot_id).time_millis
+    )
     return ids[at] if 0 < at < len(ids) else None
 
 
@@ -212,7 +214,9 @@ def compacted_full(options: TableOptions, timeline: Timeline) -> Snapshot | None
 def at_or_before(timeline: Timeline, time_ms: int) -> Snapshot | None:
     """The newest snapshot at or before ``time_ms``, None if all are later."""
     ids = timeline.ids()
-    at = bisect_right(ids, time_ms, key=lambda each: timeline.snapshot(each).time_millis)
+    at = bisect_right(
+        ids, time_ms, key=lambda snapshot_id: timeline.snapshot(snapshot_id).time_millis
+    )
     return timeline.snapshot(ids[at - 1]) if at else None
 
 

@@ -62,8 +62,12 @@ def schema_to_json(schema: TableSchema) -> bytes:
             body = json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False).encode()
             schema_from_json(body, path=f"schema-{schema.id}")
         except (TypeError, ValueError) as error:  # a CorruptFileError is a ValueError
-            found = error.facts["problems"] if isinstance(error, CorruptFileError) else [str(error)]
-            problems = [str(one) for one in found] if isinstance(found, list) else [str(found)]
+            reasons = (
+                error.facts["problems"] if isinstance(error, CorruptFileError) else [str(error)]
+            )
+            problems = (
+                [str(one) for one in reasons] if isinstance(reasons, list) else [str(reasons)]
+            )
         else:
             return body
     what = f"schema {schema.id} could not be read again: {'; '.join(problems)}"

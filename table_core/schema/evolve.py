@@ -19,8 +19,8 @@ from table_core.datatypes.kinds import Atomic, Field, Root, Row, with_nullabilit
 from table_core.datatypes.text import parse_type
 from table_core.errors import OptionError, SchemaError, UnsupportedFeatureError
 from table_core.options import keys_identity
-from table_core.options.given import refuse_wrong
 from table_core.options.old_names import replacement_of
+from table_core.options.user_options import refuse_wrong
 from table_core.schema.change import (
     AddColumn,
     DropColumn,
@@ -75,13 +75,13 @@ def create(
         OptionError: an option is unknown, or its value does not parse.
         UnsupportedFeatureError: a feature that this release refuses by name.
     """
-    given = dict(options or {})
-    refuse_wrong({k: v for k, v in given.items() if k not in _NEVER_STORED})
+    table_options = dict(options or {})
+    refuse_wrong({k: v for k, v in table_options.items() if k not in _NEVER_STORED})
     problems: list[str] = []
-    partition = _one_of(problems, "partition", partition_by, given.pop("partition", None))
-    key = _one_of(problems, "primary-key", primary_key, given.pop("primary-key", None))
-    _refuse_legacy(given, key, problems)
-    stored = {k: str(v) for k, v in given.items() if k not in _NEVER_STORED}
+    partition = _one_of(problems, "partition", partition_by, table_options.pop("partition", None))
+    key = _one_of(problems, "primary-key", primary_key, table_options.pop("primary-key", None))
+    _refuse_legacy(table_options, key, problems)
+    stored = {k: str(v) for k, v in table_options.items() if k not in _NEVER_STORED}
     row, highest = numbered(Row(_fields(columns)), -1)
     assert isinstance(row, Row)
     schema = TableSchema(
@@ -185,25 +185,25 @@ def _from_arrow(column: Any) -> Field:
 
 
 def _one_of(
-    problems: list[str], option: str, given: Sequence[str], text: str | None
+    problems: list[str], option: str, argument: Sequence[str], text: str | None
 ) -> tuple[str, ...]:
     """Keys given as an argument or as an option, never as both."""
-    if isinstance(given, str):
-        problems.append(f"{option}: give a list of columns, not the text {given!r}")
+    if isinstance(argument, str):
+        problems.append(f"{option}: give a list of columns, not the text {argument!r}")
         return ()
     if text is None:
-        return tuple(given)
+        return tuple(argument)
     named = tuple(name.strip() for name in text.split(",") if name.strip())
-    if given and tuple(given) != named:
-        problems.append(f"option {option!r} says {list(named)}, the argument {list(given)}")
+    if argument and tuple(argument) != named:
+        problems.append(f"option {option!r} says {list(named)}, the argument {list(argument)}")
     return named
 
 
-def _refuse_legacy(given: Mapping[str, str], key: tuple[str, ...], problems: list[str]) -> None:
+def _refuse_legacy(options: Mapping[str, str], key: tuple[str, ...], problems: list[str]) -> None:
     """Options of old releases and of the connector, format 13.1."""
-    if given.get("connector", "paimon") != "paimon":
-        problems.append(f"connector must be 'paimon', not {given['connector']!r}")
-    mode = given.get("write-mode")
+    if options.get("connector", "paimon") != "paimon":
+        problems.append(f"connector must be 'paimon', not {options['connector']!r}")
+    mode = options.get("write-mode")
     if mode is not None and mode not in {"change-log", "append-only"}:
         raise OptionError(
             f"option 'write-mode' cannot be {mode!r}: expected change-log or append-only",
@@ -250,6 +250,6 @@ def _sound(schema: TableSchema, problems: list[str]) -> TableSchema:
     problems = [*problems, *violations_of(schema)]
     if problems:
         raise SchemaError("; ".join(problems), problems=problems)
-    if (found := unsupported_feature(schema)) is not None:
-        raise found.error("the schema", "make")
+    if (unsupported := unsupported_feature(schema)) is not None:
+        raise unsupported.error("the schema", "make")
     return schema

@@ -62,14 +62,14 @@ def refused(what: str) -> SchemaError:
     return SchemaError(what, problems=[what])
 
 
-def as_type(given: str | DataType | Any) -> DataType:
+def as_type(type_: str | DataType | Any) -> DataType:
     """The type that a user gave: text, a Paimon type or an Arrow type."""
-    if isinstance(given, str):
-        return parse_type(given)
-    if isinstance(given, Atomic | Array | Map | Multiset | Row | Vector):
-        return given
+    if isinstance(type_, str):
+        return parse_type(type_)
+    if isinstance(type_, Atomic | Array | Map | Multiset | Row | Vector):
+        return type_
     try:
-        return from_arrow(given)
+        return from_arrow(type_)
     except UnsupportedFeatureError as error:
         raise refused(str(error)) from error
 

@@ -85,8 +85,8 @@ def _refusal(key: str, before: TableOptions, after: TableOptions) -> str | None:
     return None
 
 
-def options_of_handle(schema: TableSchema, given: Mapping[str, str]) -> TableSchema:
-    """``schema`` with ``given`` on top, as one handle sees it.
+def options_of_handle(schema: TableSchema, options: Mapping[str, str]) -> TableSchema:
+    """``schema`` with ``options`` on top, as one handle sees it.
 
     A handle may read and write in another way; it may not say where rows lie or which of them wins,
     for other handles would not find them, or find others.
@@ -98,11 +98,11 @@ def options_of_handle(schema: TableSchema, given: Mapping[str, str]) -> TableSch
         keys_identity.PRIMARY_KEY: schema.primary_keys,
         keys_identity.PARTITION: schema.partition_keys,
     }
-    asked = TableOptions.parse(given)
+    asked = TableOptions.parse(options)
     repeated = {o.key for o, own in keys.items() if asked.is_set(o) and asked.get(o) == own}
-    given = {key: value for key, value in asked.raw.items() if key not in repeated}
-    after = schema.options.with_overrides(given)
-    for key in given:
+    options = {key: value for key, value in asked.raw.items() if key not in repeated}
+    after = schema.options.with_overrides(options)
+    for key in options:
         if schema.options.raw.get(key) == after.raw[key]:
             continue
         why = _refusal(key, schema.options, after) or _effective(key, schema.options, after)
@@ -113,16 +113,18 @@ def options_of_handle(schema: TableSchema, given: Mapping[str, str]) -> TableSch
                 value=after.raw[key],
             )
     changed = replace(schema, raw_options=after.raw)
-    _refuse_new_problems(schema, changed, given)
+    _refuse_new_problems(schema, changed, options)
     return changed
 
 
-def _refuse_new_problems(before: TableSchema, after: TableSchema, given: Mapping[str, str]) -> None:
+def _refuse_new_problems(
+    before: TableSchema, after: TableSchema, options: Mapping[str, str]
+) -> None:
     """Refuse what only together is wrong, or wrong for the columns, as a stored option would be."""
-    known = set(violations_of(before)) if given else set()
-    problems = [problem for problem in violations_of(after) if given and problem not in known]
+    known = set(violations_of(before)) if options else set()
+    problems = [problem for problem in violations_of(after) if options and problem not in known]
     if problems:
-        blamed = next((key for key in given if key in problems[0]), next(iter(given)))
+        blamed = next((key for key in options if key in problems[0]), next(iter(options)))
         raise OptionError(
             f"option {blamed!r} cannot be {after.raw_options[blamed]!r} on a handle: "
             f"{'; '.join(problems)}",
@@ -144,7 +146,7 @@ def _effective(key: str, before: TableOptions, after: TableOptions) -> str | Non
 
 def options_that_name(schema: TableSchema, name: str) -> list[str]:
     """The keys of the options of ``schema`` that name the top-level column ``name``."""
-    found = []
+    keys = []
     for key, value in schema.raw_options.items():
         match = COLUMN_OPTION.fullmatch(key)
         names = [n.strip() for n in match["columns"].split(",")] if match is not None else []
@@ -154,8 +156,8 @@ def options_that_name(schema: TableSchema, name: str) -> list[str]:
         if index is not None:
             names.append(index["column"])
         if name in names:
-            found.append(key)
-    return found
+            keys.append(key)
+    return keys
 
 
 def renamed_in_options(schema: TableSchema, name: str, new_name: str) -> TableSchema:

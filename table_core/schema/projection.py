@@ -186,23 +186,23 @@ def evolve_ranges(
         row_count = next((r.row_count for r in ranges.values()), None)
     by_id = {f.id: f for f in written.fields}
     fields = read if not hasattr(read, "fields") else read.fields
-    found = {}
+    evolved = {}
     for field in fields:
         source = by_id.get(field.id)
         if source is None:
             if row_count is not None:
-                found[field.name] = Range(None, None, row_count, row_count)
+                evolved[field.name] = Range(None, None, row_count, row_count)
             continue
         known = ranges.get(source.name)
         if known is None or not _keeps_order(source.type, field.type):
             continue
-        found[field.name] = Range(
+        evolved[field.name] = Range(
             _bound(known.min, source.type, field.type),
             _bound(known.max, source.type, field.type),
             known.null_count,
             known.row_count if known.row_count is not None else row_count,
         )
-    return found
+    return evolved
 
 
 def _keeps_order(source: DataType, target: DataType) -> bool:

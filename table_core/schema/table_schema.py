@@ -73,13 +73,13 @@ class TableSchema:
         Raises:
             NotFoundError: there is none; facts list those there are.
         """
-        found = self.by_name.get(name)
-        if found is None:
+        field = self.by_name.get(name)
+        if field is None:
             names = [f.name for f in self.fields]
             raise NotFoundError(
                 f"no column {name!r}; there are {names}", name=name, available=names
             )
-        return found
+        return field
 
     def select(self, names: Iterable[str]) -> tuple[Field, ...]:
         """The fields called ``names``, in that order."""

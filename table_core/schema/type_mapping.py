@@ -59,7 +59,7 @@ class TypeMapping:
         Raises:
             ArgumentError: there is no such option.
         """
-        found = cls()
+        mapping = cls()
         for name in names:
             if name not in _NAMES:
                 raise ArgumentError(
@@ -67,8 +67,8 @@ class TypeMapping:
                     argument="type_mapping",
                     value=name,
                 )
-            found = replace(found, **{name.replace("-", "_"): True})
-        return found
+            mapping = replace(mapping, **{name.replace("-", "_"): True})
+        return mapping
 
     def applied(self, type_: DataType) -> DataType:
         """``type_`` that an event declares, as the user wants it."""

@@ -74,19 +74,19 @@ def unsupported_option(
     options: TableOptions, act: Act, own: Mapping[str, str] | None = None
 ) -> Unsupported | None:
     """The option that stops ``act``, or None; ``own`` as for ``refusal_of``."""
-    found = refusal_of(options, act, own)
-    if found is None:
+    refusal = refusal_of(options, act, own)
+    if refusal is None:
         return None
-    return Unsupported(f"{found.key}={options.raw[found.key]}", found.why, found.way_out)
+    return Unsupported(f"{refusal.key}={options.raw[refusal.key]}", refusal.why, refusal.way_out)
 
 
 def unsupported_feature(
     schema: TableSchema, own: Mapping[str, str] | None = None
 ) -> Unsupported | None:
     """What of ``schema`` keeps this release from committing to its table, or None."""
-    found = unsupported_option(schema.options, Act.COMMIT, own)
-    if found is not None:
-        return found
+    unsupported = unsupported_option(schema.options, Act.COMMIT, own)
+    if unsupported is not None:
+        return unsupported
     if (format_ := _unwritten_format(schema.options)) is not None:
         written = f"write files of {', '.join(WRITTEN_FORMATS)}"
         return Unsupported(format_, "its files are to have that format", written)
@@ -112,9 +112,9 @@ def _unwritten_format(options: TableOptions) -> str | None:
 
 def violations_of(schema: TableSchema) -> list[str]:
     """Every rule that ``schema`` breaks, in words; empty if it is sound."""
-    found = [*_names(schema), *_keys(schema)]
-    if found:  # what follows looks columns up
-        return found
+    violations = [*_names(schema), *_keys(schema)]
+    if violations:  # what follows looks columns up
+        return violations
     return [
         *_row_tracking(schema),
         *_bucket(schema),

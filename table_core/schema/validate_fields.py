@@ -57,12 +57,12 @@ def _function(schema: TableSchema, column: str, function: str) -> Iterator[str]:
 
 def _grouped(schema: TableSchema) -> dict[tuple[str, ...], tuple[str, ...]]:
     """Sequence columns to the columns that they protect."""
-    found = {}
+    groups = {}
     for key, value in schema.options.raw.items():
         match = COLUMN_OPTION.fullmatch(key)
         if match is not None and match["suffix"] == "sequence-group":
-            found[_split(match["columns"])] = _split(value)
-    return found
+            groups[_split(match["columns"])] = _split(value)
+    return groups
 
 
 def _groups(schema: TableSchema) -> Iterator[str]:

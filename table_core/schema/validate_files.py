@@ -43,10 +43,10 @@ def _codecs(options: TableOptions) -> Iterator[str]:
     used.setdefault((format_, codec or own[1]), of_changelog)
     manifests = keys_commit.MANIFEST_COMPRESSION
     used.setdefault(("avro", options.get(manifests)), manifests.key)
-    for (name, given), option in used.items():
+    for (name, compression), option in used.items():
         known = codecs.CODECS.get(name.lower())  # an unknown format is refused elsewhere
-        if known is not None and given.lower() not in known:
-            yield f"{option} {given!r} cannot be written to {name}; use one of {sorted(known)}"
+        if known is not None and compression.lower() not in known:
+            yield f"{option} {compression!r} cannot be written to {name}; use one of {sorted(known)}"
 
 
 def _stats_modes(options: TableOptions) -> Iterator[str]:
@@ -65,11 +65,13 @@ def _stats_modes(options: TableOptions) -> Iterator[str]:
 
 
 def _levels(options: TableOptions) -> Iterator[str]:
-    given = options.get(keys_write.NUM_LEVELS)
+    levels = options.get(keys_write.NUM_LEVELS)
     trigger = options.get(keys_write.NUM_SORTED_RUN_COMPACTION_TRIGGER)
-    if (trigger + 1 if given is None else given) < 2:
+    if (trigger + 1 if levels is None else levels) < 2:
         what = (
-            keys_write.NUM_SORTED_RUN_COMPACTION_TRIGGER if given is None else keys_write.NUM_LEVELS
+            keys_write.NUM_SORTED_RUN_COMPACTION_TRIGGER
+            if levels is None
+            else keys_write.NUM_LEVELS
         )
-        value = trigger if given is None else given
+        value = trigger if levels is None else levels
         yield f"{what.key} {value} leaves fewer than 2 levels, and a table needs at least 2"

@@ -60,8 +60,8 @@ def split_glob(uri: str) -> tuple[str, str]:
 def list_files(storage: Storage, pattern: str) -> list[FileInfo]:
     """The files that ``pattern`` matches, sorted by path.  ``*`` and ``?`` stay within a folder."""
     wanted = re.compile("".join({"*": "[^/]*", "?": "[^/]"}.get(c, re.escape(c)) for c in pattern))
-    found = (info for info in storage.walk("") if wanted.fullmatch(info.path))
-    return sorted(found, key=lambda info: info.path)
+    matches = (info for info in storage.walk("") if wanted.fullmatch(info.path))
+    return sorted(matches, key=lambda info: info.path)
 
 
 def parquet_schema(storage: Storage, path: str) -> pa.Schema:

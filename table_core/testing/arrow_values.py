@@ -104,8 +104,8 @@ def values(type_: DataType, *, orc: bool = False) -> st.SearchStrategy[Any]:
 
     With ``orc`` timestamps before 1970 are whole seconds: ORC files of ours hold no others.
     """
-    found = _values(type_, orc)
-    return st.none() | found if type_.nullable else found
+    strategy = _values(type_, orc)
+    return st.none() | strategy if type_.nullable else strategy
 
 
 def _values(type_: DataType, orc: bool) -> st.SearchStrategy[Any]:

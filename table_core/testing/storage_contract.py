@@ -80,12 +80,12 @@ class StorageContract:
         storage.write("t/two", b"22")
         storage.write("t/deep/three", b"333")
         storage.write("t2/four", b"4444")
-        found = {i.path: i for i in storage.list("t")}
-        assert set(found) == {"t/one", "t/two", "t/deep"}
-        assert [found[p].size for p in ("t/one", "t/two")] == [1, 2]
-        assert found["t/deep"].is_dir
-        assert not found["t/one"].is_dir
-        assert found["t/one"].modified_ms > 1_600_000_000_000
+        entries = {i.path: i for i in storage.list("t")}
+        assert set(entries) == {"t/one", "t/two", "t/deep"}
+        assert [entries[p].size for p in ("t/one", "t/two")] == [1, 2]
+        assert entries["t/deep"].is_dir
+        assert not entries["t/one"].is_dir
+        assert entries["t/one"].modified_ms > 1_600_000_000_000
 
     def test_listing_nothing_gives_nothing(self, storage: Storage) -> None:
         """A folder that is not there has no entries."""

@@ -13,9 +13,9 @@ import pytest
 from judge import Judge, JudgeError
 
 from table_core.errors import OptionError
-from table_core.options.given import refuse_wrong
 from table_core.options.refused import REFUSED
 from table_core.options.table import OPTIONS
+from table_core.options.user_options import refuse_wrong
 from tests.option_keys import LINES
 from tests.option_values import WORDS, WRONG
 

@@ -81,7 +81,7 @@ def test_leaps_find_what_reading_all_finds(made: list[Made], expired: int) -> No
         asked = FindMine(user=user, identifier=n, newest=len(whole), oldest=1, growing=False)
         for at_hand in ((), range(0, 80, 3), range(80)):
             found = search(asked, history.get, at_hand=at_hand)
-            assert [s.id for s in found.found] == read_one_by_one(history, user, n)
+            assert [s.id for s in found.snapshots] == read_one_by_one(history, user, n)
             gone = set(read_one_by_one(whole, user, n)) - set(history)
             assert all(id < found.lowest for id in gone), "ruled out, though it was there once"
 
@@ -101,9 +101,9 @@ def test_what_is_older_than_the_first_attempt_is_not_it(
             found = search(asked, history.get, at_hand=at_hand)
             ids = [id for id in read_one_by_one(whole, user, n) if id >= since]
             there = [id for id in ids if id in history]
-            assert [s.id for s in found.found if s.id >= since] == there
+            assert [s.id for s in found.snapshots if s.id >= since] == there
             assert all(id < found.lowest for id in ids if id not in history), "taken as never made"
-            if not found.found and min(history, default=since) < since:
+            if not found.snapshots and min(history, default=since) < since:
                 assert found.lowest == 1, "an older snapshot is there: nothing is hidden"
 
 
@@ -117,9 +117,9 @@ def test_a_long_history_is_looked_through_in_leaps(monkeypatch: pytest.MonkeyPat
         read.append(id)
         return history.get(id)
 
-    assert search(asked, reading).found == ()
+    assert search(asked, reading).snapshots == ()
     assert len(read) <= 2_000 // 64 + 1
-    assert search(asked, history.get, at_hand=set(read)).found == ()
+    assert search(asked, history.get, at_hand=set(read)).snapshots == ()
 
 
 def test_a_list_that_was_begun_anew_rules_out_nothing_below_itself() -> None:
@@ -131,4 +131,4 @@ def test_a_list_that_was_begun_anew_rules_out_nothing_below_itself() -> None:
     }
     history[3] = replace(history[3], properties=begun_anew)
     asked = FindMine(user="a", identifier=1, newest=3, oldest=1, growing=False)
-    assert [s.id for s in search(asked, history.get).found] == [1]
+    assert [s.id for s in search(asked, history.get).snapshots] == [1]

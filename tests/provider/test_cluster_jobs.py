@@ -146,7 +146,9 @@ def test_the_driver_runs_on_the_cluster_and_its_result_and_error_come_back(
     assert states(done) == {"create": "success", "delete": "failed"}
     assert xcom(done, "create")["details"] == {"created": True}
     button = done.get_task_instance("create").xcom_pull(task_ids="create", key="_link_TableLink")
-    assert button.endswith("/paimon/tables?search=paimon%3A%2F%2Fpaimon_default%2Fshop%2Forders")
+    assert button.endswith(
+        "/plugin/paimon-tables?table=paimon%3A%2F%2Fpaimon_default%2Fshop%2Forders"
+    )
     told = "".join(capfd.readouterr())
     assert "[not-found] no table 'shop.missing'" in told
     assert "started: action create-table, table shop.orders" in told

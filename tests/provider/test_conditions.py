@@ -96,8 +96,8 @@ def test_an_unknown_filter_is_refused() -> None:
 
 def test_rows_are_summed_over_the_new_snapshots() -> None:
     snapshots = [facts(n, delta_rows=40) for n in (1, 2, 3)]
-    assert NewSnapshots(after=1, min_rows=81).found(snapshots, "none") == []
-    assert NewSnapshots(after=1, min_rows=80).found(snapshots, "none") == snapshots[1:]
+    assert NewSnapshots(after=1, min_rows=81).matching(snapshots, "none") == []
+    assert NewSnapshots(after=1, min_rows=80).matching(snapshots, "none") == snapshots[1:]
 
 
 def test_facts_are_read_off_a_snapshot_document() -> None:

@@ -51,48 +51,55 @@ def test_nothing_else_is_served(client: Any, path: str) -> None:
 
 
 @pytest.mark.filterwarnings("default")
-def test_tables_are_listed_with_their_newest_event(client: Any, airflow_home: Path) -> None:
-    from airflow.models.asset import AssetEvent, AssetModel
-    from airflow.utils.session import create_session
+def test_the_script_of_the_tables_page_is_for_those_who_see_assets(
+    client: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from paimon_provider.pages import bundle
 
-    extra = {"snapshot_id": 7, "kinds": {"APPEND": 1}, "rows": {"append": 1200}}
-    extra |= {"result": {"action": "write", "rows_written": 1200, "seconds": 1.5}}
-    with create_session() as session:
-        for name in ("orders", "<b>odd", "k%C3%A4ufe"):
-            session.add(
-                AssetModel(name=f"paimon://demo/stall/{name}", uri=f"paimon://demo/stall/{name}")
-            )
-        session.flush()
-        asset = session.query(AssetModel).filter_by(uri="paimon://demo/stall/orders").one()
-        for at, document in enumerate(({"snapshot_id": 6}, extra)):
-            event = AssetEvent(
-                asset_id=asset.id, extra=document, source_dag_id="d", source_run_id="r"
-            )
-            event.source_task_id = f"t{at}"
-            event.source_map_index = -1
-            session.add(event)
-            session.flush()
+    built = tmp_path / "tables.js"
+    monkeypatch.setattr(bundle, "_BUILT", built)
+    assert client.get("/paimon/ui/tables.js").status_code == 401
+    missing = client.get("/paimon/ui/tables.js", headers=token(client, "vera"))
+    assert "run make ui" in missing.text
+    assert 'globalThis["Paimon tables"]' in missing.text
+    built.write_text("built = 1")
+    answer = client.get("/paimon/ui/tables.js", headers=token(client, "vera"))
+    assert (answer.status_code, answer.text) == (200, "built = 1")
+    assert answer.headers["content-type"].startswith("text/javascript")
+    kept = token(client, "vera") | {"If-None-Match": answer.headers["etag"]}
+    assert client.get("/paimon/ui/tables.js", headers=kept).status_code == 304
+    built.write_text("built = 2, and longer")
+    assert client.get("/paimon/ui/tables.js", headers=kept).text == "built = 2, and longer"
+
+
+@pytest.mark.filterwarnings("default")
+@pytest.mark.parametrize(
+    ("search", "view"),
+    [("paimon://a/b/c&d", "table=paimon%3A%2F%2Fa%2Fb%2Fc%26d"), ("//evil.example", "search=%2F%2Fevil.example"), ("", "search=")],
+)  # fmt: skip
+def test_buttons_of_old_runs_lead_to_the_new_page(client: Any, search: str, view: str) -> None:
     assert client.get("/paimon/tables").status_code == 401
-    page = client.get("/paimon/tables", headers=token(client, "vera")).text
-    assert "demo/stall/orders" in page
-    assert all(told in page for told in ("d.t1", "<td>7</td>", "append 1,200", "1,200 rows"))
-    assert "<b>odd" not in page
-    assert "&lt;b&gt;odd" in page
-    found = client.get("/paimon/tables?search=nothing%25", headers=token(client, "ada")).text
-    assert "No table has been announced" in found
-    for search in ("K\u00e4u", "k%C3%A4ufe"):
-        got = client.get("/paimon/tables", params={"search": search}, headers=token(client, "ada"))
-        assert "demo/stall/k\u00e4ufe" in got.text
-        assert "orders" not in got.text
+    answer = client.get(
+        "/paimon/tables",
+        params={"search": search},
+        headers=token(client, "vera"),
+        follow_redirects=False,
+    )
+    assert answer.status_code == 307
+    assert answer.headers["location"] == f"../plugin/paimon-tables?{view}"
 
 
-def test_airflow_accepts_the_view() -> None:
-    from airflow.api_fastapi.core_api.datamodels.plugins import ExternalViewResponse
+def test_airflow_accepts_the_page_and_the_script_leaves_its_component_under_that_name() -> None:
+    from airflow.api_fastapi.core_api.datamodels.plugins import ReactAppResponse
 
+    from paimon_provider.pages.bundle import BUNDLE_PATH, PAGE_NAME
     from paimon_provider.plugin import PaimonPlugin
 
-    (view,) = PaimonPlugin.external_views
-    assert ExternalViewResponse.model_validate(view).href == "/paimon/tables"
+    (page,) = PaimonPlugin.react_apps
+    found = ReactAppResponse.model_validate(page)
+    assert (found.name, found.bundle_url) == (PAGE_NAME, f"paimon/{BUNDLE_PATH}")
+    main = Path(__file__).parents[2] / "provider" / "ui" / "src" / "main.tsx"
+    assert f'"{PAGE_NAME}"' in main.read_text()
 
 
 def test_names_are_plain_file_names() -> None:

@@ -101,7 +101,7 @@ def script(monkeypatch: pytest.MonkeyPatch, *polls: Any, producer: str = "none")
         return UnseenSnapshots(snapshots=tuple(shown), since=since, producer=producer)
 
     def new_snapshots(hook: PaimonHook, table: str, condition: Any) -> Any:
-        found = condition.found(unseen_snapshots(hook, table, Seen()).snapshots, producer)
+        found = condition.matching(unseen_snapshots(hook, table, Seen()).snapshots, producer)
         return (found, producer) if found else None
 
     monkeypatch.setattr(PaimonHook, "unseen_snapshots", unseen_snapshots)

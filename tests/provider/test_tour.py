@@ -90,7 +90,7 @@ def test_rows_are_changed(tour: Callable[..., Any], shop: Catalog, airflow_home:
     assert told["done"]["partitions"] == [{"dt": "b"}]
     assert told["update"]["partitions"] == [{"dt": "a"}]
     links = ran.get_task_instance("update").xcom_pull(task_ids="update", key="_link_TableLink")
-    assert links.endswith("/paimon/tables?search=paimon%3A%2F%2Fdemo%2Ftour%2Frows")
+    assert links.endswith("/plugin/paimon-tables?table=paimon%3A%2F%2Fdemo%2Ftour%2Frows")
 
 
 def test_history_goes_back_and_forth(

@@ -1,6 +1,6 @@
 """A setting that is wrong is told of at once, as ``invalid``, with what to set; Airflow never retries it.
 
-The causes are those of ``docs/errors.md``: the table there and the cases here are compared.
+The causes are those of ``docs/wrong-settings.md``: the table there and the cases here are compared.
 """
 
 from __future__ import annotations
@@ -24,8 +24,7 @@ from paimon_provider.launchers.standalone import StandaloneLauncher
 from table_core.errors import ErrorKind, TableError
 from table_core.jobs.job_spec import JobSpec
 
-PAGE = Path(__file__).parents[2] / "docs" / "errors.md"
-SECTION = "## Settings that are wrong"
+PAGE = Path(__file__).parents[2] / "docs" / "wrong-settings.md"
 
 
 def read(extra: dict[str, Any], **more: Any) -> Warehouse:
@@ -141,9 +140,7 @@ def test_an_address_that_spark_understands_is_taken(backend: str, master: str) -
 
 
 def test_the_page_has_each_cause_with_its_class_and_kind(tmp_path: Path) -> None:
-    text = PAGE.read_text()
-    section = text[text.index(SECTION) :].partition("\n## ")[2] or text[text.index(SECTION) :]
-    rows = re.findall(r"^\| (.+?) \| `(\w+)` \| `([a-z-]+)` \|", section, re.MULTILINE)
+    rows = re.findall(r"^\| (.+?) \| `(\w+)` \| `([a-z-]+)` \|", PAGE.read_text(), re.MULTILINE)
     assert {cause for cause, *_ in rows} == set(CAUSES)
     for number, (cause, name, kind) in enumerate(rows):
         folder = tmp_path / str(number)

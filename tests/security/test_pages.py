@@ -25,8 +25,6 @@ from paimon_provider.pages.reports_folder import (
     report_text,
     write_report,
 )
-from paimon_provider.pages.tables import TableEvents
-from paimon_provider.pages.tables import render as render_tables
 from paimon_provider.pages.text import cell_text, number_text, security_headers
 from table_core.errors import ArgumentError
 
@@ -53,34 +51,6 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=9), inner, max_size=4),
     max_leaves=12,
 )  # fmt: skip
-EXTRA = st.one_of(
-    JSON,
-    st.fixed_dictionaries(
-        {},
-        optional=dict.fromkeys(("payload", "result", "kinds", "rows", "snapshot_id", "from_trigger"), JSON),
-    ),
-    st.fixed_dictionaries({"payload": st.fixed_dictionaries({"result": JSON, "kinds": JSON, "rows": JSON})}),
-    st.fixed_dictionaries(
-        {"result": st.dictionaries(st.sampled_from(["files_before", "rows_written", "seconds"]), JSON)}
-    ),
-)  # fmt: skip
-
-
-@settings(max_examples=150, deadline=None)
-@given(EXTRA)
-def test_whatever_an_event_says_is_text_and_the_page_stands(extra: Any) -> None:
-    good = TableEvents(uri="paimon://a/b/good", extra={"snapshot_id": 7})
-    page = render_tables(
-        [TableEvents(uri=f"paimon://{EVIL}", by=EVIL, extra=extra), good], search=EVIL
-    )
-    assert "b/good" in page
-    assert "<td>7</td>" in page
-    assert len(page) < 60_000
-    seen = Tags(page)
-    assert not seen.tags & {"script", "img"}
-    assert not {name for name in seen.attributes if name.startswith("on")}
-    assert "\x1b" not in page
-    assert "\u202e" not in page
 
 
 @settings(max_examples=60, deadline=None)
@@ -189,16 +159,13 @@ def test_old_reports_go_and_nothing_else(folder: Path, monkeypatch: pytest.Monke
 
 
 def test_pages_allow_their_own_style_and_nothing_else() -> None:
-    for page in (
-        render_tables([]),
-        render(ChangeReport(table="t", label="l", value="v", after=0, head=1, values=[])),
-    ):
-        headers = security_headers(page)
-        policy = headers["Content-Security-Policy"]
-        assert "unsafe" not in policy
-        assert "default-src 'none'" in policy
-        assert "frame-ancestors 'self'" in policy
-        assert "style-src 'sha256-" in policy
-        assert "style" not in Tags(page).attributes, "which the policy would not let work"
-        assert headers["Cache-Control"] == "no-store, private"
+    page = render(ChangeReport(table="t", label="l", value="v", after=0, head=1, values=[]))
+    headers = security_headers(page)
+    policy = headers["Content-Security-Policy"]
+    assert "unsafe" not in policy
+    assert "default-src 'none'" in policy
+    assert "frame-ancestors 'self'" in policy
+    assert "style-src 'sha256-" in policy
+    assert "style" not in Tags(page).attributes, "which the policy would not let work"
+    assert headers["Cache-Control"] == "no-store, private"
     assert "style-src 'none'" in security_headers("<h1>")["Content-Security-Policy"]

@@ -228,7 +228,7 @@ class Decisions:
         return None if found is None else found.held[0]
 
     def text(self, kind: ReaderKind, source: SourceId, place: object) -> str:
-        return Position(Reader(kind, "r", given=True), source, place).text  # type: ignore[arg-type]  # a place
+        return Position(Reader(kind, "r", explicit=True), source, place).text  # type: ignore[arg-type]  # a place
 
     def decided(self, position: Position | None, state: Now, *, fits: bool) -> object | None:
         """The place that a reader goes on from; None where it was told that it cannot."""

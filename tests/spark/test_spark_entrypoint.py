@@ -273,7 +273,7 @@ def test_actions_without_rows_start_no_jvm(
 def test_every_kind_of_error_has_a_status_of_its_own_that_the_guide_lists() -> None:
     assert EXIT_CODES.keys() == set(errors.ErrorKind)
     listed = re.findall(
-        r"^\| (\d+) \| `([a-z-]+)` \|", (ROOT / "docs/spark.md").read_text(), re.MULTILINE
+        r"^\| (\d+) \| `([a-z-]+)` \|", (ROOT / "docs/spark-clusters.md").read_text(), re.MULTILINE
     )
     assert {kind: int(status) for status, kind in listed} == EXIT_CODES
     assert len(set(EXIT_CODES.values())) == len(EXIT_CODES)

@@ -10,7 +10,7 @@ from table_core.datatypes.text import parse_type
 from table_core.errors import OptionError, SchemaError
 from table_core.merge.engines.engine import engine_for
 from table_core.options.aggregate_functions import AGGREGATE_FUNCTIONS, FUNCTION_OPTIONS
-from table_core.options.given import refuse_wrong
+from table_core.options.user_options import refuse_wrong
 from table_core.schema.table_schema import TableSchema
 from table_core.schema.validate_fields import field_option_problems
 from tests.merge_rows import schema_of

@@ -119,9 +119,10 @@ def test_it_holds_every_module_of_the_provider_and_nothing_else(wheels: Wheels) 
     inside = set(zipfile.ZipFile(wheels.provider).namelist())
     files = {
         str(path.relative_to(ROOT / "provider"))
-        for path in (ROOT / "provider").rglob("*")
+        for path in (ROOT / "provider" / "paimon_provider").rglob("*")
         if path.is_file() and "__pycache__" not in path.parts
     }
+    assert "paimon_provider/pages/ui/dist/tables.js" in files
     assert {name for name in inside if ".dist-info/" not in name} == files
 
 

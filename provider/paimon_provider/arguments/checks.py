@@ -163,13 +163,13 @@ class ChecksArguments:
             _checked(self, name, value)
 
 
-def require_early(task: Any, **given: Any) -> None:
+def require_early(task: Any, **arguments: Any) -> None:
     """Check arguments of ``task`` before they are set, as ``__setattr__`` does.
 
     Raises:
         ArgumentError: names the argument and what it must be.
     """
-    for name, value in given.items():
+    for name, value in arguments.items():
         _checked(task, name, value)
 
 
@@ -184,13 +184,13 @@ def require_arguments(task: Any) -> None:
             _checked(task, name, vars(task)[name])
 
 
-def require_values(given: Mapping[str, Any], **own: Check) -> None:
+def require_values(arguments: Mapping[str, Any], **own: Check) -> None:
     """Check what a trigger is told; a template waits until it is rendered.
 
     Raises:
         ArgumentError: names the argument and what it must be.
     """
-    for name, value in given.items():
+    for name, value in arguments.items():
         if not _is_open(value):
             own.get(name, CHECKS.get(name, _anything))(value, name)
 

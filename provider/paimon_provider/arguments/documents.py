@@ -85,8 +85,8 @@ def of_members(required: Sequence[str] = (), /, **checks: Check) -> Check:
         for member in required:
             if value.get(member) is None:
                 raise wrong(name, value, f"mapping with {member!r}")
-        for member, given in value.items():
-            checks[member](given, f"{name}[{member!r}]")
+        for member, content in value.items():
+            checks[member](content, f"{name}[{member!r}]")
 
     return check
 
@@ -163,20 +163,20 @@ def columns(value: Any, name: str) -> None:
     keys(value, name)
     if not value:
         raise wrong(name, value, "columns: name one at least")
-    for column, given in value.items():
-        text(given, f"{name}[{column!r}]")
-        if known_type(given) is None:
-            raise wrong(f"{name}[{column!r}]", given, f"type{type_hint(given)}")
+    for column, type_ in value.items():
+        text(type_, f"{name}[{column!r}]")
+        if known_type(type_) is None:
+            raise wrong(f"{name}[{column!r}]", type_, f"type{type_hint(type_)}")
 
 
 def options(value: Any, name: str) -> None:
     """Refuse what is not option to value, or a value that the option does not take."""
-    from table_core.options.given import refuse_wrong
+    from table_core.options.user_options import refuse_wrong
 
     keys(value, name)
-    for option, given in value.items():
-        if not isinstance(given, str | int | float | bool):
-            raise wrong(f"{name}[{option!r}]", given, "text")
+    for option, setting in value.items():
+        if not isinstance(setting, str | int | float | bool):
+            raise wrong(f"{name}[{option!r}]", setting, "text")
     try:
         refuse_wrong(value)
     except TableError as error:
@@ -186,12 +186,12 @@ def options(value: Any, name: str) -> None:
 def parameters(value: Any, name: str) -> None:
     """Refuse what is not name to a value that JSON can hold, so that SQL can be given it."""
     keys(value, name)
-    for parameter, given in value.items():
+    for parameter, argument in value.items():
         _view(parameter, f"{name}: name")
         try:
-            json.dumps(given, default=_plain)
+            json.dumps(argument, default=_plain)
         except (TypeError, ValueError) as error:
-            raise wrong(f"{name}[{parameter!r}]", given, f"value: {error}") from error
+            raise wrong(f"{name}[{parameter!r}]", argument, f"value: {error}") from error
 
 
 def _plain(value: object) -> str:
@@ -217,14 +217,14 @@ def changes(value: Any, name: str) -> None:
     """Refuse what is no list of changes of a schema, each with its members."""
     import table_core
 
-    def one(given: Any, where: str) -> None:
-        keys(given, where)
-        require_one_of(f"{where}['change']", given.get("change"), CHANGES)
-        members = {field.name: field for field in fields(getattr(table_core, given["change"]))}
-        keys(given, where, {"change": None, **members})
+    def one(change: Any, where: str) -> None:
+        keys(change, where)
+        require_one_of(f"{where}['change']", change.get("change"), CHANGES)
+        members = {field.name: field for field in fields(getattr(table_core, change["change"]))}
+        keys(change, where, {"change": None, **members})
         for member, field in members.items():
-            if field.default is MISSING and member not in given:
-                raise wrong(where, given, f"{given['change']}: it has no {member!r}")
+            if field.default is MISSING and member not in change:
+                raise wrong(where, change, f"{change['change']}: it has no {member!r}")
 
     each_of(one, 1)(value, name)
 
@@ -290,8 +290,8 @@ def follow(value: Any, name: str) -> None:
     """Refuse what is not an action of upkeep to the task or tasks that do it."""
     from table_core.declaration.grammar import UPKEEP_ACTIONS
 
-    def tasks(given: Any, where: str) -> None:
-        (text if isinstance(given, str) else names(1))(given, where)
+    def tasks(action_tasks: Any, where: str) -> None:
+        (text if isinstance(action_tasks, str) else names(1))(action_tasks, where)
 
     of_members(**dict.fromkeys(UPKEEP_ACTIONS, tasks))(value, name)
 
@@ -319,9 +319,9 @@ def sync_settings(value: Any, name: str) -> None:
         "max_duration": optional(duration),
         "options": optional(options),
     }
-    for setting, given in value.items():
+    for setting, choice in value.items():
         if setting in checks:
-            checks[setting](given, f"{name}[{setting!r}]")
+            checks[setting](choice, f"{name}[{setting!r}]")
 
 
 def prefix(value: Any, name: str) -> None:

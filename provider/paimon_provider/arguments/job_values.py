@@ -31,21 +31,21 @@ def job_arguments(action: Action, operator: object) -> dict[str, Any]:
         ArgumentError: a point in time or a snapshot is none.
         AttributeError: the operator lacks a parameter of its action.
     """
-    found = {}
+    arguments = {}
     for parameter in action.parameters:
         name = parameter.in_operator
         if name is not None and parameter.job:
             value = getattr(operator, attribute_of(name))
-            found[parameter.name] = _plain(parameter.kind, value, name)
-    return found
+            arguments[parameter.name] = _plain(parameter.kind, value, name)
+    return arguments
 
 
-def job_settings(action: Action, given: Mapping[str, Any]) -> dict[str, Any]:
-    """``given``, by the names that the job has, as ``job_arguments`` makes them; others as they are."""
+def job_settings(action: Action, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """``settings``, by the names that the job has, as ``job_arguments`` makes them; others as they are."""
     kinds = {parameter.name: parameter.kind for parameter in action.parameters}
     return {
         name: _plain(kinds[name], value, name) if name in kinds else value
-        for name, value in given.items()
+        for name, value in settings.items()
     }
 
 

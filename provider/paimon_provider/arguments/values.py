@@ -102,10 +102,10 @@ def count(least: int) -> Check:
 
     def check(value: Any, name: str) -> None:
         digits = isinstance(value, str) and re.fullmatch("[0-9]{1,19}", value)
-        given = int(value) if digits else value
-        if isinstance(given, bool) or not isinstance(given, int):
+        number = int(value) if digits else value
+        if isinstance(number, bool) or not isinstance(number, int):
             raise wrong(name, value, f"whole number of at least {least}")
-        if not least <= given < _LONGS_END:
+        if not least <= number < _LONGS_END:
             raise wrong(name, value, f"whole number of at least {least}, in 64 bits")
 
     return check
@@ -125,13 +125,13 @@ def seconds(value: Any, name: str) -> None:
 
 def duration(value: Any, name: str) -> None:
     """Refuse what is no length of time as options have it, e.g. ``"2 h"``."""
-    given = value if isinstance(value, str) else repr(value)
-    require_printable(given, name)
+    text = value if isinstance(value, str) else repr(value)
+    require_printable(text, name)
     try:
-        found = parse.duration_ms(given)
+        millis = parse.duration_ms(text)
     except ValueError as error:
         raise wrong(name, value, f"length of time: {error}") from error
-    if found >= _LONGS_END:
+    if millis >= _LONGS_END:
         raise wrong(name, value, "length of time that 64 bits can hold")
 
 

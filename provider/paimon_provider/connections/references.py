@@ -35,19 +35,19 @@ class References:
         self.secrets: list[str] = []
         """What was put in and must not be shown: passwords and members of extras."""
 
-    def filled(self, given: Any) -> Any:
-        """``given``, JSON-like, with every reference in its texts replaced.
+    def filled(self, document: Any) -> Any:
+        """``document``, JSON-like, with every reference in its texts replaced.
 
         Raises:
             ArgumentError: the connection has no such member, or nothing in it.
         """
-        if isinstance(given, str):
-            return _REFERENCE.sub(lambda found: self._member(found[1], found[2]), given)
-        if isinstance(given, Mapping):
-            return {key: self.filled(value) for key, value in given.items()}
-        if isinstance(given, list):
-            return [self.filled(value) for value in given]
-        return given
+        if isinstance(document, str):
+            return _REFERENCE.sub(lambda match: self._member(match[1], match[2]), document)
+        if isinstance(document, Mapping):
+            return {key: self.filled(value) for key, value in document.items()}
+        if isinstance(document, list):
+            return [self.filled(value) for value in document]
+        return document
 
     def _member(self, conn_id: str, member: str) -> str:
         connection = self._lookup(conn_id)

@@ -45,8 +45,8 @@ def with_connection(source: Mapping[str, Any], connection: Connection) -> dict[s
     if kind == "kafka":
         servers = ",".join(_with_port(host, connection.port) for host in _hosts(connection))
         options = {**connection.extra_dejson, **_credentials(connection)}
-        given = {"servers": servers, "options": {**options, **(source.get("options") or {})}}
-        return {**given, **{k: v for k, v in source.items() if k != "options"}}
+        completed = {"servers": servers, "options": {**options, **(source.get("options") or {})}}
+        return {**completed, **{k: v for k, v in source.items() if k != "options"}}
     parts = {
         name: getattr(connection, part)
         for name, part in _MEMBERS.get(kind, {}).items()

@@ -170,14 +170,14 @@ class Warehouse:
 
 def looking_secret(settings: Mapping[str, Any]) -> list[str]:
     """Values that are masked though they are not in the password: their names say what they are."""
-    found = []
+    secrets = []
     for key, value in settings.items():
         for item in value if isinstance(value, list | tuple) else (value,):
             if isinstance(item, Mapping):
-                found += looking_secret(item)
+                secrets += looking_secret(item)
             elif isinstance(item, str) and len(item) > 3:
-                found += [item] if _SECRET.search(str(key)) else _IN_ADDRESS.findall(item)
-    return found
+                secrets += [item] if _SECRET.search(str(key)) else _IN_ADDRESS.findall(item)
+    return secrets
 
 
 def _warehouse(connection: Connection, extra: Mapping[str, Any]) -> str:
@@ -238,22 +238,22 @@ def _catalog(extra: Mapping[str, Any], login: str | None, name: str) -> dict[str
     metastore = str(extra.get("metastore") or "")
     if metastore:
         _require_one_of("metastore", metastore, METASTORES, name)
-    found = {
+    settings = {
         "metastore": metastore,
         "uri": extra.get("metastore_uri"),
         "catalog-key": extra.get("catalog_key"),
         "lock.enabled": "true" if str(extra.get("lock_enabled")).lower() == "true" else None,
         "jdbc.user": login,
     }
-    return {key: str(value) for key, value in found.items() if value}
+    return {key: str(value) for key, value in settings.items() if value}
 
 
 def _hidden(secret: Mapping[str, str], conf: Mapping[str, str]) -> dict[str, str]:
     """Configuration that keeps secrets off the pages of Spark, whatever their names are."""
     if not secret and not looking_secret(conf):
         return {}
-    given = [conf[_REDACTION]] if _REDACTION in conf else []
-    return {_REDACTION: "|".join([*given, f"(?i){_SECRET_NAMES}", *map(re.escape, sorted(secret))])}
+    own = [conf[_REDACTION]] if _REDACTION in conf else []
+    return {_REDACTION: "|".join([*own, f"(?i){_SECRET_NAMES}", *map(re.escape, sorted(secret))])}
 
 
 def _spark(extra: Mapping[str, Any], name: str, references: References) -> SparkSettings:
@@ -294,13 +294,13 @@ def _environment(value: object, name: str, references: References) -> dict[str, 
             argument="env",
         )
     passed = {str(key): None for key, item in document.items() if item is None}
-    given = {key: item for key, item in document.items() if item is not None}
-    return {**passed, **_texts(given, f"env of connection {name!r}", references)}
+    variables = {key: item for key, item in document.items() if item is not None}
+    return {**passed, **_texts(variables, f"env of connection {name!r}", references)}
 
 
 def _limits(value: object, name: str) -> dict[str, str]:
-    found = _texts(value, f"sql_limits of connection {name!r}", References(_nowhere))
-    unknown = sorted(set(found) - set(_SQL_LIMITS))
+    limits = _texts(value, f"sql_limits of connection {name!r}", References(_nowhere))
+    unknown = sorted(set(limits) - set(_SQL_LIMITS))
     if unknown:
         raise ArgumentError(
             f"sql_limits of connection {name!r}: {', '.join(unknown)} is none of "
@@ -308,7 +308,7 @@ def _limits(value: object, name: str) -> dict[str, str]:
             argument="sql_limits",
             value=unknown,
         )
-    return found
+    return limits
 
 
 def _require_one_of(setting: str, value: str, known: tuple[str, ...], name: str) -> None:

@@ -116,9 +116,9 @@ class PaimonHook(BaseHook):
             databases = self.catalog().databases()
         except TableError as error:
             return False, secrets.text(f"[{error.kind}] {error}")
-        found = ", ".join(databases[:_SHOWN]) or "no database yet"
+        listing = ", ".join(databases[:_SHOWN]) or "no database yet"
         more = f" and {len(databases) - _SHOWN} more" if len(databases) > _SHOWN else ""
-        return True, f"{self.warehouse.uri}: {found}{more}"
+        return True, f"{self.warehouse.uri}: {listing}{more}"
 
     def _commit_by_handle(self) -> Any:
         """Who commits by a handle: numbered apart from what ``commit_as`` gives."""
@@ -246,36 +246,36 @@ class PaimonHook(BaseHook):
             self._watched.pop(table, None)
             return UnseenSnapshots(catalog=self.warehouse.catalog_name)
         self._watched[table] = handle
-        found, whole = [] if head is None else [_facts(handle, head)], False
-        while found and since is not None and not _reaches(found[-1], since, found[0].id):
+        facts, whole = [] if head is None else [_facts(handle, head)], False
+        while facts and since is not None and not _reaches(facts[-1], since, facts[0].id):
             try:
-                found.append(_facts(handle, handle.snapshot(found[-1].id - 1)))
+                facts.append(_facts(handle, handle.snapshot(facts[-1].id - 1)))
             except NotFoundError:
                 whole = True
                 break
-        if found and since is not None and since.snapshot_id:
-            there = any(Seen.up_to(one).is_at(since) for one in found)
+        if facts and since is not None and since.snapshot_id:
+            there = any(Seen.up_to(one).is_at(since) for one in facts)
             birth = "" if there else _birth(handle)
         return UnseenSnapshots(
-            snapshots=tuple(reversed(found)),
+            snapshots=tuple(reversed(facts)),
             since=since,
             producer=_producer(handle),
             partitioned=bool(handle.partition_by),
             birth=birth,
             catalog=self.warehouse.catalog_name,
-            whole=whole or bool(found and found[-1].id == 1),
+            whole=whole or bool(facts and facts[-1].id == 1),
         )
 
     def commits_of(self, table: str, user: str) -> list[dict[str, Any]]:
         """What ``user`` has committed to a table, as far as it is not expired: notes, oldest first."""
-        handle, found = self.table(table), []
+        handle, notes = self.table(table), []
         ids = [s.id for s in handle.snapshots() if is_commit_of(s.commit_user, user)]
         for id in sorted(ids):
             try:
-                found.append(handle.delivers(id).to_document())
+                notes.append(handle.delivers(id).to_document())
             except NotFoundError:  # it has expired since
                 continue
-        return found
+        return notes
 
     def completed(self, table: str, snapshots: Sequence[SnapshotFacts]) -> list[SnapshotFacts]:
         """``snapshots``, those of writers that do not say what they deliver read from manifests.
@@ -283,17 +283,17 @@ class PaimonHook(BaseHook):
         One that is expired meanwhile stays as it is.
         """
         handle = self.table(table)
-        found = []
+        facts = []
         for snapshot in snapshots:
             try:
-                found.append(
+                facts.append(
                     snapshot
                     if snapshot.is_known
                     else SnapshotFacts.told(handle.delivers(snapshot.id))
                 )
             except NotFoundError:
-                found.append(snapshot)
-        return found
+                facts.append(snapshot)
+        return facts
 
     def spelled(
         self, table: str, partitions: Sequence[Mapping[str, Any]]
@@ -311,11 +311,11 @@ class PaimonHook(BaseHook):
     ) -> list[dict[str, str | None]] | None:
         """The partitions that ``snapshots`` touched; None if they are many or no longer known."""
         try:
-            found: list[dict[str, str | None]] | None
-            found = self.table(table).touched_partitions(
+            touched: list[dict[str, str | None]] | None
+            touched = self.table(table).touched_partitions(
                 [s.id for s in snapshots], limit=_MANY if limit is None else limit
             )
-            return found
+            return touched
         except TableError as error:
             if error.kind is not ErrorKind.NOT_FOUND:
                 raise
@@ -334,8 +334,8 @@ class PaimonHook(BaseHook):
         snapshots, producer = self.snapshots(table)
         if condition.on == "delete":
             snapshots = self.completed(table, [s for s in snapshots if s.id > condition.after])
-        found = condition.found(snapshots, producer)
-        return (found, producer) if found else None
+        matches = condition.matching(snapshots, producer)
+        return (matches, producer) if matches else None
 
 
 def _facts(handle: Any, snapshot: Any) -> SnapshotFacts:

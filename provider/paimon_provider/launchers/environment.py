@@ -78,14 +78,14 @@ def job_environment(
     """
     worker = os.environ
     wanted = {*identity, *(name for name, value in extra.items() if value is None)}
-    found = {name: value for name, value in worker.items() if name in wanted or _usual(name)}
-    found |= {name: value for name, value in extra.items() if value is not None}
+    environment = {name: value for name, value in worker.items() if name in wanted or _usual(name)}
+    environment |= {name: value for name, value in extra.items() if value is not None}
     folder = str(Path(sys.executable).parent)
-    found["PATH"] = f"{folder}{os.pathsep}{found.get('PATH', '')}"
-    found["PYSPARK_PYTHON"] = sys.executable
-    found["PYSPARK_DRIVER_PYTHON"] = sys.executable
-    found["PYTHONUNBUFFERED"] = "1"
-    return found
+    environment["PATH"] = f"{folder}{os.pathsep}{environment.get('PATH', '')}"
+    environment["PYSPARK_PYTHON"] = sys.executable
+    environment["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    environment["PYTHONUNBUFFERED"] = "1"
+    return environment
 
 
 def _usual(name: str) -> bool:

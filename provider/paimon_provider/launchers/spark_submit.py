@@ -82,7 +82,7 @@ class SparkSubmitLauncher:
 
 def script_of(module: str) -> Path:
     """The file of ``module``, found without importing its code."""
-    found = importlib.util.find_spec(module)
-    if found is None or found.origin is None:
+    spec = importlib.util.find_spec(module)
+    if spec is None or spec.origin is None:
         raise ArgumentError(f"no module {module} in this Python", argument="module", value=module)
-    return Path(found.origin)
+    return Path(spec.origin)

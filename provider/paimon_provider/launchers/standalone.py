@@ -184,7 +184,7 @@ class StandaloneLauncher:
 
         folder = self._folder(submission)
         try:
-            found = JobResult.from_json((folder / RESULT_FILE).read_text(encoding="utf-8"))
+            job = JobResult.from_json((folder / RESULT_FILE).read_text(encoding="utf-8"))
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise JobFailedError(
                 f"{submission.id} ended as {state} and left no result; its log is on the worker of "
@@ -194,11 +194,11 @@ class StandaloneLauncher:
             ) from error
         finally:
             shutil.rmtree(folder, ignore_errors=True)
-        if found.error is not None:
-            raise found.error
-        if found.result is None:
+        if job.error is not None:
+            raise job.error
+        if job.result is None:
             raise JobFailedError("the job left an empty result", exit_code=None, log_tail="")
-        return dict(found.result)
+        return dict(job.result)
 
     def end(self, submission: Submission) -> None:
         """Tell the master to kill the driver; nobody will read what it leaves."""
@@ -234,12 +234,14 @@ class StandaloneLauncher:
                 argument="submission",
                 value=submission.folder,
             )
-        found = Path(home) / path.name
-        if found.is_symlink():
+        job_folder = Path(home) / path.name
+        if job_folder.is_symlink():
             raise ArgumentError(
-                f"{found} is a link: jobs have folders", argument="submission", value=str(found)
+                f"{job_folder} is a link: jobs have folders",
+                argument="submission",
+                value=str(job_folder),
             )
-        return found
+        return job_folder
 
     def _call(self, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """Ask each master in turn; the first that answers."""
@@ -250,7 +252,7 @@ class StandaloneLauncher:
             request = urllib.request.Request(f"{base}/v1/submissions/{path}", data, headers)
             try:
                 with _OPENER.open(request, timeout=_CALL_SECONDS) as answer:
-                    found = _answered(answer.read(_ANSWER_MAX + 1))
+                    reply = _answered(answer.read(_ANSWER_MAX + 1))
             except urllib.error.HTTPError as error:
                 raise ArgumentError(
                     f"{base} refuses {path}: {error.code} {error.read(500).decode(errors='replace')}",
@@ -260,10 +262,10 @@ class StandaloneLauncher:
             except (OSError, ValueError) as error:
                 faults.append(f"{base}: {error}")
                 continue
-            if path == "create" and not found.get("submissionId"):
-                faults.append(f"{base}: {found.get('message')}")  # a master on stand-by
+            if path == "create" and not reply.get("submissionId"):
+                faults.append(f"{base}: {reply.get('message')}")  # a master on stand-by
                 continue
-            return found
+            return reply
         raise StorageUnavailableError(
             f"no Spark master answers: {'; '.join(faults)}",
             path=self.spark.master,
@@ -292,10 +294,10 @@ def _answered(body: bytes) -> dict[str, Any]:
     """
     if len(body) > _ANSWER_MAX:
         raise ValueError(f"an answer of more than {_ANSWER_MAX:,} bytes: no Spark master gives it")
-    found = json.loads(body)
-    if not isinstance(found, dict):
-        raise ValueError(f"{type(found).__name__} is no answer of a Spark master")  # noqa: TRY004
-    return found
+    reply = json.loads(body)
+    if not isinstance(reply, dict):
+        raise ValueError(f"{type(reply).__name__} is no answer of a Spark master")  # noqa: TRY004
+    return reply
 
 
 def _driver(id: object) -> str:

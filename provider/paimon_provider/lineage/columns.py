@@ -36,11 +36,11 @@ def origins(
         derivation: how the rows are made.
         columns: view to its columns.
     """
-    found = _of_query(derivation, columns)
+    by_column = _of_query(derivation, columns)
     for name, expression in derivation.values.items():
         used = _used(expression)
-        found[name] = _unique(origin for column in used for origin in found.get(column, ()))
-    return {name: of for name, of in found.items() if of}
+        by_column[name] = _unique(origin for column in used for origin in by_column.get(column, ()))
+    return {name: of for name, of in by_column.items() if of}
 
 
 def _of_query(
@@ -56,7 +56,7 @@ def _of_query(
     schema: dict[str, object] = {
         view: dict.fromkeys(names, "STRING") for view, names in columns.items()
     }
-    found = {}
+    by_column = {}
     try:
         query = qualify(
             parse_one(derivation.sql, dialect=_DIALECT), schema=schema, dialect=_DIALECT
@@ -65,10 +65,10 @@ def _of_query(
             return {}
         for name in query.named_selects:
             leaves = (n for n in lineage(name, query, schema=schema, dialect=_DIALECT).walk())
-            found[name] = _unique(_leaf(node) for node in leaves if not node.downstream)
+            by_column[name] = _unique(_leaf(node) for node in leaves if not node.downstream)
     except errors.SqlglotError:
         return {}  # SQL of an engine's own: no statement is better than a wrong one
-    return found
+    return by_column
 
 
 def _leaf(node: Any) -> Origin | None:
@@ -89,5 +89,5 @@ def _used(expression: str) -> list[str]:
     return [c.name for c in tree.find_all(exp.Column) if c.table in {"", "source"}]
 
 
-def _unique(found: Iterator[Origin | None]) -> list[Origin]:
-    return sorted({origin for origin in found if origin is not None})
+def _unique(origins: Iterator[Origin | None]) -> list[Origin]:
+    return sorted({origin for origin in origins if origin is not None})

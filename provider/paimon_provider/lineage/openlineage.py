@@ -65,7 +65,7 @@ def tables_of(hook: PaimonHook, tables: Sequence[str]) -> list[Any]:
 
     from table_core.errors import TableError
 
-    found = []
+    datasets = []
     for table in tables:
         namespace, name = dataset_name(hook.warehouse.uri, table)
         facets = {}
@@ -75,8 +75,8 @@ def tables_of(hook: PaimonHook, tables: Sequence[str]) -> list[Any]:
             facets["schema"] = SchemaDatasetFacet(fields=fields)
         except TableError as error:
             _log().debug("No schema of %s: %s", table, error)
-        found.append(Dataset(namespace=namespace, name=name, facets=facets))
-    return found
+        datasets.append(Dataset(namespace=namespace, name=name, facets=facets))
+    return datasets
 
 
 def operator_lineage(
@@ -121,7 +121,7 @@ def _columns(hook: PaimonHook, derivation: Derivation, output: Any) -> dict[str,
     from paimon_provider.lineage.columns import origins
 
     tables = dict(zip(derivation.views, tables_of(hook, [*derivation.views.values()]), strict=True))
-    found = origins(derivation, {view: _names(table) for view, table in tables.items()})
+    sources_of = origins(derivation, {view: _names(table) for view, table in tables.items()})
     known = {name.lower(): name for name in _names(output)}
     return {
         known[column.lower()]: facet.Fields(
@@ -131,7 +131,7 @@ def _columns(hook: PaimonHook, derivation: Derivation, output: Any) -> dict[str,
                 if view in tables
             ]
         )
-        for column, sources in found.items()
+        for column, sources in sources_of.items()
         if column.lower() in known
     }
 

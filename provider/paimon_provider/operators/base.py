@@ -115,10 +115,10 @@ class PaimonTableOperator(ChecksArguments, BaseOperator):
     @classmethod
     def partial(cls, **kwargs: Any) -> Any:
         """What Airflow's does, with our defaults: a mapped task announces its table too."""
-        found: Any = super().partial(**kwargs)
-        if found.kwargs.get("outlets") != OWN_ASSET:
-            return found
-        return over_tables(found, "outlets", _CONNECTION, cls._default_outlets)
+        mapped: Any = super().partial(**kwargs)
+        if mapped.kwargs.get("outlets") != OWN_ASSET:
+            return mapped
+        return over_tables(mapped, "outlets", _CONNECTION, cls._default_outlets)
 
     @classmethod
     def _default_outlets(cls, table: str, conn_id: str, catalog: str | None) -> list[Any]:

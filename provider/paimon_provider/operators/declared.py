@@ -84,7 +84,7 @@ class PaimonApplyOperator(ChecksArguments, BaseOperator):
             _require_catalog(declaration.catalog, hook.warehouse.catalog_name)
             plans = applying.plan(declaration, catalog)
             others = applying.only_there(declaration, catalog)
-            differ = [one for one in plans if one.told or one.refused or one.drift]
+            differ = [one for one in plans if one.descriptions or one.refused or one.drift]
             for one in plans:
                 self._tell(one)
             for name in others:
@@ -95,11 +95,11 @@ class PaimonApplyOperator(ChecksArguments, BaseOperator):
                 told = [f"{one.table}: {why}" for one in differ for why in one.drift or one.refused]
                 told += [f"{name}: only the warehouse has it" for name in others]
                 raise SchemaError("not as declared:\n" + "\n".join(told), problems=told)
-        found = {"tables": len(plans), "differ": [one.to_document() for one in differ]}
-        return {**found, "only_there": others} if others else found
+        report = {"tables": len(plans), "differ": [one.to_document() for one in differ]}
+        return {**report, "only_there": others} if others else report
 
     def _tell(self, one: TablePlan) -> None:
-        told = [*one.told, *(f"refused: {why}" for why in one.refused)]
+        told = [*one.descriptions, *(f"refused: {why}" for why in one.refused)]
         told += [f"kept: {what}" for what in one.kept]
         if told:
             self.log.info("%s %s: %s", one.action, one.table, "; ".join(told))
@@ -146,10 +146,10 @@ class PaimonDueTablesOperator(ChecksArguments, BaseOperator):
             clear_reports(catalog.clock.now_ms())
         with ThreadPoolExecutor(_THREADS) as pool:
             judged = pool.map(lambda item: self._judge(catalog, *item), policies.items())
-            found = [one for one in judged if one is not None]
-        found.sort(key=lambda one: not one[0])
-        self.log.info("%d of %d tables need something", len(found), len(policies))
-        return [arguments for _, arguments in found[:_MAPPED_MAX]]
+            due = [one for one in judged if one is not None]
+        due.sort(key=lambda one: not one[0])
+        self.log.info("%d of %d tables need something", len(due), len(policies))
+        return [arguments for _, arguments in due[:_MAPPED_MAX]]
 
     def _judge(
         self, catalog: Any, table: str, policy: Mapping[str, Any]

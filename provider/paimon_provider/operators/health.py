@@ -82,7 +82,7 @@ class PaimonHealthOperator(PaimonTableOperator, BranchMixIn):
         Raises:
             ArgumentError: ``follow`` names an action that there is no verdict on.
         """
-        found: list[str] = []
+        task_ids: list[str] = []
         for action, tasks in (self.follow or {}).items():
             if action not in document["actions"]:
                 known = ", ".join(document["actions"])
@@ -92,7 +92,7 @@ class PaimonHealthOperator(PaimonTableOperator, BranchMixIn):
                     value=action,
                 )
             if document["actions"][action]["verdict"] in _LEVELS[self.level]:
-                found += [tasks] if isinstance(tasks, str) else list(tasks)
-        if not found and self.otherwise is not None:
-            found = [self.otherwise]
-        return list(dict.fromkeys(found))
+                task_ids += [tasks] if isinstance(tasks, str) else list(tasks)
+        if not task_ids and self.otherwise is not None:
+            task_ids = [self.otherwise]
+        return list(dict.fromkeys(task_ids))

@@ -87,11 +87,11 @@ class PaimonRelayPartitionsOperator(ChecksArguments, BaseOperator):
     @classmethod
     def partial(cls, **kwargs: Any) -> Any:
         """What Airflow's does; a mapped task has the asset of its table too."""
-        found: Any = super().partial(**kwargs)
+        mapped: Any = super().partial(**kwargs)
         return (
-            found
-            if found.kwargs.get("outlets")
-            else over_tables(found, "outlets", _CONNECTION, _assets)
+            mapped
+            if mapped.kwargs.get("outlets")
+            else over_tables(mapped, "outlets", _CONNECTION, _assets)
         )
 
     def execute(self, context: Context) -> list[str]:
@@ -112,13 +112,15 @@ class PaimonRelayPartitionsOperator(ChecksArguments, BaseOperator):
             hook = PaimonHook(self.paimon_conn_id)
             require_named_so([self.asset.uri], self.table, catalog=hook.warehouse.catalog_name)
             find = self._done if self.ready == "done" else self._changed
-            found, start, to = find(hook, start)
-            table = hook.table(self.table) if found else None
-            keys = asset_partitions([table.partition_key(one) for one in found]) if table else []
+            partitions, start, to = find(hook, start)
+            table = hook.table(self.table) if partitions else None
+            keys = (
+                asset_partitions([table.partition_key(one) for one in partitions]) if table else []
+            )
         self.log.info("%d partitions of %s are ready: %s", len(keys), self.table, ", ".join(keys))
         if keys:
             event: Any = context["outlet_events"][self.asset]
-            event.extra = partitions_extra(self.table, found, apart=True)
+            event.extra = partitions_extra(self.table, partitions, apart=True)
             event.add_partitions(keys)
         else:
             self.outlets = [outlet for outlet in self.outlets if outlet != self.asset]
@@ -161,11 +163,11 @@ class PaimonRelayPartitionsOperator(ChecksArguments, BaseOperator):
             return table.live_partitions(), start, to
         new = [s.id for s in step.new if delivers_changes(s, producer)]
         try:
-            found = table.touched_partitions(new, limit=2**31) or []
+            partitions = table.touched_partitions(new, limit=2**31) or []
             if taken_back:  # nothing that is there tells whose rows that were
-                all_of_them = [*found, *table.live_partitions()]
-                found = list({table.partition_key(one): one for one in all_of_them}.values())
-            return found, start, to
+                all_of_them = [*partitions, *table.live_partitions()]
+                partitions = list({table.partition_key(one): one for one in all_of_them}.values())
+            return partitions, start, to
         except TableError as error:
             if error.kind is not ErrorKind.NOT_FOUND:
                 raise

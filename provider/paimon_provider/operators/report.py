@@ -81,11 +81,11 @@ class PaimonChangeReportOperator(ChecksArguments, BaseOperator):
     @classmethod
     def partial(cls, **kwargs: Any) -> Any:
         """What Airflow's does; a mapped task has the asset of its table too."""
-        found: Any = super().partial(**kwargs)
+        mapped: Any = super().partial(**kwargs)
         return (
-            found
-            if found.kwargs.get("inlets")
-            else over_tables(found, "inlets", _CONNECTION, _assets)
+            mapped
+            if mapped.kwargs.get("inlets")
+            else over_tables(mapped, "inlets", _CONNECTION, _assets)
         )
 
     def execute(self, context: Context) -> dict[str, Any]:

@@ -199,19 +199,19 @@ class PaimonMergeIntoOperator(PaimonTableOperator):
 
     def arguments(self) -> dict[str, Any]:
         """Those of ``table.merge_into``, the defaults of sources and clauses spelled out."""
-        found = super().arguments()
-        if found["source"].get("sources"):
-            found["source"]["sources"] = _sources(found["source"]["sources"])
-        when = [{"values": None, "condition": None, **clause} for clause in found["when"]]
-        return {**found, "when": when}
+        arguments = super().arguments()
+        if arguments["source"].get("sources"):
+            arguments["source"]["sources"] = _sources(arguments["source"]["sources"])
+        when = [{"values": None, "condition": None, **clause} for clause in arguments["when"]]
+        return {**arguments, "when": when}
 
 
-def _tables(given: Mapping[str, Mapping[str, Any]] | None) -> dict[str, str]:
-    return {view: str(source["table"]) for view, source in (given or {}).items()}
+def _tables(sources: Mapping[str, Mapping[str, Any]] | None) -> dict[str, str]:
+    return {view: str(source["table"]) for view, source in (sources or {}).items()}
 
 
-def _sources(given: Mapping[str, Mapping[str, Any]] | None) -> dict[str, dict[str, Any]]:
+def _sources(sources: Mapping[str, Mapping[str, Any]] | None) -> dict[str, dict[str, Any]]:
     return {
         view: {"mode": "snapshot", "position": None, **source}
-        for view, source in (given or {}).items()
+        for view, source in (sources or {}).items()
     }

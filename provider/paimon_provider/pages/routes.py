@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
+from urllib.parse import urlencode
 
-import sqlalchemy as sa
-from airflow.api_fastapi.common.db.common import SessionDep
 from airflow.api_fastapi.core_api.security import (
     GetUserDep,
     requires_access_asset,
     requires_access_dag,
 )
-from airflow.models.asset import AssetEvent, AssetModel
 from fastapi import Depends, FastAPI, HTTPException, Request
-from fastapi.responses import HTMLResponse
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
-from paimon_provider.arguments.table_identity import SCHEME, spelled
+from paimon_provider.arguments.table_identity import SCHEME
+from paimon_provider.links import TABLES_PATH
+from paimon_provider.pages.bundle import BUNDLE_PATH, bundle_text, etag_of
 from paimon_provider.pages.reports_folder import dag_of_report, report_text
-from paimon_provider.pages.tables import LIMIT, TableEvents, render
 from paimon_provider.pages.text import security_headers
 from table_core.errors import ArgumentError
 
 __all__ = ["app"]
 
-_SEARCH_MAX: Final = 200
 _NO_DAG: Final = "~"
 """No Dag is called so: what nobody's Dag made is for those who may read every Dag."""
 
@@ -48,47 +46,26 @@ def report(name: str, request: Request, user: GetUserDep) -> HTMLResponse:
         raise HTTPException(404, "no such report") from error
 
 
+@app.get(f"/{BUNDLE_PATH}")
+def bundle(request: Request) -> Response:
+    """The script of the page of tables; a browser keeps it until there is another."""
+    script = bundle_text()
+    headers = {
+        "ETag": etag_of(script),
+        "Cache-Control": "private, no-cache",
+        "X-Content-Type-Options": "nosniff",
+    }
+    if request.headers.get("If-None-Match") == headers["ETag"]:
+        return Response(status_code=304, headers=headers)
+    return Response(script, media_type="text/javascript", headers=headers)
+
+
 @app.get("/tables")
-def tables(session: SessionDep, search: str = "") -> HTMLResponse:
-    """Every table that Airflow knows, with the newest event of each."""
-    search = search[:_SEARCH_MAX].replace("\0", "")
-    newest = (
-        sa.select(AssetEvent.asset_id, sa.func.max(AssetEvent.id).label("event_id"))
-        .group_by(AssetEvent.asset_id)
-        .subquery()
-    )
-    known = (
-        sa.select(AssetModel.uri, AssetEvent)
-        .outerjoin(newest, newest.c.asset_id == AssetModel.id)
-        .outerjoin(AssetEvent, AssetEvent.id == newest.c.event_id)
-        .where(AssetModel.uri.startswith(f"{SCHEME}://", autoescape=True))
-        .where(
-            sa.or_(
-                AssetModel.uri.contains(search, autoescape=True),
-                AssetModel.uri.contains(spelled(search), autoescape=True),
-            )
-        )
-        .order_by(AssetModel.uri)
-    )
-    total = session.scalar(sa.select(sa.func.count()).select_from(known.subquery()))
-    rows: Any = session.execute(known.limit(LIMIT))
-    found = [_events(uri, event) for uri, event in rows]
-    return _page(render(found, search=search, total=total))
+def tables(search: str = "") -> RedirectResponse:
+    """Where the page of tables was: buttons of old runs lead here."""
+    view = "table" if search.startswith(f"{SCHEME}://") else "search"
+    return RedirectResponse(f"..{TABLES_PATH}?{urlencode({view: search})}")
 
 
 def _page(text: str) -> HTMLResponse:
     return HTMLResponse(text, headers=security_headers(text))
-
-
-def _events(uri: str, event: AssetEvent | None) -> TableEvents:
-    if event is None:
-        return TableEvents(uri=uri)
-    return TableEvents(uri=uri, at=event.timestamp, by=_source(event), extra=event.extra)
-
-
-def _source(event: AssetEvent) -> str:
-    if event.source_task_id:
-        return f"{event.source_dag_id}.{event.source_task_id}"
-    extra: object = event.extra  # may be any JSON
-    told = isinstance(extra, dict) and extra.get("from_trigger")
-    return "watcher" if told else "REST"

@@ -18,9 +18,9 @@ class _OfAllTables(list[Any]):
     """Assets of all tasks that are made of one: each of them has one of these."""
 
 
-def as_given(assets: list[Any], given: object) -> list[Any]:
-    """``assets`` as Airflow keeps what was ``given``: it makes a list of its own."""
-    return _OfAllTables(assets) if isinstance(given, _OfAllTables) else assets
+def as_given(assets: list[Any], argument: object) -> list[Any]:
+    """``assets`` as Airflow keeps ``argument``: it makes a list of its own."""
+    return _OfAllTables(assets) if isinstance(argument, _OfAllTables) else assets
 
 
 def own_of(assets: Sequence[Any], uri: str) -> Any:
@@ -67,33 +67,33 @@ class _OverTables(OperatorPartial):
         self._know(kwargs)
         return super().expand_kwargs(kwargs, strict=strict)
 
-    def _know(self, each: object) -> None:
-        """Give each asset once; ``each`` is what the tasks differ in."""
-        found = _OfAllTables()
-        for one in each if isinstance(each, list | tuple) else ():
+    def _know(self, expanded: object) -> None:
+        """Give each asset once; ``expanded`` is what the tasks differ in."""
+        assets = _OfAllTables()
+        for one in expanded if isinstance(expanded, list | tuple) else ():
             whole = {**self.defaults, **self.kwargs, **one} if isinstance(one, Mapping) else {}
             if all(isinstance(whole.get(name), str | None) for name in _NAMING):
-                known = {asset.uri for asset in found}
+                known = {asset.uri for asset in assets}
                 made = self.assets(whole) if whole.get("table") else ()
-                found += [asset for asset in made if asset.uri not in known]
-        self.kwargs[self.member] = found
+                assets += [asset for asset in made if asset.uri not in known]
+        self.kwargs[self.member] = assets
 
 
 def _defaults(kwargs: Mapping[str, Any]) -> dict[str, Any]:
     """What ``default_args`` of the Dag and of the group say of tables: each task gets it when it is made."""
-    given: dict[str, Any] = {}
+    defaults: dict[str, Any] = {}
     for owner in (kwargs.get("dag"), kwargs.get("task_group")):
-        given.update(getattr(owner, "default_args", None) or {})
-    return {name: given[name] for name in _NAMING if name in given}
+        defaults.update(getattr(owner, "default_args", None) or {})
+    return {name: defaults[name] for name in _NAMING if name in defaults}
 
 
 def _each(mapped: Mapping[str, Any]) -> list[dict[str, Any]]:
     """What names the tables of the tasks that ``expand`` makes; none where that is not known yet."""
-    found: list[dict[str, Any]] = [{}]
+    combinations: list[dict[str, Any]] = [{}]
     for name in _NAMING:
         if name in mapped:
             values = mapped[name]
             if not isinstance(values, list | tuple):
                 return []
-            found = [{**one, name: value} for one in found for value in values]
-    return found
+            combinations = [{**one, name: value} for one in combinations for value in values]
+    return combinations

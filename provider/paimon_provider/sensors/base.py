@@ -73,13 +73,13 @@ class PaimonSensor(ChecksArguments, BaseSensorOperator):
             require_arguments(self)
             self._require_named_so()
             try:
-                found = self.wait(**self._condition()).look(PaimonHook(self.paimon_conn_id))
+                document = self.wait(**self._condition()).look(PaimonHook(self.paimon_conn_id))
             except TableError as error:
                 if error.kind is not ErrorKind.UNAVAILABLE:
                     raise
                 self.log.warning("Storage unavailable, still waiting: %s", error)
                 return PokeReturnValue(False)
-        return PokeReturnValue(found is not None, found)
+        return PokeReturnValue(document is not None, document)
 
     def execute(self, context: Context) -> Any:
         """Look; wait in the triggerer when it is not so yet and that is wanted."""

@@ -93,9 +93,9 @@ async def poll_until(
     """
     while True:
         try:
-            found = await calls.ask(question)
-            if found is not None:
-                return found
+            answer = await calls.ask(question)
+            if answer is not None:
+                return answer
             pause.reset()
         except (TableError, TimeoutError) as error:
             if isinstance(error, TableError) and error.kind is not ErrorKind.UNAVAILABLE:

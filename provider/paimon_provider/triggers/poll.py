@@ -235,14 +235,14 @@ class _Table:
         """Ask for the head; whether somebody has not heard of it.  Runs in a thread."""
         triggerer_stats.incr("paimon.looks")
         try:
-            found = self.warehouse.unseen_snapshots(self.name, self._since())
+            unseen = self.warehouse.unseen_snapshots(self.name, self._since())
         except Exception as error:  # noqa: BLE001 - ending would start it again every 2 s
             self._failed(error)
             return False
         else:
-            moved = any(told is None or not told.is_at(found.head) for _, told in self._marks)
+            moved = any(told is None or not told.is_at(unseen.head) for _, told in self._marks)
             if moved:
-                self.unseen = found
+                self.unseen = unseen
             self.pause.reset()
             self.failed = False
             return moved

@@ -91,8 +91,8 @@ class PaimonSnapshotTrigger(BaseEventTrigger):
         require_one_of("start", start, ("latest", "earliest"))
         require_one_of("events", events, ("poll", "snapshot"))
         text(asset_uri, "asset_uri")
-        given = {"table": table, "paimon_conn_id": paimon_conn_id, "poll_seconds": poll_seconds}
-        require_values({**given, "min_rows": min_rows})
+        basic = {"table": table, "paimon_conn_id": paimon_conn_id, "poll_seconds": poll_seconds}
+        require_values({**basic, "min_rows": min_rows})
         self.table = table
         self.asset_uri = asset_uri
         self.paimon_conn_id = paimon_conn_id
@@ -203,8 +203,8 @@ class PaimonSnapshotTrigger(BaseEventTrigger):
             step = replace(step, gap=None)  # earliest is what is there
         if not (step.new or step.reset or seen.due):
             return
-        found = await self._counting(step.new, unseen, calls)
-        told = self._told(found, unseen, step)
+        counted = await self._counting(step.new, unseen, calls)
+        told = self._told(counted, unseen, step)
         pending = [Gathered.from_document(one) for one in seen.pending]
         reached = sum(one.touched for one in (*pending, *told)) >= self.min_rows
         signalled = any(one.gap or one.reset for one in told)
@@ -229,11 +229,11 @@ class PaimonSnapshotTrigger(BaseEventTrigger):
             yield one.event(self.table), moved if one is told[-1] else mark
 
     def _told(
-        self, found: Sequence[SnapshotFacts], unseen: UnseenSnapshots, step: Since
+        self, snapshots: Sequence[SnapshotFacts], unseen: UnseenSnapshots, step: Since
     ) -> list[Gathered]:
         """What counts, oldest first; the first says of a gap or of a table that is another."""
         nothing = None if unseen.partitioned else ()
-        told = [Gathered.of(s, unseen.producer, nothing) for s in found]
+        told = [Gathered.of(s, unseen.producer, nothing) for s in snapshots]
         reset = step.reset if self.on in RESET else None
         if step.gap is None and reset is None:
             return told
@@ -270,15 +270,15 @@ class PaimonSnapshotTrigger(BaseEventTrigger):
         """Those of ``new`` that count: of the kind, and in a partition that was asked for."""
         if self.on == "delete":
             new = await self._completed(new, calls)
-        found: Sequence[SnapshotFacts]
-        found = [s for s in new if counts(s, unseen.producer, self.on)]
-        if not (found and unseen.partitioned):
-            return found
-        found = await self._completed(found, calls)
+        snapshots: Sequence[SnapshotFacts]
+        snapshots = [s for s in new if counts(s, unseen.producer, self.on)]
+        if not (snapshots and unseen.partitioned):
+            return snapshots
+        snapshots = await self._completed(snapshots, calls)
         if not self.partitions:
-            return found
+            return snapshots
         wanted = await calls.ask(self._wanted)
-        kept = [s for s in found if matching_partitions(s.partitions, wanted)]
+        kept = [s for s in snapshots if matching_partitions(s.partitions, wanted)]
         many = [s for s in kept if s.partitions is None]
         if not many:
             return kept

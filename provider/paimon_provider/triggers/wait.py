@@ -44,11 +44,11 @@ class PaimonWaitTrigger(BaseTrigger):
         self, *, paimon_conn_id: str, poll_seconds: float = 60.0, **condition: Any
     ) -> None:
         super().__init__()  # type: ignore[no-untyped-call]  # Airflow leaves it untyped
-        given = self.wait(**condition)  # a wrong name is an error here; values may be templates
+        wait = self.wait(**condition)  # a wrong name is an error here; values may be templates
         self.paimon_conn_id = paimon_conn_id
         self.poll_seconds = poll_seconds
         for name in wait_conditions.field_names(self.wait):
-            setattr(self, name, getattr(given, name))
+            setattr(self, name, getattr(wait, name))
         self._require()
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
@@ -68,11 +68,11 @@ class PaimonWaitTrigger(BaseTrigger):
         calls, pause = BlockingCalls(str(getattr(wait, "table", ""))), Pause(self.poll_seconds)
         try:
             self._require()  # templates are rendered by now
-            found = await poll_until(lambda: self._look(wait), calls, pause, self.log)
+            document = await poll_until(lambda: self._look(wait), calls, pause, self.log)
         except TableError as error:
             yield TriggerEvent({"status": "error", "error": error_to_document(error)})
         else:
-            yield TriggerEvent({"status": "found", "found": found})
+            yield TriggerEvent({"status": "found", "found": document})
 
     def _condition(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in wait_conditions.field_names(self.wait)}
@@ -83,9 +83,9 @@ class PaimonWaitTrigger(BaseTrigger):
         Raises:
             ArgumentError: names the field and what it must be.
         """
-        given = {"paimon_conn_id": self.paimon_conn_id, "poll_seconds": self.poll_seconds}
+        basic = {"paimon_conn_id": self.paimon_conn_id, "poll_seconds": self.poll_seconds}
         own = {"on": one_of(*ON), "tag": name_of_file}
-        require_values({**given, **self._condition()}, **own)
+        require_values({**basic, **self._condition()}, **own)
 
     def _look(self, wait: wait_conditions.Wait) -> dict[str, Any] | None:
         from paimon_provider.hooks.paimon import PaimonHook

@@ -70,10 +70,10 @@ class SnapshotWait:
                 f"after={self.after!r} is no snapshot id", argument="after", value=self.after
             )
         condition = NewSnapshots(after=after, on=self.on, min_rows=self.min_rows)
-        found = hook.new_snapshots(self.table, condition)
-        if found is None:
+        matches = hook.new_snapshots(self.table, condition)
+        if matches is None:
             return None
-        return event_document(self.table, *found)
+        return event_document(self.table, *matches)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,10 +162,10 @@ class TagWait:
     def look(self, hook: PaimonHook) -> dict[str, Any] | None:
         """The tag's snapshot."""
         try:
-            found = hook.table(self.table).tags.get(self.tag)
+            tag = hook.table(self.table).tags.get(self.tag)
         except NotFoundError:
             return None
-        snapshot = SnapshotFacts.of(found.snapshot)
+        snapshot = SnapshotFacts.of(tag.snapshot)
         return {
             "table": self.table,
             "tag": self.tag,

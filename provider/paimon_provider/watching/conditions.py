@@ -100,7 +100,7 @@ class NewSnapshots:
     def __post_init__(self) -> None:
         require_known(self.on)
 
-    def found(self, snapshots: Sequence[SnapshotFacts], producer: str) -> list[SnapshotFacts]:
+    def matching(self, snapshots: Sequence[SnapshotFacts], producer: str) -> list[SnapshotFacts]:
         """The snapshots that satisfy this, oldest first; none while it is not satisfied.
 
         Some that expired after ``after`` satisfy it: the first then stands for them, of no kind.

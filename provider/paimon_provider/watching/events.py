@@ -174,10 +174,10 @@ def _sum(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
 
 def gathered(ones: Sequence[Gathered]) -> Gathered:
     """All of ``ones`` (oldest first, at least one), told as one."""
-    found = ones[0]
+    total = ones[0]
     for one in ones[1:]:
-        found = found.and_then(one)
-    return found
+        total = total.and_then(one)
+    return total
 
 
 def event_document(
@@ -190,8 +190,8 @@ def event_document(
 
     ``partitions`` are those that all of them touched, where they do not say themselves.
     """
-    found = gathered([Gathered.of(s, producer) for s in snapshots])
+    total = gathered([Gathered.of(s, producer) for s in snapshots])
     if partitions is not None:
         few = tuple(map(dict, partitions)) if len(partitions) <= PARTITIONS_MAX else None
-        found = replace(found, partitions=few, partitions_total=len(partitions))
-    return found.event(table)
+        total = replace(total, partitions=few, partitions_total=len(partitions))
+    return total.event(table)

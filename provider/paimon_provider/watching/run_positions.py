@@ -58,6 +58,6 @@ class RunPosition:
         if not run_id or ask is None:
             return False
         ti = self._ti
-        found = ask(dag_id=ti.dag_id, task_ids=[ti.task_id], run_ids=[run_id])
-        states = (found or {}).get(run_id) or {}
+        by_run = ask(dag_id=ti.dag_id, task_ids=[ti.task_id], run_ids=[run_id])
+        states = (by_run or {}).get(run_id) or {}
         return "success" not in {str(state) for state in states.values()}

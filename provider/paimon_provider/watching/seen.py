@@ -103,10 +103,10 @@ def _path(
 ) -> tuple[tuple[int, str], ...]:
     """``path`` and ``more``, thinned where it is old."""
     new = {(s.id, s.mark): None for s in more if s.mark}
-    found = [*(one for one in path if one not in new), *new]
-    while len(found) > _PATH_MAX:
-        found = [*found[:-_NEWEST:2], *found[-_NEWEST:]]
-    return tuple(found)
+    steps = [*(one for one in path if one not in new), *new]
+    while len(steps) > _PATH_MAX:
+        steps = [*steps[:-_NEWEST:2], *steps[-_NEWEST:]]
+    return tuple(steps)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

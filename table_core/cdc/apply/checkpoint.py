@@ -57,11 +57,11 @@ class Checkpoint(Generic[P]):
 
     def feed(self, name: str) -> TableFeed:
         """What feeds the table ``name``; one that is new to the run says how far it is."""
-        found = self.tables.feeds.get(name)
-        if found is None:
-            found = self.tables.open(name)
-            self._begin(found)
-        return found
+        feed = self.tables.feeds.get(name)
+        if feed is None:
+            feed = self.tables.open(name)
+            self._begin(feed)
+        return feed
 
     def before(
         self, batch: SourceBatch[P], number: int, feed: TableFeed
@@ -190,11 +190,11 @@ class Checkpoint(Generic[P]):
 
     def _needed(self, known: Complete | None) -> list[Claim]:
         """From where on the source has to have all of its events."""
-        found: dict[str, Claim] = {}
+        claims: dict[str, Claim] = {}
         everyone = [c for feed in self.tables.feeds.values() for c in feed.target.claims.held]
         for claim in everyone:
             if not self.who.is_of(claim):
-                found.setdefault(f"{claim.source}", claim)
+                claims.setdefault(f"{claim.source}", claim)
         for feed in self.tables.feeds.values():
             target = feed.target
             if target.position is not None:
@@ -207,11 +207,11 @@ class Checkpoint(Generic[P]):
                     at=target.position,
                     address=self.who.address,
                 )
-                found.setdefault(f"{source} {at.at.text}", at)
+                claims.setdefault(f"{source} {at.at.text}", at)
             else:
                 for claim in target.claims.of(self.who):
-                    found.setdefault(f"{claim.source} {claim.at.text}", claim)
-        return list(found.values())
+                    claims.setdefault(f"{claim.source} {claim.at.text}", claim)
+        return list(claims.values())
 
     # ------------------------------------------------------------------------------ afterwards
     def drop(self, name: str) -> TableFeed:

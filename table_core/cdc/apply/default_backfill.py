@@ -58,21 +58,21 @@ def late_columns(changes: Sequence[Changes], fields: Sequence[Field]) -> list[Ad
 def default_texts(changes: Sequence[Changes], wanted: Sequence[SchemaChange]) -> dict[str, str]:
     """The defaults of columns about to be added, as text that casts to their types."""
     added = {c.name: c.type for c in wanted if isinstance(c, AddColumn)}
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for one in changes:
         for name, declared in (one.declared or {}).items():
             type_ = added.get(name)
             if declared.default is None or not isinstance(type_, Atomic | Array):
                 continue
-            given = pa.array([declared.default])
+            default = pa.array([declared.default])
             if pa.types.is_binary(arrow_type(type_)) and declared.json is None:
                 continue  # a statement's text, which is not what events hold of bytes
             try:
-                encoding = resolved(given, declared.encoding, type_, PlainSettings())
-                found[name] = _text(convert(given, encoding, type_))
+                encoding = resolved(default, declared.encoding, type_, PlainSettings())
+                texts[name] = _text(convert(default, encoding, type_))
             except (pa.ArrowException, TypeError, ValueError, ArithmeticError):
                 continue  # e.g. a function; rows that are there keep NULL
-    return found
+    return texts
 
 
 def _text(value: pa.Array) -> str:

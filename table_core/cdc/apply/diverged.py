@@ -39,21 +39,21 @@ def refuse_diverged(claim: Claim, now: Now, address: str, expired: str = "") -> 
     if type(now.source) is not type(claim.source):
         return
     reader = Reader(ReaderKind.SYNC, claim.route)
-    found = what_next(Position(reader, claim.source, claim.at.place), now)
-    if isinstance(found, Diverged):
-        why = expired if expired and found.reason == "expired" else found.why
-        raise diverged(replace(found, why=why))
+    decision = what_next(Position(reader, claim.source, claim.at.place), now)
+    if isinstance(decision, Diverged):
+        why = expired if expired and decision.reason == "expired" else decision.why
+        raise diverged(replace(decision, why=why))
 
 
-def diverged(found: Diverged) -> SourceDivergedError:
+def diverged(divergence: Diverged) -> SourceDivergedError:
     """What to raise: the tables are read anew where they are dropped, or their position is set."""
     ways = ("drop the tables here, so that they are read anew", *SYNC_WAYS)
     return SourceDivergedError(
-        f"{found.why}; nothing was read. Decide: {'; or '.join(ways)}",
-        reader=found.reader,
-        source=found.source,
-        reason=found.reason,
-        stored=found.stored,
-        found=found.found,
+        f"{divergence.why}; nothing was read. Decide: {'; or '.join(ways)}",
+        reader=divergence.reader,
+        source=divergence.source,
+        reason=divergence.reason,
+        stored=divergence.stored,
+        found=divergence.found,
         ways_out=list(ways),
     )

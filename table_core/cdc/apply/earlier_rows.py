@@ -29,7 +29,7 @@ def earlier_values(
     A key that was deleted is looked for in older snapshots: after a change of the primary key the
     old row may be gone already.
     """
-    found: dict[Key, list[Any]] = {}
+    values: dict[Key, list[Any]] = {}
     left = set(keys)
     snapshots = [snapshot.id for snapshot in table.snapshots()][-_SNAPSHOTS_BACK:]
     for id in reversed(snapshots):
@@ -40,8 +40,8 @@ def earlier_values(
             key = tuple(row[name] for name in table.primary_key)
             if key in left:
                 left.discard(key)
-                found[key] = [row.get(name) for name in columns]
-    return found
+                values[key] = [row.get(name) for name in columns]
+    return values
 
 
 def _columns_at(table: Table, snapshot: int) -> set[str]:
@@ -55,9 +55,9 @@ def _rows(
     rows: list[Mapping[str, Any]] = []
     names = list(dict.fromkeys([*table.primary_key, *columns]))
     for start in range(0, len(keys), _KEYS_AT_ONCE):
-        some = keys[start : start + _KEYS_AT_ONCE]
+        batch = keys[start : start + _KEYS_AT_ONCE]
         parts = [
-            col(name).isin(list(dict.fromkeys(key[n] for key in some)))
+            col(name).isin(list(dict.fromkeys(key[n] for key in batch)))
             for n, name in enumerate(table.primary_key)
         ]
         where = parts[0] if len(parts) == 1 else And(tuple(parts))

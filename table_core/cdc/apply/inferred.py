@@ -51,8 +51,8 @@ def widened(
         return []
     wide, fixed = fractions(changes, fields, names)
     left = names - wide - fixed
-    found: list[SchemaChange] = [UpdateColumnType(name, _DOUBLE) for name in sorted(wide)]
-    return found if left == known else [*found, SetOption(WHOLE_OPTION, _text(left))]
+    widenings: list[SchemaChange] = [UpdateColumnType(name, _DOUBLE) for name in sorted(wide)]
+    return widenings if left == known else [*widenings, SetOption(WHOLE_OPTION, _text(left))]
 
 
 def _text(names: set[str]) -> str:

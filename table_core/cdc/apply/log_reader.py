@@ -210,16 +210,16 @@ class LogReader(ABC):
 
     def _pending(self) -> dict[SourceTable, list[Any] | None]:
         """Tables that have to be read, and the key behind which to go on; None is the start."""
-        found: dict[SourceTable, list[Any] | None] = {}
+        pending: dict[SourceTable, list[Any] | None] = {}
         for table in self._catalog:
             name = self.context.route(table)
             feed = self.fed.feeds.get(name) if name is not None else None
             position = feed.target.position if feed is not None else None
             if feed is None or not isinstance(position, LogPosition) or table not in feed.sources:
-                found[table] = None
+                pending[table] = None
             elif str(table) in position.snapshots:
-                found[table] = position.snapshots[str(table)]
-        return found
+                pending[table] = position.snapshots[str(table)]
+        return pending
 
     def _renew(self, tables: Iterable[SourceTable]) -> None:
         """Have a first snapshot take the place of what is there, where a position was reset.
@@ -259,12 +259,12 @@ class LogReader(ABC):
 
     def _ranges(self, connection: ServerConnection, info: CatalogTable, after: Any) -> list[Any]:
         """Ranges of the key for tasks; none where nobody runs tasks, or one read will do."""
-        found = (
+        ranges = (
             []
             if self.context.each is None
             else key_ranges(connection, info, after, self.chunk_rows)
         )
-        return found if len(found) > 1 else []
+        return ranges if len(ranges) > 1 else []
 
     def _parts(
         self, connection: ServerConnection, info: CatalogTable, position: LogPosition

@@ -60,28 +60,28 @@ def net_rows(rows: pa.Table) -> tuple[list[int], Counter[Any]]:
     kinds = rows[ROW_KIND_COLUMN].to_pylist()
     keys = _keys(rows.drop_columns([ROW_KIND_COLUMN]))
     added: dict[Any, list[int]] = {}
-    gone: Counter[Any] = Counter()
+    retracted: Counter[Any] = Counter()
     for n, (kind, key) in enumerate(zip(kinds, keys, strict=True)):
         if kind in {"+I", "+U"}:
             added.setdefault(key, []).append(n)
         elif added.get(key):
             added[key].pop()
         else:
-            gone[key] += 1
-    return sorted(n for those in added.values() for n in those), gone
+            retracted[key] += 1
+    return sorted(n for those in added.values() for n in those), retracted
 
 
 def _choices(
-    rows: pa.Table, gone: Counter[Any], compared: Sequence[str] | None
+    rows: pa.Table, retracted: Counter[Any], compared: Sequence[str] | None
 ) -> list[dict[str, int]]:
-    """Columns, and their places in the keys of ``gone``, to find rows by: all first.
+    """Columns, and their places in the keys of ``retracted``, to find rows by: all first.
 
     Events without schema do not tell a column that the source dropped from one that is null, so
     columns that are null in all of them are left out where the rows are not found with them.
     """
     names = [n for n in rows.column_names if n != ROW_KIND_COLUMN]
     every = {n: at for at, n in enumerate(names) if compared is None or n in compared}
-    filled = {n: at for n, at in every.items() if any(key[at] is not None for key in gone)}
+    filled = {n: at for n, at in every.items() if any(key[at] is not None for key in retracted)}
     return [every] if len(filled) in {0, len(every)} else [every, filled]
 
 
@@ -94,16 +94,16 @@ def _refuse(
     """Say which rows of ``left`` are not there."""
     kinds = rows[ROW_KIND_COLUMN].to_pylist()
     keys = _keys(rows.drop_columns([ROW_KIND_COLUMN]))
-    found, first = [], None
+    missing, first = [], None
     for n in reversed(range(len(keys))):  # the last of equal ones is the one too many
         if kinds[n] in {"-D", "-U"} and left[keys[n]] > 0:
             left[keys[n]] -= 1
-            found.append(n)
+            missing.append(n)
             first = keys[n]
     text = shortened(repr(first))
     why = f"a row that the source deleted is not there: {text}; drop the table so that it is read anew"
     if lacking is not None:
-        lacking(found, why)
+        lacking(missing, why)
     raise DataError(f"{target.name}: {why}", table=target.name, value=text)
 
 
@@ -188,9 +188,9 @@ def _retracted(rows: pa.Table) -> pa.Table:
 
 
 def _rewrite(
-    target: SyncTarget, gone: Counter[Any], choices: Sequence[dict[str, int]]
+    target: SyncTarget, retracted: Counter[Any], choices: Sequence[dict[str, int]]
 ) -> Counter[Any]:
-    """Write the table anew without the rows of ``gone``; which of them it does not have."""
+    """Write the table anew without the rows of ``retracted``; which of them it does not have."""
     target.flush(complete=False)
     table = target.table
     assert table is not None
@@ -198,35 +198,35 @@ def _rewrite(
     lacking: Counter[Any] = Counter()
     for columns in choices:
         left.clear()
-        whole = {}
-        for key, count in gone.items():
+        full_keys = {}
+        for key, count in retracted.items():
             short = tuple(key[at] for at in columns.values())
             left[short] += count
-            whole[short] = key
+            full_keys[short] = key
         target.start_over()
         for batch in table.read().to_batches():
             rows = pa.Table.from_batches([batch])
             if left.total():
                 rows = rows.filter(pa.array(_kept(rows.select(list(columns)), left)))
             target.write(rows)
-        lacking = Counter({whole[key]: count for key, count in left.items() if count})
+        lacking = Counter({full_keys[key]: count for key, count in left.items() if count})
         if not lacking:
             break
     return lacking
 
 
-def _kept(rows: pa.Table, gone: Counter[Any]) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """Which rows stay, of those in ``gone``, which counts down."""
+def _kept(rows: pa.Table, retracted: Counter[Any]) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Which rows stay, of those in ``retracted``, which counts down."""
     type_ = rows.schema.field(0).type
     maybe = np.arange(len(rows))
     if pa.types.is_integer(type_) or pa.types.is_string(type_):  # the common case: a quick look
-        first = pa.array([key[0] for key in gone if gone[key]], type_)
-        found = pc.is_in(rows.column(0).combine_chunks(), value_set=first)
-        maybe = np.flatnonzero(np.asarray(found))
+        first = pa.array([key[0] for key in retracted if retracted[key]], type_)
+        candidates = pc.is_in(rows.column(0).combine_chunks(), value_set=first)
+        maybe = np.flatnonzero(np.asarray(candidates))
     keep = np.ones(len(rows), bool)
     for n, key in zip(maybe.tolist(), _keys(rows.take(pa.array(maybe))), strict=True):
-        if gone[key] > 0:
-            gone[key] -= 1
+        if retracted[key] > 0:
+            retracted[key] -= 1
             keep[n] = False
     return keep
 

@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Generic
 
 from table_core.cdc.apply.checkpoint import ALL_PROPERTY, Checkpoint
-from table_core.cdc.apply.one_source_each import Doors
+from table_core.cdc.apply.source_admission import SourceAdmission
 from table_core.cdc.apply.table_steps import TableSteps
 from table_core.cdc.model.batch import CommitAfter, P
 from table_core.cdc.model.claims import Who
@@ -50,7 +50,7 @@ def start_run(
         context=context,
         tables=tables,
         checkpoint=checkpoint,
-        doors=Doors(context, checkpoint.feed),
+        admission=SourceAdmission(context, checkpoint.feed),
         steps=TableSteps(context, checkpoint),
     )
 
@@ -62,7 +62,7 @@ class SyncRun(Generic[P]):
     context: SyncContext
     tables: SyncTables
     checkpoint: Checkpoint[P]
-    doors: Doors
+    admission: SourceAdmission
     steps: TableSteps[P]
     events: int = 0
     events_elsewhere: int = 0
@@ -95,13 +95,13 @@ class SyncRun(Generic[P]):
         dropped: dict[str, list[SchemaChangeEvent]] = {}
         context, tables = self.context, self.tables
         self._refuse_several(batch.changes)
-        for one in self.doors.admitted(batch):
+        for one in self.admission.admitted(batch):
             if (name := context.route(one.table)) is not None:
                 rows.setdefault(name, []).append(one)
         for event in batch.schema_changes:
             if (name := context.route(event.table)) is None or not event.dropped:
                 continue
-            if self.doors.is_open(event.table, name):
+            if self.admission.is_open(event.table, name):
                 dropped.setdefault(name, []).append(event)
         for name in dict.fromkeys([*rows, *dropped]):
             if name not in tables.skipped:
@@ -123,15 +123,15 @@ class SyncRun(Generic[P]):
 
     def _refuse_several(self, changes: Sequence[Changes]) -> None:
         """Rows of two source tables would be mixed up if nobody said that they belong together."""
-        for one in changes if self.context.one_source is not None else ():
-            self._met.add(one.table)
+        for group in changes if self.context.one_source is not None else ():
+            self._met.add(group.table)
             if len(self._met) > 1:
                 names = " and ".join(sorted(map(str, self._met)))
                 why = (
                     f"the source has events of {names}; say which ones go into "
                     f"{self.context.one_source} with tables='…', a regular expression"
                 )
-                raise bad_line(one.place(int(one.lines[0])), why)
+                raise bad_line(group.place(int(group.lines[0])), why)
 
     # -------------------------------------------------------------------------------- committing
     def flush(self, *, complete: bool, asked: bool = False) -> None:

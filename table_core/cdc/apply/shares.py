@@ -84,8 +84,8 @@ class Shares:
 
     def rows(self, share: int, cuts: int, cut: int) -> pa.Table | None:
         """The rows of a part, in their order; None if there are none."""
-        found = [part for part in self.batches(share, cuts, cut) if part.num_rows]
-        return pa.concat_tables(found) if found else None
+        batches = [part for part in self.batches(share, cuts, cut) if part.num_rows]
+        return pa.concat_tables(batches) if batches else None
 
     def batches(self, share: int, cuts: int, cut: int) -> Iterator[pa.Table]:
         """The same, one after the other."""

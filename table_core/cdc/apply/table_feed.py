@@ -135,9 +135,9 @@ class TableFeed:
             known = (batch.key_of(one.table) for one in changes)
             key = next((k for k in known if k is not None), ())
         computed_names = {c.name for c in (*self.settings.computed, *self.new_table.computed)}
-        told = [name for name in key if name not in computed_names]
-        refuse(without_key(changes, told), together=self._together)
-        fields = table_fields(changes, told)
+        source_key = [name for name in key if name not in computed_names]
+        refuse(without_key(changes, source_key), together=self._together)
+        fields = table_fields(changes, source_key)
         fields = self._as_wanted(changes, fields)
         # shards may be altered at different times: room for the rows of all of them
         fields = evolved(fields, schema_changes(changes, fields, key, self.settings.mapping))
@@ -149,27 +149,27 @@ class TableFeed:
         )
         late = self._backfill_options(changes, late_columns(changes, fields))
         backfill = {option.key: str(option.value) for option in late}
-        given = self.new_table.options
+        options = self.new_table.options
         if not key:
-            given = {k: v for k, v in given.items() if k not in _OF_KEY_TABLES}
+            options = {k: v for k, v in options.items() if k not in _OF_KEY_TABLES}
         usual = _NEW_TABLE_OPTIONS if key else _KEYLESS_OPTIONS
         self.target.create(
             [*fields, *computed],
             key,
             partition_by,
-            {**usual, **backfill, **made_whole(changes, fields, key), **given},
+            {**usual, **backfill, **made_whole(changes, fields, key), **options},
         )
         self.count("tables_created", 1)
 
     def _as_wanted(self, changes: Sequence[Changes], fields: Sequence[Field]) -> tuple[Field, ...]:
         """With the types that the user wants and the comments of the source."""
-        told = {name: d for one in changes for name, d in (one.declared or {}).items()}
+        columns = {name: d for one in changes for name, d in (one.declared or {}).items()}
         mapping = self.settings.mapping
         return tuple(
             replace(
                 f,
                 type=with_nullability(mapping.applied(f.type), nullable=f.type.nullable),
-                description=told[f.name].comment if f.name in told else f.description,
+                description=columns[f.name].comment if f.name in columns else f.description,
             )
             for f in fields
         )
@@ -221,9 +221,9 @@ class TableFeed:
         keep_before: bool = False,
     ) -> EventBatch:
         computed = {column.name for column in self._computed(fields)}
-        given = [f for f in fields if f.name not in computed]
+        stored = [f for f in fields if f.name not in computed]
         shape = Target(
-            fields=given,
+            fields=stored,
             key=tuple(name for name in key if name not in computed),
             keep_before=keep_before,
         )
@@ -258,15 +258,15 @@ class TableFeed:
         assert table is not None
         definition = table.definition
         keep = keeps_before(definition) or self._computes_place(table)
-        found = self._batch(definition.fields, definition.primary_keys, changes, keep_before=keep)
-        rows = found.rows
-        if found.lacking:
-            rows = self._with_unavailable(batch, found, table, changes)
+        events = self._batch(definition.fields, definition.primary_keys, changes, keep_before=keep)
+        rows = events.rows
+        if events.lacking:
+            rows = self._with_unavailable(batch, events, table, changes)
         several = len(self.sources) > 1
         defaults = all_defaults(table) if several else pending_defaults(self.target, table)
-        rows = with_defaults(rows, found.numbers, changes, defaults)
-        rows = self._with_computed(rows, definition, found.numbers, changes[0].place)
-        return rows, found.numbers
+        rows = with_defaults(rows, events.numbers, changes, defaults)
+        rows = self._with_computed(rows, definition, events.numbers, changes[0].place)
+        return rows, events.numbers
 
     def _computes_place(self, table: Table) -> bool:
         """Whether an update may move its row to another partition by a computed column."""
@@ -276,12 +276,12 @@ class TableFeed:
     def _with_unavailable(
         self,
         batch: SourceBatch[Position],
-        found: EventBatch,
+        events: EventBatch,
         table: Table,
         changes: Sequence[Changes],
     ) -> pa.Table:
         if not table.primary_key:
-            number = int(found.numbers[np.flatnonzero(next(iter(found.lacking.values())))[0]])
+            number = int(events.numbers[np.flatnonzero(next(iter(events.lacking.values())))[0]])
             why = (
                 "PostgreSQL did not send a large value that did not change, and the table has no "
                 "key to find it by; run ALTER TABLE … REPLICA IDENTITY FULL on the source"
@@ -289,7 +289,7 @@ class TableFeed:
             raise bad_line(changes[0].place(number), why)
         self.target.flush(complete=False)
         return with_earlier_values(
-            found,
+            events,
             table.primary_key,
             lambda number: self._old_key(batch, number, table, changes),
             lambda keys, columns: earlier_values(table, keys, columns),
@@ -300,15 +300,17 @@ class TableFeed:
         self, batch: SourceBatch[Position], number: int, table: Table, changes: Sequence[Changes]
     ) -> tuple[Any, ...] | None:
         """The key that an event moved its row from, in the types of the table."""
-        given = batch.old_key(number)
-        if given is None or not all(name in given for name in table.primary_key):
+        old_key = batch.old_key(number)
+        if old_key is None or not all(name in old_key for name in table.primary_key):
             return None
         declared = next(one.declared for one in changes if number in one.lines) or {}
         types = {f.name: f for f in table.definition.fields}
         key = []
         for name in table.primary_key:
             encoding = declared[name].encoding if name in declared else None
-            key.append(typed(pa.array([given[name]]), encoding, types[name], self.plain)[0].as_py())
+            key.append(
+                typed(pa.array([old_key[name]]), encoding, types[name], self.plain)[0].as_py()
+            )
         return tuple(key)
 
     def _computed(self, fields: Sequence[Field]) -> list[ComputedColumn]:
@@ -340,9 +342,9 @@ class TableFeed:
         now_ms = self.target.catalog.clock.now_ms()
         bad: list[BadEvent] = []
         for column in self._computed(definition.fields):
-            values = computed_values(column, rows, types[column.name], now_ms)
-            rows = rows.append_column(column.name, values.found)
-            bad += values.errors(column.name, numbers, place)
+            computed = computed_values(column, rows, types[column.name], now_ms)
+            rows = rows.append_column(column.name, computed.values)
+            bad += computed.errors(column.name, numbers, place)
         kept = np.asarray(pc.is_in(rows[ROW_KIND_COLUMN], value_set=pa.array(["+I", "+U"])))
         refuse(bad, together=self._together)
         for name, type_ in types.items():
@@ -369,13 +371,13 @@ class TableFeed:
         """The rows of older events, as the table would take them now."""
         assert self.target.table is not None
         definition = self.target.table.definition
-        told = [
+        annotated = [
             with_metadata(one, self.settings.metadata, self.settings.metadata_prefix)
             for one in changes
         ]
-        return self._batch(definition.fields, definition.primary_keys, told, keep_before=True)
+        return self._batch(definition.fields, definition.primary_keys, annotated, keep_before=True)
 
-    def count(self, what: str, n: int) -> None:
+    def count(self, counter: str, n: int) -> None:
         """Add to what the result tells."""
         if n:
-            self.counts[what] = self.counts.get(what, 0) + n
+            self.counts[counter] = self.counts.get(counter, 0) + n

@@ -59,7 +59,7 @@ class TableSteps(Generic[P]):
         fresh, drops = _fresh(feed, batch, changes), _fresh_drops(feed, batch, schema_changes)
         if not (fresh or drops) or not self._compatible(feed, batch, fresh):
             return
-        feed.target.seen += sum(len(one.lines) for one in fresh) + len(drops)
+        feed.target.seen += sum(len(group.lines) for group in fresh) + len(drops)
         for step in steps(fresh, drops):
             feed = self.checkpoint.feed(name)
             feed.target.at(*self.checkpoint.before(batch, step.number, feed))
@@ -70,8 +70,8 @@ class TableSteps(Generic[P]):
                 feed = self._drop(feed, step)
             if step.changes:
                 self._apply_rows(feed, batch, step.changes)
-        for one in fresh:
-            feed.target.note_time(one.event_time_ms)
+        for group in fresh:
+            feed.target.note_time(group.event_time_ms)
 
     def _history(
         self, batch: SourceBatch[P], changes: Sequence[Changes], number: int
@@ -116,15 +116,15 @@ class TableSteps(Generic[P]):
         """``changes`` without the events that ``errors`` are about, which are kept as dead letters."""
         assert self.context.dead_letters is not None
         bad = np.array(sorted(errors), np.int64)
-        for one in changes:
-            for number in one.lines[np.isin(one.lines, bad)].tolist():
-                place = one.place(number).text
+        for group in changes:
+            for number in group.lines[np.isin(group.lines, bad)].tolist():
+                place = group.place(number).text
                 self.context.dead_letters.put(
-                    errors[number], place, batch.text_of(number), str(one.table)
+                    errors[number], place, batch.text_of(number), str(group.table)
                 )
-        parts = [chosen(one, ~np.isin(one.lines, bad)) for one in changes]
+        parts = [chosen(group, ~np.isin(group.lines, bad)) for group in changes]
         left = [part for part in parts if part is not None]
-        if sum(len(one.lines) for one in left) == sum(len(one.lines) for one in changes):
+        if sum(len(group.lines) for group in left) == sum(len(group.lines) for group in changes):
             raise errors[int(bad[0])]  # about none of them
         return left
 
@@ -169,17 +169,17 @@ class TableSteps(Generic[P]):
         table = feed.target.table
         if table is None or self.context.whole_database is None or feed.target.commits:
             return True
-        for one in changes:
-            if one.table in feed.sources:
+        for group in changes:
+            if group.table in feed.sources:
                 continue
-            key = batch.key_of(one.table)
+            key = batch.key_of(group.table)
             if key is None or set(key) == set(table.primary_key) or feed.new_table.primary_key:
                 continue
             if self.context.settings.ignore_incompatible:
                 self.checkpoint.tables.skipped.add(feed.target.name)
                 return False
             raise ArgumentError(
-                f"{feed.target.name} has the key {table.primary_key}, its source {one.table} has "
+                f"{feed.target.name} has the key {table.primary_key}, its source {group.table} has "
                 f"{key}; drop the table, exclude it, or pass ignore_incompatible=True",
                 argument="ignore_incompatible",
                 value=False,
@@ -197,10 +197,10 @@ def _fresh(feed: TableFeed, batch: SourceBatch[P], changes: Sequence[Changes]) -
 def _fresh_drops(
     feed: TableFeed, batch: SourceBatch[P], schema_changes: Sequence[SchemaChangeEvent]
 ) -> list[SchemaChangeEvent]:
-    drops = [one for one in schema_changes if one.dropped and not one.in_snapshot]
-    at = [np.array([one.number], np.int64) for one in drops]
+    drops = [drop for drop in schema_changes if drop.dropped and not drop.in_snapshot]
+    at = [np.array([drop.number], np.int64) for drop in drops]
     covered = [
-        bool(feed.target.covered(batch, number, one.table)[0])
-        for number, one in zip(at, drops, strict=True)
+        bool(feed.target.covered(batch, number, drop.table)[0])
+        for number, drop in zip(at, drops, strict=True)
     ]
-    return [one for one, known in zip(drops, covered, strict=True) if not known]
+    return [drop for drop, known in zip(drops, covered, strict=True) if not known]

@@ -60,9 +60,9 @@ class SyncTables:
     # --------------------------------------------------------------------------------- changes
     def open(self, name: str) -> TableFeed:
         """What feeds the table ``name``, whether it exists or not."""
-        found = self.feeds.get(name)
-        if found is not None:
-            return found
+        feed = self.feeds.get(name)
+        if feed is not None:
+            return feed
         context, new = self.context, self.context.new_table(name)
         target = SyncTarget(
             catalog=context.catalog,
@@ -73,12 +73,12 @@ class SyncTables:
         target.open()
         target.require("primary_key", new.primary_key or ())
         target.require("partition_by", new.partition_by)
-        found = self.feeds[name] = TableFeed(
+        feed = self.feeds[name] = TableFeed(
             target=target, settings=context.settings, plain=context.plain, new_table=new
         )
         if target.table is not None:
-            found.sources = _sources_of(target.table)
-        return found
+            feed.sources = _sources_of(target.table)
+        return feed
 
     def drop(self, name: str) -> None:
         """The last source table of a table is gone: so is the table."""

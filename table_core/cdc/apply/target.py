@@ -131,8 +131,8 @@ class SyncTarget:
         return self.catalog.table(self.name, options=self.handle_options)
 
     def _find_landed(self, table: Table) -> None:
-        while (found := find_commit(table.access, self.commit.nth(len(self.commits)))) is not None:
-            self.commits.append(found)
+        while (commit := find_commit(table.access, self.commit.nth(len(self.commits)))) is not None:
+            self.commits.append(commit)
         if self.commits and (last := self.commits[-1].snapshot_id) is not None:
             self.finished = (table.snapshot(last).properties or {}).get(COMPLETE) == "true"
 
@@ -169,10 +169,10 @@ class SyncTarget:
             self.abort()
         self.flush(complete=False)
         self.catalog.alter_table(self.name, changes)
-        found = self.reload()
+        table = self.reload()
         if begins:
             self.start_over()
-        return found
+        return table
 
     def reload(self) -> Table:
         """Take the schema as it is now."""
@@ -239,7 +239,7 @@ class SyncTarget:
         return takes(route, table, self.name.partition(".")[2])
 
     def _commit_as(self, position: str, held: str, *, complete: bool) -> CommitAs:
-        given = self.commit.nth(len(self.commits))
+        commit = self.commit.nth(len(self.commits))
         standing = {
             POSITION_PROPERTY: position,
             CLAIMS_PROPERTY: held,
@@ -248,15 +248,15 @@ class SyncTarget:
         if (known := self.remembered()) is not None:
             self.source_schemas = standing[SOURCE_SCHEMA_PROPERTY] = known
         return replace(
-            given,
-            properties={**given.properties, **standing, **self.properties},
+            commit,
+            properties={**commit.properties, **standing, **self.properties},
             expect={
                 POSITION_PROPERTY: self.stored,
                 CLAIMS_PROPERTY: self.held,
                 **self.expect,
-                **given.expect,
+                **commit.expect,
             },
-            watermark=self.time_ms if given.watermark is None else given.watermark,
+            watermark=self.time_ms if commit.watermark is None else commit.watermark,
         )
 
     # ------------------------------------------------------------------------------- counting
@@ -282,10 +282,10 @@ class SyncTarget:
     ) -> np.ndarray[Any, Any]:
         """Which of the events with ``numbers`` of a source table the table has already."""
         assert self.who is not None
-        found = self.claims.covered(self.who, batch, numbers, table, self.takes)
+        covered = self.claims.covered(self.who, batch, numbers, table, self.takes)
         if self.position is not None:
-            found |= batch.consumed(self.position, numbers)
-        return found
+            covered |= batch.consumed(self.position, numbers)
+        return covered
 
 
 def keeps_before(definition: TableSchema) -> bool:

@@ -62,13 +62,13 @@ def leave(feed: TableFeed, source: SourceTable) -> None:
     feed.forget(source)
 
 
-def _take_out(feed: TableFeed, source: SourceTable, what: str, instead: str) -> None:
+def _take_out(feed: TableFeed, source: SourceTable, statement: str, instead: str) -> None:
     """Take the rows of ``source`` out, as part of the commit to come.
 
     Args:
         feed: of the table.
         source: whose rows go.
-        what: happened to it, for people.
+        statement: happened to it, for people.
         instead: what a user says who wants to keep them.
 
     Raises:
@@ -88,10 +88,10 @@ def _take_out(feed: TableFeed, source: SourceTable, what: str, instead: str) -> 
         _delete_by_history(feed, table, source)
     else:
         raise UnsupportedFeatureError(
-            f"{source} was {what}, and {feed.target.name} has rows of other tables too: add "
+            f"{source} was {statement}, and {feed.target.name} has rows of other tables too: add "
             "metadata_columns=('database_name', 'table_name') so that they can be told apart, or "
             f"say {instead}",
-            feature=f"one of several source tables was {what}",
+            feature=f"one of several source tables was {statement}",
         )
 
 
@@ -120,18 +120,18 @@ def _retract(feed: TableFeed, rows: pa.Table) -> None:
     feed.target.write(rows.append_column(ROW_KIND_COLUMN, kinds))
 
 
-def _delete_by_history(feed: TableFeed, table: Table, gone: SourceTable) -> None:
+def _delete_by_history(feed: TableFeed, table: Table, removed: SourceTable) -> None:
     """Read the events once more to see whose each row is."""
     assert feed.history is not None
     with closing(Spill()) as spill:
         if table.primary_key:
-            _delete_keys(feed, table, gone, spill)
+            _delete_keys(feed, table, removed, spill)
         else:
-            _delete_bag(feed, table, gone, spill)
+            _delete_bag(feed, table, removed, spill)
 
 
-def _delete_keys(feed: TableFeed, table: Table, gone: SourceTable, spill: Spill) -> None:
-    """Take out the rows whose keys ``gone`` wrote last; columns that may be null are."""
+def _delete_keys(feed: TableFeed, table: Table, removed: SourceTable, spill: Spill) -> None:
+    """Take out the rows whose keys ``removed`` wrote last; columns that may be null are."""
     key = list(table.primary_key)
     types = {f.name: f.type for f in table.definition.fields}
     dealt = {name: types[name] for name in key if can_deal(types[name])}
@@ -139,13 +139,13 @@ def _delete_keys(feed: TableFeed, table: Table, gone: SourceTable, spill: Spill)
     assert feed.history is not None
     for source, rows in _replayed(feed, feed.history()):
         if rows is None:
-            emptied = seen if source == gone else emptied
+            emptied = seen if source == removed else emptied
             continue
         puts = pc.is_in(rows[ROW_KIND_COLUMN], value_set=pa.array(["+I", "+U"]))
-        is_mine = puts if source == gone else pa.repeat(pa.scalar(value=False), len(rows))
+        is_mine = puts if source == removed else pa.repeat(pa.scalar(value=False), len(rows))
         numbers = pa.array(np.arange(seen, seen + len(rows)))
-        told = rows.select(key).append_column(_NUMBER, numbers).append_column(_MINE, is_mine)
-        events.add(told)
+        keyed = rows.select(key).append_column(_NUMBER, numbers).append_column(_MINE, is_mine)
+        events.add(keyed)
         seen += len(rows)
     schema = arrow_schema(table.definition.fields)
     there = None
@@ -154,9 +154,9 @@ def _delete_keys(feed: TableFeed, table: Table, gone: SourceTable, spill: Spill)
         for batch in table.read().to_batches():
             there.add(pa.Table.from_batches([batch]))
     for part in events.parts():
-        if (told := events.rows(*part)) is None:
+        if (keyed := events.rows(*part)) is None:
             continue
-        mine = _mine_at_last(told, key, emptied)
+        mine = _mine_at_last(keyed, key, emptied)
         if not len(mine):
             continue
         if there is None:
@@ -166,12 +166,12 @@ def _delete_keys(feed: TableFeed, table: Table, gone: SourceTable, spill: Spill)
             _retract(feed, rows)
 
 
-def _mine_at_last(told: pa.Table, key: list[str], emptied: int) -> pa.Table:
+def _mine_at_last(keyed: pa.Table, key: list[str], emptied: int) -> pa.Table:
     """The keys of events of which the last is of the source table that is gone, and still counted."""
-    last = told.group_by(key).aggregate([(_NUMBER, "max")])[f"{_NUMBER}_max"]
-    counted = pc.and_(pc.is_in(told[_NUMBER], value_set=last), told[_MINE])
-    later = pc.greater_equal(told[_NUMBER], emptied)
-    return told.filter(pc.and_(counted, later)).select(key)
+    last = keyed.group_by(key).aggregate([(_NUMBER, "max")])[f"{_NUMBER}_max"]
+    counted = pc.and_(pc.is_in(keyed[_NUMBER], value_set=last), keyed[_MINE])
+    later = pc.greater_equal(keyed[_NUMBER], emptied)
+    return keyed.filter(pc.and_(counted, later)).select(key)
 
 
 def _rows_with(there: Shares, part: tuple[int, int, int], keys: pa.Table) -> pa.Table | None:
@@ -183,19 +183,19 @@ def _rows_with(there: Shares, part: tuple[int, int, int], keys: pa.Table) -> pa.
     names = keys.column_names
     numbered = rows.select(names).append_column(_NUMBER, pa.array(np.arange(len(rows))))
     cast = keys.cast(pa.schema([numbered.schema.field(name) for name in names]))
-    found = numbered.join(cast, names, join_type="left semi")[_NUMBER]
-    return rows.take(pc.take(found, pc.array_sort_indices(found)))
+    numbers = numbered.join(cast, names, join_type="left semi")[_NUMBER]
+    return rows.take(pc.take(numbers, pc.array_sort_indices(numbers)))
 
 
-def _delete_bag(feed: TableFeed, table: Table, gone: SourceTable, spill: Spill) -> None:
-    """Take out the rows that ``gone`` put into a table without key and did not take out again."""
+def _delete_bag(feed: TableFeed, table: Table, removed: SourceTable, spill: Spill) -> None:
+    """Take out the rows that ``removed`` put into a table without key and did not take out again."""
     parts: list[SpilledRows] = []
     empty_in: set[str] = set()
     assert feed.history is not None
     for source, rows in _replayed(feed, feed.history()):
-        if source == gone and rows is None:
+        if source == removed and rows is None:
             parts, empty_in = [], set()
-        elif source == gone and rows is not None:
+        elif source == removed and rows is not None:
             parts.append(spill.put(rows))
             empty_in |= {name for name in rows.column_names if rows[name].null_count}
     fields = {f.name: f.type for f in table.definition.fields}
@@ -226,17 +226,17 @@ def _in_order(
     feed: TableFeed, changes: Sequence[Changes]
 ) -> Iterator[tuple[SourceTable, pa.Table]]:
     """Rows of one source table at a time; tables take turns as their events do."""
-    left, found = _usable(feed, changes)
-    if found is None:
+    left, events = _usable(feed, changes)
+    if events is None:
         return
     whose = np.concatenate([np.full(len(one.lines), n) for n, one in enumerate(left)])
     lines = np.concatenate([one.lines for one in left])
     source_of = dict(zip(lines.tolist(), whose.tolist(), strict=True))
-    owners = np.array([source_of[n] for n in found.numbers.tolist()])
+    owners = np.array([source_of[n] for n in events.numbers.tolist()])
     edges = [0, *(np.flatnonzero(np.diff(owners)) + 1).tolist(), len(owners)]
     for start, end in pairwise(edges):
         if end > start:
-            yield left[owners[start]].table, found.rows.slice(start, end - start)
+            yield left[owners[start]].table, events.rows.slice(start, end - start)
 
 
 def _usable(feed: TableFeed, changes: Sequence[Changes]) -> tuple[list[Changes], EventBatch | None]:

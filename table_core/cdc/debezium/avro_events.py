@@ -75,16 +75,16 @@ class AvroEvents:
         """``{"schema":…,"payload":…}``; a body that is no Avro says why where it is read."""
         if body is None:
             return b"null"
-        found = self._decoded(body)
-        if isinstance(found, str):
-            return unreadable(found)
-        form, payload = found
+        decoded = self._decoded(body)
+        if isinstance(decoded, str):
+            return unreadable(decoded)
+        form, payload = decoded
         return b'{"schema":' + form.text + b',"payload":' + _json(payload) + b"}"
 
     def key(self, body: bytes | None) -> bytes:
         """The key as JSON."""
-        found = self._decoded(body) if body and body[0] == _MAGIC else ""
-        return self.other_key(body) if isinstance(found, str) else _json(found[1])
+        decoded = self._decoded(body) if body and body[0] == _MAGIC else ""
+        return self.other_key(body) if isinstance(decoded, str) else _json(decoded[1])
 
     def _decoded(self, body: bytes) -> tuple[_Form, Any] | str:
         if len(body) < _HEAD_BYTES or body[0] != _MAGIC:
@@ -190,8 +190,8 @@ class _Names:
         if isinstance(schema, str):
             if schema in _PLAIN:
                 return {"type": _PLAIN[schema], "optional": False}
-            found = self.known.get(schema) or self.known.get(f"{space}.{schema}")
-            return dict(found) if found is not None else {"type": schema, "optional": False}
+            connect = self.known.get(schema) or self.known.get(f"{space}.{schema}")
+            return dict(connect) if connect is not None else {"type": schema, "optional": False}
         kind = schema["type"]
         if not isinstance(kind, str):
             return {**self.converted(kind, space), **_members(schema)}
@@ -206,11 +206,11 @@ class _Names:
             return {"type": "map", "keys": text, "values": values, "optional": False}
         if kind not in _PLAIN:
             return {**self.converted(kind, space), **_members(schema)}
-        given = {"type": schema.get("connect.type", _PLAIN[kind]), "optional": False}
-        found = {**given, **_meant(schema), **_members(schema)}
+        plain = {"type": schema.get("connect.type", _PLAIN[kind]), "optional": False}
+        connect = {**plain, **_meant(schema), **_members(schema)}
         if "name" in schema:  # enums and fixed have names
-            self._define(schema, space, found)
-        return found
+            self._define(schema, space, connect)
+        return connect
 
     def _union(self, schema: list[Any], space: str) -> dict[str, Any]:
         others = [one for one in schema if one != "null"]
@@ -220,8 +220,8 @@ class _Names:
 
     def _record(self, schema: Mapping[str, Any], space: str) -> dict[str, Any]:
         space = schema.get("namespace", space)
-        found: dict[str, Any] = {"type": "struct", "optional": False, **_members(schema)}
-        self._define(schema, space, found)
+        connect: dict[str, Any] = {"type": "struct", "optional": False, **_members(schema)}
+        self._define(schema, space, connect)
         fields = []
         for member in schema["fields"]:
             node = {**self.converted(member["type"], space), "field": member["name"]}
@@ -230,13 +230,13 @@ class _Names:
             if member.get("doc"):
                 node["doc"] = member["doc"]
             fields.append(node)
-        found["fields"] = fields
-        return found
+        connect["fields"] = fields
+        return connect
 
-    def _define(self, schema: Mapping[str, Any], space: str, found: dict[str, Any]) -> None:
+    def _define(self, schema: Mapping[str, Any], space: str, connect: dict[str, Any]) -> None:
         name = schema["name"]
         whole = name if "." in name or not space else f"{space}.{name}"
-        self.known[whole] = self.known[name] = found
+        self.known[whole] = self.known[name] = connect
 
 
 def _meant(schema: Mapping[str, Any]) -> dict[str, Any]:
@@ -244,20 +244,20 @@ def _meant(schema: Mapping[str, Any]) -> dict[str, Any]:
     logical = schema.get("logicalType")
     if logical not in _LOGICAL:
         return {}
-    found: dict[str, Any] = {"name": _LOGICAL[logical]}
+    logical_type: dict[str, Any] = {"name": _LOGICAL[logical]}
     if logical == "decimal":
         precision = {"connect.decimal.precision": str(schema["precision"])}
-        found["parameters"] = {"scale": str(schema.get("scale", 0)), **precision}
-    return found
+        logical_type["parameters"] = {"scale": str(schema.get("scale", 0)), **precision}
+    return logical_type
 
 
 def _members(schema: Mapping[str, Any]) -> dict[str, Any]:
     """What Connect put beside the Avro."""
-    found = {}
+    members = {}
     for member in ("name", "version", "parameters", "default", "doc"):
         if f"connect.{member}" in schema:
-            found[member] = schema[f"connect.{member}"]
-    return found
+            members[member] = schema[f"connect.{member}"]
+    return members
 
 
 def _json(value: Any) -> bytes:

@@ -92,10 +92,10 @@ class DebeziumDecoder:
                 raise NotColumnar
             return list(self._columnar(block, first))
         except (NotColumnar, EventError, *UNFORESEEN):  # which line it is, the slow way knows
-            found = decode_json_fallback(block, self.wants, together=together)
-            for changes in found:
+            decoded = decode_json_fallback(block, self.wants, together=together)
+            for changes in decoded:
                 self._learn(changes)
-            return found
+            return decoded
 
     def _learn(self, changes: Changes) -> None:
         """Remember JSON types that differ from the usual ones, so the next block is read at once."""
@@ -132,16 +132,16 @@ class DebeziumDecoder:
         tables = _tables(block.lines, path)
         self._several |= len(tables) > 1
         for table, rows in tables:
-            whole = len(rows) == len(block.lines)
-            lines = block.lines if whole else block.lines.take(pa.array(rows))
+            is_whole = len(rows) == len(block.lines)
+            lines = block.lines if is_whole else block.lines.take(pa.array(rows))
             if table == UNNAMED and not _has_ops(lines, path):
                 _row_changes(None, lines, block, block.numbers[rows])
             elif self.wants(table):
-                found = self._read(block, lines, block.numbers[rows], path, table, None)
-                if found is None:
+                decoded = self._read(block, lines, block.numbers[rows], path, table, None)
+                if decoded is None:
                     raise NotColumnar
-                yield from found
-                self._last = table if whole else None
+                yield from decoded
+                self._last = table if is_whole else None
 
     def _only_table(
         self, block: EventLines, first: Any
@@ -175,12 +175,12 @@ class DebeziumDecoder:
                 raise NotColumnar
             if self.wants(event.table):
                 declared = declared_columns(event.row_schema)
-                found = self._read(
+                decoded = self._read(
                     block, cut.filter(hit), numbers[mask], path, event.table, declared
                 )
-                if found is None:
+                if decoded is None:
                     raise NotColumnar
-                yield from found
+                yield from decoded
             lines, numbers = lines.filter(pc.invert(hit)), numbers[~mask]
         raise NotColumnar
 
@@ -220,10 +220,10 @@ class DebeziumDecoder:
         latest = pc.max(times).as_py()
         if latest is not None and latest > TIME_MAX_MS:
             raise NotColumnar
-        found = Changes(
+        changes = Changes(
             table, block.place, numbers[kept], ops, before, after, declared, latest, times
         )
-        return [found]
+        return [changes]
 
     def _types(
         self, table: SourceTable, declared: Mapping[str, Declared] | None

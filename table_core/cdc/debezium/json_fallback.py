@@ -90,7 +90,7 @@ def decode_events(
             bad.append(unusable(place(number), error))
             continue
         groups.setdefault((event.table, schema), []).append((number, flat))
-    found = []
+    decoded = []
     for those in groups.values():
         row_schema = those[0][1].row_schema
         try:
@@ -99,9 +99,9 @@ def decode_events(
             bad += [unusable(place(number), error) for number, _ in those]
             continue
         whole = [one for one in those if not _has_half_a_character(one, place, bad)]
-        found += [_changes(place, part, columns) for part in _alike(whole)]
+        decoded += [_changes(place, part, columns) for part in _grouped_by_kinds(whole)]
     refuse(bad, together=together)
-    return found
+    return decoded
 
 
 def _flat(row: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
@@ -140,7 +140,7 @@ def _has_half_a_character(
     return False
 
 
-def _alike(events: Sequence[tuple[int, Event]]) -> list[list[tuple[int, Event]]]:
+def _grouped_by_kinds(events: Sequence[tuple[int, Event]]) -> list[list[tuple[int, Event]]]:
     """The events in groups within which each column has values of one JSON type.
 
     Groups are made of events with about the same columns: each row has room for all of its group.
@@ -165,12 +165,12 @@ def _alike(events: Sequence[tuple[int, Event]]) -> list[list[tuple[int, Event]]]
 
 def _kinds(event: Event) -> dict[str, str] | None:
     """The JSON types of its columns; None where the two rows differ in one."""
-    found: dict[str, str] = {}
+    kinds: dict[str, str] = {}
     for row in (event.before, event.after):
         for name, value in (row or {}).items():
-            if value is not None and found.setdefault(name, _kind(value)) != _kind(value):
+            if value is not None and kinds.setdefault(name, _kind(value)) != _kind(value):
                 return None
-    return found
+    return kinds
 
 
 def _kind(value: Any) -> str:

@@ -87,8 +87,8 @@ def decode_other_format(
         unnamed = _of_topic(record, place) if by_topic and format == "json" else UNNAMED
         if unnamed != UNNAMED and _is_no_row(record["topic"], value):
             return
-        for found in _of_value(read, value, key, place, is_plain=format == "json"):
-            event = replace(found, table=unnamed) if found.table == UNNAMED else found
+        for decoded in _of_value(read, value, key, place, is_plain=format == "json"):
+            event = replace(decoded, table=unnamed) if decoded.table == UNNAMED else decoded
             if wants(event.table):
                 _check_rows(event, place)
                 event = checked_time(event, place)
@@ -101,13 +101,13 @@ def decode_other_format(
         for number, line in zip(lines.numbers.tolist(), lines.lines, strict=True):
             place = lines.place(number)
             try:
-                found = list(of_line(line.as_py(), place))
+                decoded = list(of_line(line.as_py(), place))
             except (EventError, *UNFORESEEN) as error:
                 bad.append(unusable(place, error))
                 if not together:
                     raise bad[0] from error
                 continue
-            yield from ((number, event) for event in found)
+            yield from ((number, event) for event in decoded)
 
     return decode_events(
         events(), lines.place, lambda types: _declared(types, mapping), bad, together=together
@@ -173,10 +173,10 @@ def _key_names(value: Any, key: Any, format: str) -> tuple[str, ...] | None:
     key_names = [names for member in _KEY_MEMBERS if isinstance(names := value.get(member), list)]
     if not key_names and not (format == "json" and isinstance(key, dict)):
         return None
-    found = tuple(key_names[0] if key_names else key)
-    for name in found:
+    columns = tuple(key_names[0] if key_names else key)
+    for name in columns:
         name.encode()
-    return found
+    return columns
 
 
 def _has_all(event: Event, names: tuple[str, ...]) -> bool:
@@ -186,15 +186,15 @@ def _has_all(event: Event, names: tuple[str, ...]) -> bool:
 
 def _declared(types: Mapping[str, Any], mapping: TypeMapping) -> dict[str, Declared]:
     """The columns of Canal's ``mysqlType``; all of their values are text."""
-    found = {}
+    columns = {}
     for name, text in types.items():
         column = mysql_column(str(text))
         type_ = mysql_type(column, mapping) or STRING
         logical_type = LogicalType.SET if column.name == "set" else LogicalType.PLAIN
         if is_bytes(column):
             logical_type = LogicalType.LATIN1
-        found[name] = Declared(type_, Encoding(logical_type), None)
-    return writable(found)
+        columns[name] = Declared(type_, Encoding(logical_type), None)
+    return writable(columns)
 
 
 def _canal(value: Mapping[str, Any], place: Place) -> Iterator[Event]:
@@ -253,10 +253,10 @@ def _named(value: Mapping[str, Any], place: Place) -> SourceTable:
 
 def _text(value: Mapping[str, Any], member: str, place: Place) -> str:
     """The text of a member, '' without it."""
-    found = value.get(member)
-    if found is None or isinstance(found, str):
-        return found or ""
-    raise bad_line(place, f"{member!r} is no text: {shortened(found)}")
+    text = value.get(member)
+    if text is None or isinstance(text, str):
+        return text or ""
+    raise bad_line(place, f"{member!r} is no text: {shortened(text)}")
 
 
 def _moment_ms(value: Mapping[str, Any], place: Place) -> int | None:

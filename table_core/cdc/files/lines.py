@@ -89,17 +89,17 @@ class LineDecoder:
         self.marks = [(-1, dict(self.source_schemas))]
         self._bad.clear()
         schema_changes = self._schema_change_events(window)
-        cuts = [one for one in schema_changes if not one.in_snapshot]
-        for one in schema_changes:
-            if one.in_snapshot:
-                self._learn(one)
+        cuts = [event for event in schema_changes if not event.in_snapshot]
+        for event in schema_changes:
+            if event.in_snapshot:
+                self._learn(event)
         self.marks.append((0, dict(self.source_schemas)))
         changes: list[Changes] = []
         first = 0
-        for one in cuts:
-            changes += self._part(window, first, one.number)
-            first = one.number
-            self._learn(one)
+        for event in cuts:
+            changes += self._part(window, first, event.number)
+            first = event.number
+            self._learn(event)
             self.marks.append((first, dict(self.source_schemas)))
         changes += self._part(window, first, len(window.lines))
         return changes, schema_changes
@@ -157,15 +157,15 @@ class LineDecoder:
             return []
         while True:
             try:
-                found = self._decoded(window.segment(first, end, frozenset(self._bad)))
+                decoded = self._decoded(window.segment(first, end, frozenset(self._bad)))
                 self.source_schemas = dict(
-                    settled(self.source_schemas, found, together=self.dead_letters is not None)
+                    settled(self.source_schemas, decoded, together=self.dead_letters is not None)
                 )
             except BadEvents as bad:
                 self._put(bad, window)
                 continue
             self.marks.append((first, dict(self.source_schemas)))
-            return [self._with_source_schema(one) for one in found]
+            return [self._with_source_schema(one) for one in decoded]
 
     def _put(self, bad: BadEvents, window: Window) -> None:
         """Keep what cannot be read, and go on without it."""
@@ -190,13 +190,13 @@ class LineDecoder:
             self._decoder = DebeziumDecoder(self.fields_of, self.wants, self.settings)
         return self._decoder.decode(lines, together=together)
 
-    def _with_source_schema(self, one: Changes) -> Changes:
+    def _with_source_schema(self, changes: Changes) -> Changes:
         """Events without schema get the columns that the schema topic told."""
-        columns = self.source_schemas.get(one.table)
+        columns = self.source_schemas.get(changes.table)
         if columns is None:
-            return one
-        declared = columns if one.declared is None else without_sign(one.declared, columns)
-        return replace(one, declared=declared)
+            return changes
+        declared = columns if changes.declared is None else without_sign(changes.declared, columns)
+        return replace(changes, declared=declared)
 
     def key_of(self, window: Window, table: SourceTable) -> tuple[str, ...] | None:
         """The primary key of a source table."""
@@ -282,10 +282,10 @@ class LineReader(ABC, Generic[AtLines]):
 
     def tables(self) -> list[SourceTable]:
         """The source tables that occur now; reads everything."""
-        found: dict[SourceTable, None] = {}
+        tables: dict[SourceTable, None] = {}
         for batch in self._pass(self.parse(None), None):
-            found.update(dict.fromkeys(one.table for one in batch.changes))
-        return list(found)
+            tables.update(dict.fromkeys(one.table for one in batch.changes))
+        return list(tables)
 
     def _batch(
         self,

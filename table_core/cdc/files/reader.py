@@ -122,10 +122,10 @@ class FilesReader(LineReader[FilesPosition]):
     def settled(self, position: FilesPosition) -> FilesPosition:
         """``position`` with the new paths of files that were moved, and without many that are gone."""
         listing = [path for path, _ in self._listing()]
-        here = set(listing)
+        present = set(listing)
         known: dict[str, list[str]] = {}
         for path in position.consumed:
-            if path not in here:
+            if path not in present:
                 known.setdefault(path.rpartition("/")[2], []).append(path)
         paths = {}
         for path in listing:
@@ -135,7 +135,7 @@ class FilesReader(LineReader[FilesPosition]):
                 if self._is_moved(position, old, path):
                     paths[old] = path
         start = position.renamed(lambda name: paths.get(name, name))
-        gone = [path for path in start.consumed if path not in here]
+        gone = [path for path in start.consumed if path not in present]
         if len(start.consumed) <= FILES_MAX or not gone:
             return start
         kept = set(start.consumed) - set(sorted(gone)[: len(start.consumed) - FILES_MAX])

@@ -126,10 +126,10 @@ class FilesSource:
             return [(pattern, _size(storage, pattern))]
         infos = storage.walk("") if "/" in pattern or "**" in pattern else storage.list("")
         names = _matcher(pattern, ("",) if self.format == BINLOG else _ENDINGS)
-        found = sorted((i.path, i.size) for i in infos if not i.is_dir and names(i.path))
-        if not found and not storage.exists(""):
+        files = sorted((i.path, i.size) for i in infos if not i.is_dir and names(i.path))
+        if not files and not storage.exists(""):
             raise NotFoundError(f"no events at {self.uri}", name=self.uri, available=[])
-        return found
+        return files
 
     def blocks(
         self,

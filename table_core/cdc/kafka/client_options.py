@@ -39,7 +39,7 @@ _MODULES: Final = frozenset(
 _QUOTED: Final = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'")
 
 
-def require_client_options(options: Mapping[str, Any], what: str) -> None:
+def require_client_options(options: Mapping[str, Any], argument: str) -> None:
     """Refuse options of a client that choose code.
 
     Raises:
@@ -47,18 +47,22 @@ def require_client_options(options: Mapping[str, Any], what: str) -> None:
     """
     for name, value in options.items():
         if _CODE.match(name):
-            raise _refused(what, name, "set the machine up so, outside of the source")
+            raise _refused(argument, name, "set the machine up so, outside of the source")
         if _KERBEROS.match(name) and not _WORD.fullmatch(str(value)):
             # librdkafka puts it into the command line of kinit as it is.
-            raise _refused(what, name, "its value has letters, digits and . _ / @ : - only")
+            raise _refused(argument, name, "its value has letters, digits and . _ / @ : - only")
         if name.lower().endswith("sasl.jaas.config"):
             bare = _QUOTED.sub("x", str(value))
             modules = set(_MODULE.findall(bare))
             if not modules or not modules <= _MODULES or "JndiLoginModule" in bare:
-                raise _refused(what, name, f"its module is one of {', '.join(sorted(_MODULES))}")
+                raise _refused(
+                    argument, name, f"its module is one of {', '.join(sorted(_MODULES))}"
+                )
 
 
-def _refused(what: str, name: str, mend: str) -> ArgumentError:
+def _refused(argument: str, name: str, mend: str) -> ArgumentError:
     return ArgumentError(
-        f"{what}: {name!r} could choose what program runs: {mend}", argument=what, value=name
+        f"{argument}: {name!r} could choose what program runs: {mend}",
+        argument=argument,
+        value=name,
     )

@@ -180,11 +180,11 @@ class ParallelReader:
             for body in read(batches, work):
                 if not body:
                     return
-                found: DecodedWindow = pickle.loads(body)
-                lines = found.window.lines
+                decoded: DecodedWindow = pickle.loads(body)
+                lines = decoded.window.lines
                 size, count = size + lines.nbytes, count + len(lines)
-                usable = found.after is not None and self.known(decoder) == work.known
-                yield found, usable
+                usable = decoded.after is not None and self.known(decoder) == work.known
+                yield decoded, usable
             reached |= {at: end for at, (_, end) in batches.ranges.items()}
             records = _records_of(records, size / count if count else 0.0)
 
@@ -200,8 +200,12 @@ class ParallelReader:
         )
 
 
-def _records_of(before: int, bytes_each: float) -> int:
+def _records_of(before: int, bytes_per_record: float) -> int:
     """Records of a window, as large as those that one process puts into order."""
-    wanted = max(WINDOW_LINES, int(WINDOW_BYTES / bytes_each)) if bytes_each else WINDOW_LINES
-    most = int(_LARGEST_WINDOW / 2 / bytes_each) if bytes_each else wanted
+    wanted = (
+        max(WINDOW_LINES, int(WINDOW_BYTES / bytes_per_record))
+        if bytes_per_record
+        else WINDOW_LINES
+    )
+    most = int(_LARGEST_WINDOW / 2 / bytes_per_record) if bytes_per_record else wanted
     return max(1, min(wanted, most, before * _GROWTH))

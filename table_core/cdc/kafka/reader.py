@@ -101,20 +101,22 @@ class KafkaReader(LineReader[OffsetsPosition]):
         begin: dict[tuple[str, int], int],
         last: dict[tuple[str, int], int],
     ) -> Iterator[SourceBatch[OffsetsPosition]]:
-        reached, here = start, self._here(reading, begin, last)
+        reached, windows = start, self._here(reading, begin, last)
         if self.parallel is not None and self.parallel.worth(begin, last):
             count = 0
-            for places, lines in islice(here, 1):  # schema changes are few, and come with it
+            for places, lines in islice(windows, 1):  # schema changes are few, and come with it
                 before, reached = reached, reached.after(places)
                 count = len(lines)
                 yield self._batch(records_window(places, lines), before, reached)
             begin |= {at: reached.next_of(*at) for at in begin if at in reached.offsets}
-            for found, usable in self.parallel.windows(self.decoder, begin, last, count):
-                before, reached = reached, reached.after(found.places)
-                begin |= {at: reached.next_of(*at) for at in {place[:2] for place in found.places}}
-                yield self._batch(found.window, before, reached, found if usable else None)
-            here = self._here(reading, begin, last)
-        for places, lines in here:
+            for decoded, usable in self.parallel.windows(self.decoder, begin, last, count):
+                before, reached = reached, reached.after(decoded.places)
+                begin |= {
+                    at: reached.next_of(*at) for at in {place[:2] for place in decoded.places}
+                }
+                yield self._batch(decoded.window, before, reached, decoded if usable else None)
+            windows = self._here(reading, begin, last)
+        for places, lines in windows:
             before, reached = reached, reached.after(places)
             yield self._batch(records_window(places, lines), before, reached)
 

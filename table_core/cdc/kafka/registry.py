@@ -136,14 +136,14 @@ class SchemaRegistry:
             raise OSError(f"a schema of more than {_SCHEMA_BYTES} bytes")
         return json.loads(body)
 
-    def _text(self, number: int, found: Any) -> str:
-        if not isinstance(found, dict) or not isinstance(found.get("schema"), str):
+    def _text(self, number: int, answer: Any) -> str:
+        if not isinstance(answer, dict) or not isinstance(answer.get("schema"), str):
             raise ValueError("there is no text under 'schema'")  # noqa: TRY004 - as no JSON is
-        if found.get("schemaType", "AVRO") != "AVRO" or found.get("references"):
+        if answer.get("schemaType", "AVRO") != "AVRO" or answer.get("references"):
             raise UnsupportedFeatureError(
-                f"schema {number} is {found.get('schemaType', 'AVRO')}"
-                + (" with references to other schemas" if found.get("references") else ""),
+                f"schema {number} is {answer.get('schemaType', 'AVRO')}"
+                + (" with references to other schemas" if answer.get("references") else ""),
                 feature="schemas of a registry other than plain Avro",
             )
-        text: str = found["schema"]
+        text: str = answer["schema"]
         return text

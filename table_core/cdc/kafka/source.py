@@ -120,7 +120,7 @@ class KafkaSource:
             driver = importlib.import_module("confluent_kafka")
         except ImportError as error:
             raise MissingPackageError.of("KafkaSource", "kafka", error) from error
-        given = {
+        config = {
             "bootstrap.servers": self.servers,
             "group.id": "table_core",
             "enable.auto.commit": False,
@@ -129,7 +129,7 @@ class KafkaSource:
             "auto.offset.reset": "error",
             **self.options,
         }
-        return KafkaReading(self, driver, driver.Consumer(given, logger=_Silent()))
+        return KafkaReading(self, driver, driver.Consumer(config, logger=_Silent()))
 
 
 def topics_meant(wanted: str | Sequence[str], known: Iterable[str]) -> list[str]:
@@ -242,14 +242,14 @@ class KafkaReading:
                     name=str(lacking or wanted),
                     available=sorted(known),
                 )
-            found = {}
+            offsets = {}
             for name in names:
                 for id in known[name].partitions:
                     at = self._driver.TopicPartition(name, id)
-                    found[name, id] = self._consumer.get_watermark_offsets(at, timeout=_TIMEOUT_S)
+                    offsets[name, id] = self._consumer.get_watermark_offsets(at, timeout=_TIMEOUT_S)
         except self._driver.KafkaException as error:
             raise self._unavailable(error) from None
-        return found
+        return offsets
 
     def now(self) -> TopicsNow:
         """The topics as they are: cluster, ids where the brokers tell them, first and next offsets."""
@@ -267,18 +267,18 @@ class KafkaReading:
                 that was made anew, so that is no answer.
         """
         admin = importlib.import_module("confluent_kafka.admin")
-        given = {"bootstrap.servers": self._source.servers, **self._source.options}
-        client = admin.AdminClient(given, logger=_Silent())
+        config = {"bootstrap.servers": self._source.servers, **self._source.options}
+        client = admin.AdminClient(config, logger=_Silent())
         wanted = self._driver.TopicCollection(list(names))
-        found = {}
+        ids = {}
         for name, described in client.describe_topics(wanted, request_timeout=_TIMEOUT_S).items():
             try:
-                found[name] = str(described.result().topic_id)
+                ids[name] = str(described.result().topic_id)
             except self._driver.KafkaException as error:
                 code = error.args[0].code() if error.args else None
                 if code not in {getattr(self._driver.KafkaError, name) for name in _NO_IDS}:
                     raise self._unavailable(error) from None
-        return found
+        return ids
 
     def lines(
         self,

@@ -35,9 +35,9 @@ def taken_ahead(text: str, lines: Ints) -> Flags:
     behind, bits = _bits(text)
     at = lines - behind - 1
     inside = (at >= 0) & (at < len(bits))
-    found = np.zeros(len(lines), bool)
-    found[inside] = bits[at[inside]] == 1
-    return found
+    taken = np.zeros(len(lines), bool)
+    taken[inside] = bits[at[inside]] == 1
+    return taken
 
 
 def still_ahead(ahead: Mapping[str, str], name: str, line: int) -> dict[str, str]:

@@ -36,17 +36,17 @@ class BadEvents(Exception):  # noqa: N818 - several errors, told at once
 
 def refuse(errors: Iterable[BadEvent], *, together: bool) -> None:
     """Raise what is wrong with events, if anything is: all of it ``together``, or the first."""
-    found: dict[int, BadEvent] = {}
+    first_errors: dict[int, BadEvent] = {}
     for error in errors:
         number = error.facts.get("row")
         if not isinstance(number, int):
             raise error
-        found.setdefault(number, error)
-    if not found:
+        first_errors.setdefault(number, error)
+    if not first_errors:
         return
     if together:
-        raise BadEvents(found)
-    raise found[min(found)]
+        raise BadEvents(first_errors)
+    raise first_errors[min(first_errors)]
 
 
 def unusable(place: Place, error: BaseException) -> EventError:

@@ -73,24 +73,26 @@ class Completed:
     def text(self) -> str:
         """Compact JSON."""
         runs = []
-        for one in self.held:
+        for entry in self.held:
             run: dict[str, Any] = {
-                "claim": Claims((one.claim,)).text(None),
-                "tables": dict(sorted(one.tables.items())),
+                "claim": Claims((entry.claim,)).text(None),
+                "tables": dict(sorted(entry.tables.items())),
             }
-            runs.append(run if one.source_schemas is None else {**run, "told": one.source_schemas})
+            runs.append(
+                run if entry.source_schemas is None else {**run, "told": entry.source_schemas}
+            )
         return json.dumps({"v": _VERSION, "runs": runs}, separators=(",", ":"))
 
     def of(self, who: Who) -> list[Complete]:
         """What they say of a source and its choice of tables."""
         return [
-            one
-            for one in self.held
-            if who.is_of(one.claim) and one.claim.route in {who.route, ANY_ROUTE}
+            entry
+            for entry in self.held
+            if who.is_of(entry.claim) and entry.claim.route in {who.route, ANY_ROUTE}
         ]
 
-    def after(self, who: Who, one: Complete) -> Completed:
+    def after(self, who: Who, complete: Complete) -> Completed:
         """These once another run has ended here."""
         mine = self.of(who)
         left = [other for other in self.held if other not in mine]
-        return Completed((*left, one)[-_KEPT:])
+        return Completed((*left, complete)[-_KEPT:])

@@ -85,15 +85,15 @@ def declared_columns(row_schema: Mapping[str, Any]) -> dict[str, Declared]:
     Raises:
         ValueError: they cannot be columns; so may other errors of ``UNFORESEEN``.
     """
-    found = {}
+    columns = {}
     for node in row_schema["fields"]:
-        found[node["field"]] = replace(
+        columns[node["field"]] = replace(
             _declared(node),
             nullable=bool(node.get("optional", False)),
             default=node.get("default"),
             comment=node.get("doc"),
         )
-    return writable(found)
+    return writable(columns)
 
 
 def writable(columns: dict[str, Declared]) -> dict[str, Declared]:

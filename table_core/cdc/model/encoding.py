@@ -293,9 +293,9 @@ def convert(array: pa.Array, encoding: Encoding, type_: DataType) -> pa.Array:
     logical_type = encoding.logical_type
     if logical_type in _PER_MILLI and target == pa.string() and pa.types.is_integer(array.type):
         per_second = 1000 * _PER_MILLI[logical_type]
-        return pa.array(_each(array, lambda time: clock_text(time, per_second)), target)
+        return pa.array(_decoded(array, lambda time: clock_text(time, per_second)), target)
     if logical_type is LogicalType.UNSCALED and target == array.type == pa.string():
-        texts = _each(array, lambda text: plain_text(unscaled(text, encoding.scale)))
+        texts = _decoded(array, lambda text: plain_text(unscaled(text, encoding.scale)))
         return pa.array(texts, target)
     return to_type(_meant(array, encoding), type_, target)
 
@@ -303,7 +303,7 @@ def convert(array: pa.Array, encoding: Encoding, type_: DataType) -> pa.Array:
 def _list(array: pa.Array, encoding: Encoding, type_: Array, target: pa.DataType) -> pa.Array:
     """Lists, or JSON text of lists, element by element."""
     if encoding.logical_type is LogicalType.SET and pa.types.is_string(array.type):
-        return pa.array(_each(array, lambda text: text.split(",") if text else []), target)
+        return pa.array(_decoded(array, lambda text: text.split(",") if text else []), target)
     if pa.types.is_string(array.type):
         return _list(_from_json(array), encoding, type_, target)
     if not pa.types.is_list(array.type):
@@ -317,7 +317,7 @@ def _list(array: pa.Array, encoding: Encoding, type_: Array, target: pa.DataType
 
 
 def _from_json(array: pa.Array) -> pa.Array:
-    values = _each(array, lambda text: json.loads(text, parse_float=Decimal))
+    values = _decoded(array, lambda text: json.loads(text, parse_float=Decimal))
     leaves = {type(v) for row in values if row is not None for v in row if v is not None}
     if not leaves:
         return pa.array(values, pa.list_(pa.null()))
@@ -346,17 +346,17 @@ def _meant(array: pa.Array, encoding: Encoding) -> pa.Array:
         return array  # a number without digits of its own is the default of a column
     if is_text:
         if logical_type in _TO_BYTES:
-            return pa.array(_each(array, _TO_BYTES[logical_type]), pa.binary())
+            return pa.array(_decoded(array, _TO_BYTES[logical_type]), pa.binary())
         if logical_type is LogicalType.ZONED:
             return pc.replace_substring_regex(array, r"\+00(:00)?$", "Z")
         if logical_type is LogicalType.ISO or logical_type in _PER_MILLI:
             return pc.replace_substring_regex(array, r"(Z|\+00:00)$", "")
         if logical_type is LogicalType.UNSCALED:
-            whole = _each(array, lambda text: unscaled(text, encoding.scale))
+            whole = _decoded(array, lambda text: unscaled(text, encoding.scale))
             return pa.array(whole, pa.decimal128(38, encoding.scale))
         return array  # text where a number is usual: ISO
     if pa.types.is_binary(array.type) and logical_type in _OF_BYTES:
-        return pa.array(_each(array, _OF_BYTES[logical_type]), pa.string())
+        return pa.array(_decoded(array, _OF_BYTES[logical_type]), pa.string())
     if not pa.types.is_integer(array.type):
         raise ValueError(f"expected whole numbers or text, not {array.type}")
     if logical_type is LogicalType.DAYS:
@@ -381,7 +381,7 @@ _PER_MILLI: Final = {
 }
 
 
-def _each(array: pa.Array, decode: Callable[[Any], Any]) -> list[Any]:
+def _decoded(array: pa.Array, decode: Callable[[Any], Any]) -> list[Any]:
     return [None if text is None else decode(text) for text in array.to_pylist()]
 
 

@@ -108,12 +108,12 @@ def _refuse(constant: str) -> Any:
 
 
 def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    members = dict(pairs)
+    if len(members) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
         raise ValueError(f"member {shortened(twice)!r} occurs twice")
-    return found
+    return members
 
 
 def unwrap(value: Any) -> tuple[Any, Any, Any]:
@@ -205,13 +205,13 @@ def _row_schema(schema: Any) -> Mapping[str, Any] | None:
             and node.get("field") == "after"
             and isinstance(node.get("fields"), list)
         ):
-            found: Mapping[str, Any] = node
-            return found
+            row_schema: Mapping[str, Any] = node
+            return row_schema
     return None
 
 
 def _time_ms(event: Mapping[str, Any]) -> int | None:
     source = event.get("source")
     of_source = source.get("ts_ms") if isinstance(source, dict) else None
-    found = of_source if of_source is not None else event.get("ts_ms")
-    return found if isinstance(found, int) else None
+    time_ms = of_source if of_source is not None else event.get("ts_ms")
+    return time_ms if isinstance(time_ms, int) else None

@@ -36,7 +36,7 @@ def schema_changes(
     changes: Sequence[Changes], fields: Sequence[Field], key: Sequence[str], mapping: TypeMapping
 ) -> tuple[SchemaChange, ...]:
     """What has to change so that the rows of ``changes`` fit into a table of ``fields``."""
-    found: list[SchemaChange] = [
+    alterations: list[SchemaChange] = [
         replace(added, type=mapping.applied(added.type))
         if isinstance(added.type, Atomic)
         else added
@@ -53,32 +53,32 @@ def schema_changes(
                 room = None  # other types of a key decide where its rows are
             if room is not None:
                 by_name[name] = field = replace(field, type=room)
-                found.append(UpdateColumnType(name, room))
+                alterations.append(UpdateColumnType(name, room))
             if declared.comment and field.description != declared.comment:
                 by_name[name] = replace(field, description=declared.comment)
-                found.append(UpdateColumnComment(name, declared.comment))
-    found += [
+                alterations.append(UpdateColumnComment(name, declared.comment))
+    alterations += [
         UpdateColumnNullability(name, nullable=True) for name in _lacked(changes, fields, key)
     ]
-    return tuple(found)
+    return tuple(alterations)
 
 
 def evolved(fields: Iterable[Field], changes: Iterable[SchemaChange]) -> tuple[Field, ...]:
     """``fields`` as ``changes`` leave them; new ones without an id."""
-    found = {field.name: field for field in fields}
+    columns = {field.name: field for field in fields}
     for change in changes:
         match change:
             case AddColumn(name, type_):
                 assert not isinstance(type_, str), "schema_changes gives types of the tree"
-                found[name] = Field(-1, name, type_)
+                columns[name] = Field(-1, name, type_)
             case UpdateColumnType(name, type_):
                 assert isinstance(type_, Atomic), "schema_changes widens atoms only"
-                kept = replace(type_, nullable=found[name].type.nullable)
-                found[name] = replace(found[name], type=kept)
+                kept = replace(type_, nullable=columns[name].type.nullable)
+                columns[name] = replace(columns[name], type=kept)
             case UpdateColumnNullability(name, nullable):
-                old = found[name]
-                found[name] = replace(old, type=replace(old.type, nullable=nullable))
-    return tuple(found.values())
+                old = columns[name]
+                columns[name] = replace(old, type=replace(old.type, nullable=nullable))
+    return tuple(columns.values())
 
 
 def _lacked(

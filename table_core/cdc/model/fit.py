@@ -46,22 +46,24 @@ def unfit_columns(
         most: how many columns a table may have.
     """
     there = {f.name for f in fields}
-    for one in sorted(changes, key=lambda c: int(c.lines[0])):
-        fresh = dict.fromkeys(name for name in _names(one) if name not in there)
+    for group in sorted(changes, key=lambda c: int(c.lines[0])):
+        fresh = dict.fromkeys(name for name in _names(group) if name not in there)
         for name in fresh:
             if (why := _unfit(name)) is not None:
-                yield from _errors(one, _has(one, name), f"column {shortened(name)!r} {why}", name)
+                yield from _errors(
+                    group, _has(group, name), f"column {shortened(name)!r} {why}", name
+                )
         if len(there) + len(fresh) <= most:
             there |= fresh.keys()
         else:
-            yield from _too_many(one, list(fresh), there, most)
+            yield from _too_many(group, list(fresh), there, most)
 
 
 def _too_many(
-    one: Changes, fresh: Sequence[str], there: set[str], most: int
+    changes: Changes, fresh: Sequence[str], there: set[str], most: int
 ) -> Iterator[EventError]:
     """Errors for the events that bring the columns for which there is no room."""
-    has = {name: _has(one, name) for name in fresh}
+    has = {name: _has(changes, name) for name in fresh}
     lines = np.logical_or.reduce(list(has.values()))
     for at in np.flatnonzero(lines).tolist():
         brought = [name for name in fresh if has[name][at] and name not in there]
@@ -69,12 +71,12 @@ def _too_many(
             there.update(brought)
             continue
         why = f"{len(there) + len(brought)} columns are more than max_columns={most}"
-        yield bad_line(one.place(int(one.lines[at])), why, column=brought[0])
+        yield bad_line(changes.place(int(changes.lines[at])), why, column=brought[0])
 
 
-def _names(one: Changes) -> Iterator[str]:
-    yield from one.declared or ()
-    for images in (one.after, one.before):
+def _names(changes: Changes) -> Iterator[str]:
+    yield from changes.declared or ()
+    for images in (changes.after, changes.before):
         for name, column in images.columns.items():
             if column.null_count < len(column):
                 yield name
@@ -90,38 +92,38 @@ def _unfit(name: str) -> str | None:
     return None
 
 
-def _has(one: Changes, name: str) -> Flags:
+def _has(changes: Changes, name: str) -> Flags:
     """Which of the events have a column: all of those whose schema has it."""
-    found = np.full(len(one.lines), one.declared is not None and name in one.declared)
-    for images in (one.after, one.before):
+    has = np.full(len(changes.lines), changes.declared is not None and name in changes.declared)
+    for images in (changes.after, changes.before):
         if (column := images.columns.get(name)) is not None:
-            found |= np.asarray(column.is_valid())
-    return found
+            has |= np.asarray(column.is_valid())
+    return has
 
 
-def _errors(one: Changes, which: Flags, why: str, column: str) -> Iterator[EventError]:
-    for line in one.lines[which].tolist():
-        yield bad_line(one.place(line), why, column=column)
+def _errors(changes: Changes, which: Flags, why: str, column: str) -> Iterator[EventError]:
+    for line in changes.lines[which].tolist():
+        yield bad_line(changes.place(line), why, column=column)
 
 
 def without_key(changes: Sequence[Changes], key: Sequence[str]) -> Iterator[EventError]:
     """Errors for events that lack a column of the primary key of a table to be made."""
-    for one in changes:
-        has = set(_names(one))
+    for group in changes:
+        has = set(_names(group))
         lacking = [name for name in key if name not in has]
         if lacking:
             why = (
                 f"the event has no column {lacking[0]!r} for the primary key; it has {sorted(has)}"
             )
-            every = np.ones(len(one.lines), bool)
-            yield from _errors(one, every, why, lacking[0])
+            every = np.ones(len(group.lines), bool)
+            yield from _errors(group, every, why, lacking[0])
 
 
 @dataclass(frozen=True, slots=True)
 class Computed:
     """A computed column, and the rows whose value cannot be computed."""
 
-    found: pa.Array
+    values: pa.Array
     unfit: dict[int, str] = field(default_factory=dict)
 
     def errors(

@@ -52,8 +52,8 @@ def computed_problems(
             yield column.name, f"there is no column {source!r}; there are {', '.join(fields)}"
             continue
         if source in names:
-            told = f"{source!r} is computed itself: compute it from the columns that are given"
-            yield column.name, told
+            problem = f"{source!r} is computed itself: compute it from the columns that are given"
+            yield column.name, problem
             continue
         if column.function == "now" and column.name in {
             *schema.primary_keys,
@@ -62,8 +62,8 @@ def computed_problems(
             yield column.name, "now() differs each time, so rows of one key would not meet: no key"
         if fields[column.name].default is not None:
             yield column.name, "a computed column is always given: leave out its default"
-        if told := _misfit(column, fields):
-            yield column.name, told
+        if problem := _misfit(column, fields):
+            yield column.name, problem
 
 
 def _misfit(column: ComputedColumn, fields: Mapping[str, Field]) -> str:
@@ -96,9 +96,9 @@ class ComputedRows:
             ArgumentError: one is none, or the table cannot keep it true.
         """
         columns = computed_columns(texts)
-        for name, told in computed_problems(columns, schema):
+        for name, problem in computed_problems(columns, schema):
             raise ArgumentError(
-                f"computed column {name!r}: {told}", argument="computed_columns", value=name
+                f"computed column {name!r}: {problem}", argument="computed_columns", value=name
             )
         used = {column.argument for column in columns}
         return cls(
@@ -117,13 +117,13 @@ class ComputedRows:
         """The same, with their types, in the order in which they are added."""
         return tuple(field for _, field in self.columns)
 
-    def require_absent(self, given: Sequence[str]) -> None:
+    def require_absent(self, names: Sequence[str]) -> None:
         """Refuse rows that bring a computed column.
 
         Raises:
             DataError: they do.
         """
-        for name in given:
+        for name in names:
             if name in self.names:
                 raise DataError(
                     f"column {name!r} is computed, and the rows have it too: leave it out of them",
@@ -147,14 +147,14 @@ class ComputedRows:
             )
             for name, field in self.sources.items()
         }
-        given = pa.table(stored) if stored else pa.table({"": pa.nulls(len(table))})
+        sources = pa.table(stored) if stored else pa.table({"": pa.nulls(len(table))})
         for column, field in self.columns:
-            found = computed_values(column, given, field.type, self.now_ms)
-            for row, why in found.unfit.items():
+            computed = computed_values(column, sources, field.type, self.now_ms)
+            for row, why in computed.unfit.items():
                 raise DataError(
                     f"column {column.name!r}, row {first_row + row}: cannot be computed: {why}",
                     column=column.name,
                     row=first_row + row,
                 )
-            table = table.append_column(column.name, found.found)
+            table = table.append_column(column.name, computed.values)
         return table

@@ -33,8 +33,8 @@ _MEMBERS: Final = frozenset({"x", "y", "wkb", "srid"})
 def geometry_text(value: bytes) -> str:
     """GeoJSON of MySQL's own form: four bytes of the reference system, then well-known binary."""
     srid = int.from_bytes(value[:4], "little")
-    found, _ = _shape(value, 4)
-    return json.dumps({**found, "srid": srid}, separators=(",", ":"))
+    shape, _ = _shape(value, 4)
+    return json.dumps({**shape, "srid": srid}, separators=(",", ":"))
 
 
 def shape_text(value: Mapping[str, Any]) -> str | None:
@@ -46,10 +46,10 @@ def shape_text(value: Mapping[str, Any]) -> str | None:
     if not isinstance(body, str) or not value.keys() <= _MEMBERS:
         return None
     try:
-        found, _ = _shape(base64.b64decode(body, validate=True), 0)
+        shape, _ = _shape(base64.b64decode(body, validate=True), 0)
     except (ValueError, IndexError, struct.error):
         return None
-    return json.dumps({**found, "srid": value.get("srid") or 0}, separators=(",", ":"))
+    return json.dumps({**shape, "srid": value.get("srid") or 0}, separators=(",", ":"))
 
 
 def _shape(body: bytes, at: int) -> tuple[dict[str, Any], int]:
@@ -72,15 +72,15 @@ def _coordinates(body: bytes, at: int, order: str, kind: int) -> tuple[Any, int]
         point = struct.unpack_from(f"{order}dd", body, at)
         return [_number(value) for value in point], at + 16
     (count,) = struct.unpack_from(f"{order}I", body, at)
-    at, found = at + 4, []
+    at, coordinates = at + 4, []
     for _ in range(count):
         if kind in {2, 3}:  # points, or rings of points
-            one, at = _coordinates(body, at, order, kind - 1)
+            element, at = _coordinates(body, at, order, kind - 1)
         else:  # whole shapes with a header of their own
             shape, at = _shape(body, at)
-            one = shape["coordinates"]
-        found.append(one)
-    return found, at
+            element = shape["coordinates"]
+        coordinates.append(element)
+    return coordinates, at
 
 
 def _number(value: float) -> float | int:

@@ -62,45 +62,45 @@ def _columns(changes: Iterable[Changes]) -> dict[str, DataType]:
     whole numbers make room for others.
     """
     seen: list[tuple[int, int, str, DataType, str]] = []
-    for one in changes:
-        declared = one.declared or {}
-        for images in (one.after, one.before):
+    for group in changes:
+        declared = group.declared or {}
+        for images in (group.after, group.before):
             for at, (name, column) in enumerate(images.columns.items()):
                 if name in declared or column.null_count == len(column):
                     continue
-                lines = one.lines[np.asarray(column.is_valid())]
+                lines = group.lines[np.asarray(column.is_valid())]
                 seen.append((int(lines[0]), at, name, _of_json(column.type), ""))
                 whole = pa.types.is_integer(column.type)
                 large = _large(column.drop_null()).tolist() if whole else []
                 if len(large):
                     seen.append((int(lines[large[0]]), at, name, _INTEGER, _FIXED))
-        first = int(one.lines[0])
+        first = int(group.lines[0])
         seen += [
             (first, at, name, d.type, _DECLARED) for at, (name, d) in enumerate(declared.items())
         ]
-    found: dict[str, DataType] = {}
+    columns: dict[str, DataType] = {}
     fixed = set()
-    for _, _, name, type_, how in sorted(seen, key=lambda s: s[:2]):
-        known = found.setdefault(name, type_)
-        if how == _DECLARED:
-            found[name] = _newer(known, type_)
+    for _, _, name, type_, origin in sorted(seen, key=lambda s: s[:2]):
+        known = columns.setdefault(name, type_)
+        if origin == _DECLARED:
+            columns[name] = _newer(known, type_)
         elif name not in fixed:
-            found[name] = _wider(known, type_)
-        if how == _FIXED and found[name] == _INTEGER:
+            columns[name] = _wider(known, type_)
+        if origin == _FIXED and columns[name] == _INTEGER:
             fixed.add(name)
-    return found
+    return columns
 
 
 def whole_columns(changes: Iterable[Changes], fields: Iterable[Field]) -> set[str]:
     """Columns of ``fields`` that events without schema made, and that may make room for fractions."""
-    found = {name for one in changes for name, _, _ in _values(one)}
-    return {f.name for f in fields if f.name in found and _is_whole(f.type)}
+    names = {name for one in changes for name, _, _ in _values(one)}
+    return {f.name for f in fields if f.name in names and _is_whole(f.type)}
 
 
 def fractions(
-    changes: Iterable[Changes], fields: Iterable[Field], whole: set[str]
+    changes: Iterable[Changes], fields: Iterable[Field], whole_names: set[str]
 ) -> tuple[set[str], set[str]]:
-    """Of the ``whole`` columns those that get fractions, and those that must stay as they are.
+    """Of the columns ``whole_names`` those that get fractions, and those that must stay as they are.
 
     A column with whole numbers that a double does not hold stays: what comes first decides.
     """
@@ -108,7 +108,7 @@ def fractions(
     first: dict[str, tuple[int, bool]] = {}
     for one in changes:
         for name, column, lines in _values(one):
-            if name not in whole or name not in types or not _is_whole(types[name]):
+            if name not in whole_names or name not in types or not _is_whole(types[name]):
                 continue
             if pa.types.is_floating(column.type):
                 seen = (int(lines[0]), True)
@@ -123,13 +123,15 @@ def fractions(
     )
 
 
-def _values(one: Changes) -> Iterator[tuple[str, pa.Array, np.ndarray[Any, np.dtype[np.int64]]]]:
+def _values(
+    changes: Changes,
+) -> Iterator[tuple[str, pa.Array, np.ndarray[Any, np.dtype[np.int64]]]]:
     """Columns that no schema tells, without nulls, and the lines of their values."""
-    for images in (one.after, one.before):
+    for images in (changes.after, changes.before):
         for name, column in images.columns.items():
-            if name not in (one.declared or ()) and column.null_count < len(column):
+            if name not in (changes.declared or ()) and column.null_count < len(column):
                 there = np.asarray(column.is_valid())
-                yield name, column.drop_null(), one.lines[there]
+                yield name, column.drop_null(), changes.lines[there]
 
 
 def _large(column: pa.Array) -> np.ndarray[Any, np.dtype[np.int64]]:

@@ -53,6 +53,6 @@ class Cursor:
 
     def text(self) -> str:
         """What comes before the next zero byte."""
-        found = self.take(self.body.index(b"\0", self.at) - self.at)
+        text = self.take(self.body.index(b"\0", self.at) - self.at)
         self.skip(1)
-        return found.decode()
+        return text.decode()

@@ -74,10 +74,10 @@ class LogPosition:
             ValueError: a member is not what it should be; so may ``TypeError`` and ``LookupError``.
         """
         first, second = order
-        found = checked(cls(order=(first, second), **members))
-        if any(len(since) != len(order) for since in found.since.values()):
-            raise ValueError(f"since is {found.since!r:.80}")
-        return found
+        position = checked(cls(order=(first, second), **members))
+        if any(len(since) != len(order) for since in position.since.values()):
+            raise ValueError(f"since is {position.since!r:.80}")
+        return position
 
     @property
     def place(self) -> LogPlace:

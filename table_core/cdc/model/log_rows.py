@@ -61,9 +61,9 @@ class TableRows:
         self.numbers.extend(range(first, first + count))
         self.ops.extend([op] * count)
         self.times_ms.extend([time_ms] * count)
-        for mine, given in ((self.before, before), (self.after, after)):
+        for mine, image in ((self.before, before), (self.after, after)):
             for n, column in enumerate(mine):
-                column.extend([None] * count if given is None else given[n])
+                column.extend([None] * count if image is None else image[n])
         self.has_before.extend([before is not None] * count)
         self.has_after.extend([after is not None] * count)
 
@@ -124,8 +124,8 @@ class LogRows:
         self.parts["truncate", number] = part
 
     def _new(self, part: TableRows, starts: Ints, place: Callable[[int], Place]) -> Changes | None:
-        found = part.changes(place)
-        return chosen(found, ~self._older(part.table, starts, found.lines))
+        changes = part.changes(place)
+        return chosen(changes, ~self._older(part.table, starts, changes.lines))
 
     def _older(self, table: SourceTable, starts: Ints, numbers: Ints) -> Flags:
         """Which of the events are in the snapshot of their table."""
@@ -133,10 +133,10 @@ class LogRows:
         if since is None:
             return np.zeros(len(numbers), bool)
         mine = starts[numbers]
-        found: Flags = (mine[:, 0] < since[0]) | (
+        older: Flags = (mine[:, 0] < since[0]) | (
             (mine[:, 0] == since[0]) & (mine[:, 1] < since[1])
         )
-        return found
+        return older
 
     def batch(
         self, position: LogPosition, keys: Callable[[SourceTable], tuple[str, ...] | None]
@@ -161,8 +161,8 @@ class LogRows:
                 (mine[:, 0] == at.order[0]) & (mine[:, 1] < at.order[1])
             )
             same = (mine[:, 0] == at.order[0]) & (mine[:, 1] == at.order[1])
-            found: Flags = before | (same & (ordinals[numbers] < at.skip))
-            return found
+            covered: Flags = before | (same & (ordinals[numbers] < at.skip))
+            return covered
 
         def before(number: int) -> LogPosition:
             order = (int(starts[number, 0]), int(starts[number, 1]))

@@ -67,8 +67,8 @@ class MySqlColumn:
 
     def number(self, n: int, default: int) -> int:
         """The ``n``-th argument as a number."""
-        given = self.arguments[n] if len(self.arguments) > n else ""
-        return int(given) if given.isdigit() else default
+        argument = self.arguments[n] if len(self.arguments) > n else ""
+        return int(argument) if argument.isdigit() else default
 
 
 def mysql_column(text: str) -> MySqlColumn:

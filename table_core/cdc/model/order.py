@@ -61,8 +61,8 @@ def source_order(lines: pa.LargeBinaryArray) -> Ints | None:
     position in the log, or if the log's order contradicts that of a partition (several servers
     in one topic, say).
     """
-    some = range(min(len(lines), _LOOKED_AT))
-    if len(lines) < 2 or not any(b'"partition"' in lines[n].as_py() for n in some):
+    sample = range(min(len(lines), _LOOKED_AT))
+    if len(lines) < 2 or not any(b'"partition"' in lines[n].as_py() for n in sample):
         return None
     table = _records(lines)
     partition = pc.binary_join_element_wise(

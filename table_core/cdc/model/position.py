@@ -206,14 +206,14 @@ class OffsetsPosition:
 
     def after(self, places: Iterable[tuple[str, int, int]]) -> OffsetsPosition:
         """This position once records (topic, partition, offset) are consumed."""
-        found = dict(self.offsets)
+        offsets = dict(self.offsets)
         for topic, n, offset in places:
-            found[topic, n] = max(offset + 1, found.get((topic, n), 0))
+            offsets[topic, n] = max(offset + 1, offsets.get((topic, n), 0))
         beyond = self.beyond
-        for (topic, n), offset in found.items():
+        for (topic, n), offset in offsets.items():
             if beyond:
                 beyond = still_ahead(beyond, f"{topic}\0{n}", offset)
-        return OffsetsPosition(found, beyond)
+        return OffsetsPosition(offsets, beyond)
 
     @property
     def place(self) -> OffsetsPlace:

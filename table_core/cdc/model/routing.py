@@ -103,8 +103,8 @@ def takes(route: str, table: SourceTable, name: str) -> bool:
             return tables is None or TableFilter(tables).takes(table)
         including, excluding, (prefix, suffix, merge_shards, *mapping) = document
         filter_ = TableFilter(including, excluding)
-        found = DatabaseRoute(filter_, prefix, suffix, merge_shards, dict(mapping))
-        return found.target(table) == name
+        parsed = DatabaseRoute(filter_, prefix, suffix, merge_shards, dict(mapping))
+        return parsed.target(table) == name
     except ArgumentError as error:
         raise ArgumentError(
             f"{name} keeps the position of a sync whose choice of tables is none of ours: {error}; "

@@ -78,7 +78,7 @@ def event_batch(
         BadEvents: with ``together``: all of them.
     """
     bad: list[BadEvent] = []
-    parts = [_rows(one, target, settings, bad) for one in changes]
+    parts = [_rows(group, target, settings, bad) for group in changes]
     refuse(bad, together=together)
     # events that differ have room for their own columns, and together for those of the table
     shape = _shape(target.fields)
@@ -90,7 +90,7 @@ def event_batch(
         order = np.argsort(moments, kind="stable")
         rows, moments = rows.take(pa.array(order)), moments[order]
         lacking = {name: mask[order] for name, mask in lacking.items()}
-    times = [one.event_time_ms for one in changes if one.event_time_ms is not None]
+    times = [group.event_time_ms for group in changes if group.event_time_ms is not None]
     return EventBatch(
         rows,
         schema_changes,
@@ -207,10 +207,10 @@ def _column(
     settings: PlainSettings,
     bad: list[BadEvent],
 ) -> tuple[pa.Array, Flags | None]:
-    found = rows.columns.get(field.name)
-    if found is None or not len(chosen):
+    column = rows.columns.get(field.name)
+    if column is None or not len(chosen):
         return pa.nulls(len(chosen), arrow_type(field.type)), None
-    values = found if len(chosen) == len(found) else found.take(pa.array(chosen))
+    values = column if len(chosen) == len(column) else column.take(pa.array(chosen))
     lines = changes.lines[chosen]
     values, lacking = without_unavailable(values)
     if (unavailable := rows.unavailable.get(field.name)) is not None:
@@ -279,7 +279,7 @@ def _unfit(
         encoding = resolved(values, encoding, field.type, settings)
     except UNFORESEEN as error:
         return dict.fromkeys(np.flatnonzero(np.asarray(values.is_valid())).tolist(), str(error))
-    found: dict[int, str] = {}
+    reasons: dict[int, str] = {}
     left = [(0, len(values))]
     while left:
         first, end = left.pop()
@@ -287,11 +287,11 @@ def _unfit(
             convert(values.slice(first, end - first), encoding, field.type)
         except UNFORESEEN as error:
             if end - first == 1:
-                found[first] = str(error)
+                reasons[first] = str(error)
             else:
                 middle = (first + end) // 2
                 left += [(middle, end), (first, middle)]
-    return found
+    return reasons
 
 
 def null_keys(

@@ -65,9 +65,9 @@ def schema_change_events(
         BadEvents: with ``together``: all of those.
     """
     lines = block.lines
-    found: list[SchemaChangeEvent] = []
+    events: list[SchemaChangeEvent] = []
     if not _occurs(lines, _MEMBER):  # so it is most often, and this is quicker to tell
-        return found
+        return events
     bad: list[EventError] = []
     for row in np.flatnonzero(np.asarray(pc.match_substring(lines, _MEMBER))).tolist():
         try:
@@ -78,11 +78,11 @@ def schema_change_events(
             continue
         number = int(block.numbers[row])
         try:
-            found += list(_changes(number, event, settings))
+            events += list(_changes(number, event, settings))
         except UNFORESEEN as error:
             bad.append(unusable(block.place(number), error))
     refuse(bad, together=together)
-    return found
+    return events
 
 
 def _occurs(lines: pa.LargeBinaryArray, text: bytes) -> bool:
@@ -131,9 +131,9 @@ def _declared(column: Mapping[str, Any], settings: PlainSettings) -> Declared:
     unsigned = "unsigned" in words
     name = " ".join(w for w in words if w not in {"unsigned", "zerofill", "signed"})
     sizes = [column.get("length"), column.get("scale")]
-    given = MySqlColumn(name, tuple(str(s) for s in sizes if s is not None), unsigned)
-    type_ = STRING if name == "set" else mysql_type(given, _AS_THEY_TRAVEL) or STRING
-    encoding = _encoding(given, settings)
+    source_type = MySqlColumn(name, tuple(str(s) for s in sizes if s is not None), unsigned)
+    type_ = STRING if name == "set" else mysql_type(source_type, _AS_THEY_TRAVEL) or STRING
+    encoding = _encoding(source_type, settings)
     return Declared(
         type_,
         encoding,
@@ -154,8 +154,8 @@ def number_default(default: str | None, encoding: Encoding | None) -> str | Deci
 def _default(column: Mapping[str, Any]) -> str | None:
     """Text of a constant default; expressions are not evaluated."""
     text = column.get("defaultValueExpression")
-    given = column.get("hasDefaultValue", True) and isinstance(text, str)
-    return text if given and isinstance(text, str) else None
+    has_default = column.get("hasDefaultValue", True) and isinstance(text, str)
+    return text if has_default and isinstance(text, str) else None
 
 
 def _encoding(column: MySqlColumn, settings: PlainSettings) -> Encoding | None:

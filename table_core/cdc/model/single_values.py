@@ -18,11 +18,11 @@ _IP4_WITHIN: Final = {bytes(12): "::", bytes(10) + b"\xff\xff": "::ffff:"}
 
 def address_text(value: bytes) -> str:
     """As MariaDB prints it: addresses of version 4 within version 6 keep their dots."""
-    found = ipaddress.ip_address(value)
+    address = ipaddress.ip_address(value)
     front, last = value[:12], value[12:]
     if last and last[:2] != b"\0\0" and front in _IP4_WITHIN:
         return f"{_IP4_WITHIN[front]}{ipaddress.IPv4Address(last)}"
-    return str(found)
+    return str(address)
 
 
 def uuid_text(value: bytes) -> str:

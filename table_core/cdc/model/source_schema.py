@@ -20,7 +20,7 @@ __all__ = ["source_schema_text", "source_schemas_from"]
 
 def source_schema_text(schemas: Mapping[SourceTable, Mapping[str, Declared]]) -> str:
     """Compact JSON: name, type, meaning, whether it may be null, default, comment."""
-    found = [
+    tables = [
         [
             table.database,
             table.name,
@@ -40,7 +40,7 @@ def source_schema_text(schemas: Mapping[SourceTable, Mapping[str, Declared]]) ->
         ]
         for table, columns in sorted(schemas.items())
     ]
-    return json.dumps(found, separators=(",", ":"), ensure_ascii=False)
+    return json.dumps(tables, separators=(",", ":"), ensure_ascii=False)
 
 
 def source_schemas_from(text: str | None) -> dict[SourceTable, dict[str, Declared]]:

@@ -61,8 +61,8 @@ class TablePattern:
         try:
             self._in_arrow("")
         except pa.ArrowInvalid as error:
-            told = "may take for ever: a repetition within a repetition, or too many of them"
-            raise self._refused(f"{told}; write it with fewer") from error
+            reason = "may take for ever: a repetition within a repetition, or too many of them"
+            raise self._refused(f"{reason}; write it with fewer") from error
         return None
 
     def matches(self, name: str) -> bool:
@@ -88,8 +88,8 @@ class _Ways:
 
     def count(self) -> int:
         """The ways; more than ``_WAYS_MAX`` where nobody can tell."""
-        found = self._branches(0)
-        return found if self._at == len(self._text) else _WAYS_MAX + 1
+        ways = self._branches(0)
+        return ways if self._at == len(self._text) else _WAYS_MAX + 1
 
     def _branches(self, depth: int) -> int:
         total, ways = 0, 1
@@ -123,8 +123,8 @@ class _Ways:
         """A letter, an escape or a class of letters."""
         text, at = self._text, self._at
         if text[at] == "[":
-            found = _CLASS.match(text, at)
-            self._at = len(text) + 1 if found is None else found.end()
+            match = _CLASS.match(text, at)
+            self._at = len(text) + 1 if match is None else match.end()
         elif text[at] == "\\":
             self._at += 2
             return _WAYS_MAX + 1 if _REFERENCE.match(text, at) else 1

@@ -36,27 +36,29 @@ def within(changes: Sequence[Changes], first: int, end: int) -> list[Changes]:
     ]
 
 
-def chosen(one: Changes, mask: np.ndarray[Any, np.dtype[np.bool_]]) -> Changes | None:
+def chosen(changes: Changes, mask: np.ndarray[Any, np.dtype[np.bool_]]) -> Changes | None:
     """The events for which ``mask`` holds; None if there are none."""
     kept = np.flatnonzero(mask)
-    if len(kept) == len(one.lines):
-        return one
-    return _taken(one, kept) if len(kept) else None
+    if len(kept) == len(changes.lines):
+        return changes
+    return _taken(changes, kept) if len(kept) else None
 
 
-def _truncates(one: Changes) -> np.ndarray[Any, np.dtype[np.int64]]:
-    lines: np.ndarray[Any, np.dtype[np.int64]] = one.lines[np.asarray(pc.equal(one.ops, "t"))]
+def _truncates(changes: Changes) -> np.ndarray[Any, np.dtype[np.int64]]:
+    lines: np.ndarray[Any, np.dtype[np.int64]] = changes.lines[
+        np.asarray(pc.equal(changes.ops, "t"))
+    ]
     return lines
 
 
-def _taken(one: Changes, kept: np.ndarray[Any, np.dtype[np.int64]]) -> Changes:
+def _taken(changes: Changes, kept: np.ndarray[Any, np.dtype[np.int64]]) -> Changes:
     return replace(
-        one,
-        lines=one.lines[kept],
-        ops=one.ops.take(kept),
-        before=_rows(one.before, kept),
-        after=_rows(one.after, kept),
-        times_ms=None if one.times_ms is None else one.times_ms.take(kept),
+        changes,
+        lines=changes.lines[kept],
+        ops=changes.ops.take(kept),
+        before=_rows(changes.before, kept),
+        after=_rows(changes.after, kept),
+        times_ms=None if changes.times_ms is None else changes.times_ms.take(kept),
     )
 
 

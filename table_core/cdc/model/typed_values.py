@@ -71,19 +71,19 @@ def _to_floating(array: pa.Array, target: pa.DataType) -> pa.Array:
     """Numbers; text may say that one is infinite or none, but no number becomes that."""
     if pa.types.is_boolean(array.type):
         array = array.cast(pa.int8())
-    found = array.cast(target)
-    endless = pc.is_inf(found)
+    floats = array.cast(target)
+    endless = pc.is_inf(floats)
     if pc.any(endless).as_py():
-        given = array.filter(endless)
-        is_text = pa.types.is_string(given.type)
+        originals = array.filter(endless)
+        is_text = pa.types.is_string(originals.type)
         numbers = (
-            pc.match_substring_regex(given, "[0-9]")
+            pc.match_substring_regex(originals, "[0-9]")
             if is_text
-            else pc.invert(pc.is_inf(given.cast(pa.float64())))
+            else pc.invert(pc.is_inf(originals.cast(pa.float64())))
         )
         if pc.any(numbers).as_py():
             raise ValueError(f"larger than a number of type {target} can be")
-    return found
+    return floats
 
 
 def _to_boolean(array: pa.Array, target: pa.DataType) -> pa.Array:

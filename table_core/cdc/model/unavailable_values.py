@@ -66,11 +66,11 @@ def without_unavailable(values: pa.Array) -> tuple[pa.Array, Flags | None]:
         texts = pc.replace_with_mask(pa.nulls(len(values), pa.string()), single, firsts)
     if not pa.types.is_string(texts.type):
         return values, None
-    found = pc.is_in(texts, value_set=_UNAVAILABLE)
-    if not pc.any(found).as_py():
+    placeholders = pc.is_in(texts, value_set=_UNAVAILABLE)
+    if not pc.any(placeholders).as_py():
         return values, None
-    flags = np.asarray(found)
-    return pc.if_else(found, pa.scalar(None, values.type), values), flags
+    flags = np.asarray(placeholders)
+    return pc.if_else(placeholders, pa.scalar(None, values.type), values), flags
 
 
 def _without_codes(values: pa.ListArray) -> tuple[pa.Array, Flags | None]:
@@ -112,11 +112,11 @@ def with_earlier_values(
     values = {name: rows[name].to_pylist() for name in names}
     rows_lacking = np.flatnonzero(np.logical_or.reduce(list(lacking.values())))
     origin = {n: _origin(n, keys, kinds, batch, old_key) for n in rows_lacking.tolist()}
-    found = dict(earlier(list(dict.fromkeys(origin.values())), names))
+    earlier_values = dict(earlier(list(dict.fromkeys(origin.values())), names))
     state: dict[Key, list[Any]] = {}
     for n, own in enumerate(keys):
         if n in origin:
-            before = state.get(origin[n], found.get(origin[n]))
+            before = state.get(origin[n], earlier_values.get(origin[n]))
             for at, name in enumerate(names):
                 if not lacking[name][n]:
                     continue

@@ -113,14 +113,14 @@ def _within(column: pa.Array, low: int, high: int) -> int:
     if not pa.types.is_integer(column.type) or column.null_count == len(column):
         return 0
     size = pc.abs(column)
-    found = pc.and_(pc.greater_equal(size, low), pc.less(size, high))
-    return int(pc.sum(found).as_py() or 0)
+    within = pc.and_(pc.greater_equal(size, low), pc.less(size, high))
+    return int(pc.sum(within).as_py() or 0)
 
 
 def _mistaken(source_schemas: SourceSchemas, changes: Sequence[Changes]) -> Iterator[EventError]:
     """Errors for numbers that are too large for what they are taken for: of another setting."""
-    for one in _without_schema(changes):
-        for name, declared in source_schemas.get(one.table, {}).items():
+    for group in _without_schema(changes):
+        for name, declared in source_schemas.get(group.table, {}).items():
             if declared.encoding is None:
                 continue
             logical_type = _FINE.get(declared.encoding.logical_type, declared.encoding.logical_type)
@@ -132,15 +132,15 @@ def _mistaken(source_schemas: SourceSchemas, changes: Sequence[Changes]) -> Iter
                 "timestamps='adaptive', or with time.precision.mode=microseconds or "
                 "nanoseconds: timestamps='micros', times='micros', or 'nanos'"
             )
-            for images in (one.before, one.after):
+            for images in (group.before, group.after):
                 column = images.columns.get(name)
                 if column is None or not pa.types.is_integer(column.type):
                     continue
                 size = pc.fill_null(
                     pc.or_(pc.greater_equal(column, beyond), pc.less_equal(column, -beyond)), False
                 )
-                for line in one.lines[np.asarray(size)].tolist():
-                    yield bad_line(one.place(line), why, column=name)
+                for line in group.lines[np.asarray(size)].tolist():
+                    yield bad_line(group.place(line), why, column=name)
 
 
 def _without_schema(changes: Sequence[Changes]) -> list[Changes]:
@@ -190,11 +190,11 @@ def _values(
     source_schemas: SourceSchemas, changes: Sequence[Changes], logical_type: LogicalType
 ) -> Iterator[pa.Array]:
     """The values of all columns whose wire has ``logical_type``."""
-    for one in _without_schema(changes):
-        for name, declared in source_schemas.get(one.table, {}).items():
+    for group in _without_schema(changes):
+        for name, declared in source_schemas.get(group.table, {}).items():
             if declared.encoding is None or declared.encoding.logical_type is not logical_type:
                 continue
-            for images in (one.before, one.after):
+            for images in (group.before, group.after):
                 column = images.columns.get(name)
                 if column is not None:
                     yield column

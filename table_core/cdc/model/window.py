@@ -105,24 +105,24 @@ class Window:
         """Which of the lines a position covers."""
         ends = np.array([position.consumed.get(n, (0, 0))[0] for n in self.names], np.int64)
         files, lines = self.file_of[numbers], self.line_of[numbers]
-        found: Flags = lines <= ends[files]
+        consumed: Flags = lines <= ends[files]
         for name, text in position.beyond.items():
             here = np.isin(files, [n for n, other in enumerate(self.names) if other == name])
-            found[here] |= taken_ahead(text, lines[here])
-        return found
+            consumed[here] |= taken_ahead(text, lines[here])
+        return consumed
 
     def beyond(self, number: int, start: FilesPosition | OffsetsPosition) -> dict[str, str]:
         """Which lines that ``start`` does not cover come before the one with ``number``, by file."""
         before = np.arange(len(self.lines)) < number
         covered = self.consumed(start, self.numbers)
-        found = dict(start.beyond)
+        beyond = dict(start.beyond)
         for name in dict.fromkeys(self.names):
             mine = np.isin(self.file_of, [n for n, other in enumerate(self.names) if other == name])
             behind = start.consumed.get(name, (0, 0))[0]
             taken = self.line_of[mine & (before | covered)]
             if text := lines_ahead(taken[taken > behind], behind):
-                found[name] = text
-        return found
+                beyond[name] = text
+        return beyond
 
     def key_of(self, table: SourceTable) -> tuple[str, ...] | None:
         """The names in the key of the first record of ``table``; () if its records have none."""
@@ -150,12 +150,12 @@ class Window:
         """The old primary key in the headers of a record that moved its row."""
         record = json.loads(self.lines[number].as_py())
         headers = record.get("headers") if isinstance(record, dict) else None
-        found = headers.get(_OLD_KEY) if isinstance(headers, dict) else None
-        if isinstance(found, str):
-            found = json.loads(found)
-        if isinstance(found, dict) and found.keys() == {"schema", "payload"}:
-            found = found["payload"]
-        return found if isinstance(found, dict) else None
+        key = headers.get(_OLD_KEY) if isinstance(headers, dict) else None
+        if isinstance(key, str):
+            key = json.loads(key)
+        if isinstance(key, dict) and key.keys() == {"schema", "payload"}:
+            key = key["payload"]
+        return key if isinstance(key, dict) else None
 
 
 @dataclass(frozen=True)

@@ -233,10 +233,10 @@ def decompressed(body: bytes, most: int) -> bytes:
     size = cursor.big(cursor.unsigned(1) & 7)
     if size > most:
         raise ValueError(f"{too_large(size, most)}, are compressed in it")
-    found = zlib.decompressobj().decompress(cursor.rest(), size + 1)
-    if len(found) != size:
-        raise ValueError(f"{len(found)} bytes were compressed as {size}")
-    return found
+    plain = zlib.decompressobj().decompress(cursor.rest(), size + 1)
+    if len(plain) != size:
+        raise ValueError(f"{len(plain)} bytes were compressed as {size}")
+    return plain
 
 
 def query_of(kind: int, body: bytes, most: int = EVENT_BYTES) -> tuple[str, str]:
@@ -284,32 +284,32 @@ def gtid_of(header: Header, body: bytes) -> str:
 
 
 def _optional(cursor: Cursor) -> dict[int, bytes]:
-    found: dict[int, bytes] = {}
+    fields: dict[int, bytes] = {}
     while cursor.at < cursor.end:
         kind = cursor.unsigned(1)
-        found[kind] = cursor.take(cursor.packed())
-    return found
+        fields[kind] = cursor.take(cursor.packed())
+    return fields
 
 
 def _strings(body: bytes) -> list[str]:
-    cursor, found = Cursor(body), []
+    cursor, strings = Cursor(body), []
     while cursor.at < cursor.end:
-        found.append(cursor.take(cursor.packed()).decode())
-    return found
+        strings.append(cursor.take(cursor.packed()).decode())
+    return strings
 
 
 def _lists(body: bytes) -> list[list[bytes]]:
-    cursor, found = Cursor(body), []
+    cursor, lists = Cursor(body), []
     while cursor.at < cursor.end:
-        found.append([cursor.take(cursor.packed()) for _ in range(cursor.packed())])
-    return found
+        lists.append([cursor.take(cursor.packed()) for _ in range(cursor.packed())])
+    return lists
 
 
 def _packed(body: bytes) -> list[int]:
-    cursor, found = Cursor(body), []
+    cursor, numbers = Cursor(body), []
     while cursor.at < cursor.end:
-        found.append(cursor.packed())
-    return found
+        numbers.append(cursor.packed())
+    return numbers
 
 
 def _key_columns(optional: dict[int, bytes]) -> list[int]:
@@ -326,7 +326,7 @@ def _described(
     charset: Callable[[int], str | None],
 ) -> list[Column]:
     """Columns with what the optional metadata says of them."""
-    signs, found = optional.get(1, b""), []
+    signs, columns = optional.get(1, b""), []
     numbers, letters, choices = 0, 0, 0
     collations = _collations(optional, 2, 3, sum(c.is_text for c in plain))
     choice_collations = _collations(optional, 10, 11, sum(c.is_choice for c in plain))
@@ -345,18 +345,18 @@ def _described(
             choices += 1
             texts = (enums if column.is_enum else sets).pop(0)
             values = tuple(text.decode(codec, "replace") for text in texts)
-        found.append(column.described(name, nullable, unsigned, codec, values))
-    return found
+        columns.append(column.described(name, nullable, unsigned, codec, values))
+    return columns
 
 
-def _collations(optional: dict[int, bytes], default: int, each: int, count: int) -> list[int]:
-    if each in optional:
-        return _packed(optional[each])
-    given = _packed(optional.get(default, b"\x2d")) or [45]
-    found = [given[0]] * count
-    for at, collation in zip(given[1::2], given[2::2], strict=False):
-        found[at] = collation
-    return found
+def _collations(optional: dict[int, bytes], default: int, per_column: int, count: int) -> list[int]:
+    if per_column in optional:
+        return _packed(optional[per_column])
+    packed = _packed(optional.get(default, b"\x2d")) or [45]
+    collations = [packed[0]] * count
+    for at, collation in zip(packed[1::2], packed[2::2], strict=False):
+        collations[at] = collation
+    return collations
 
 
 _CHARSETS: Final[dict[str, Sequence[int]]] = {

@@ -119,10 +119,10 @@ class BinlogFilesReader:
 
     def tables(self) -> list[SourceTable]:
         """The source tables with changes in the files; reads them all."""
-        found: dict[SourceTable, None] = {}
+        tables: dict[SourceTable, None] = {}
         for batch in self.batches(_START, None):
-            found.update(dict.fromkeys(one.table for one in batch.changes))
-        return list(found)
+            tables.update(dict.fromkeys(one.table for one in batch.changes))
+        return list(tables)
 
     def batches(
         self, start: LogPosition | None, end: LogPosition | None
@@ -169,10 +169,10 @@ def _one_after_the_other(names: Iterable[str], start: LogPosition) -> list[str]:
     Raises:
         EventError: one is missing between them, or there are two of a number.
     """
-    found = sorted(names, key=file_number_of)
-    found = [name for name in found if file_number_of(name) >= start.order[0]]
+    unread = sorted(names, key=file_number_of)
+    unread = [name for name in unread if file_number_of(name) >= start.order[0]]
     read = [start.name] if start.name else []
-    for before, name in pairwise([*read, *found]):
+    for before, name in pairwise([*read, *unread]):
         step = file_number_of(name) - file_number_of(before)
         if step != 1 and (step or before is not start.name):
             problem = "have one number" if not step else "do not follow each other"
@@ -182,7 +182,7 @@ def _one_after_the_other(names: Iterable[str], start: LogPosition) -> list[str]:
                 file=name,
                 line=0,
             )
-    return found
+    return unread
 
 
 def file_number_of(name: str) -> int:
@@ -230,10 +230,10 @@ def _events(
 
 def _bytes(name: str, at: int, file: Any, count: int) -> bytes:
     try:
-        found: bytes = file.read(count)
+        content: bytes = file.read(count)
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise _damaged(name, at, f"it cannot be decompressed: {error}") from error
-    return found
+    return content
 
 
 def _damaged(name: str, at: int, why: str) -> EventError:

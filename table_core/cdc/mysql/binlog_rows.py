@@ -291,8 +291,8 @@ class BinlogRows:
 def _table(match: re.Match[str], database: str) -> SourceTable:
     quoted_database, plain_database, quoted, plain = match.groups()[-4:]
     name = quoted.replace("``", "`") if quoted else plain
-    given = quoted_database.replace("``", "`") if quoted_database else plain_database
-    return SourceTable(given or database, name)
+    named_database = quoted_database.replace("``", "`") if quoted_database else plain_database
+    return SourceTable(named_database or database, name)
 
 
 def _arrow(column: Column) -> pa.DataType:

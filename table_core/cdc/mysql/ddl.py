@@ -49,12 +49,12 @@ def added_defaults(statement: str) -> tuple[str, str, dict[str, str]] | None:
     at += 2 if words[at : at + 2] == ["IF", "EXISTS"] else 0
     dotted = words[at + 1 : at + 2] == ["."]
     names = [token.text for token in tokens[at : at + 3 : 2]] if dotted else [tokens[at].text]
-    found: dict[str, str] = {}
+    constants: dict[str, str] = {}
     for action in _parts(tokens[at + (3 if dotted else 1) :]):
         for column in _added(action):
             if (value := _default(column)) is not None:
-                found[column[0].text] = value
-    return (names[0] if dotted else "", names[-1], found) if found else None
+                constants[column[0].text] = value
+    return (names[0] if dotted else "", names[-1], constants) if constants else None
 
 
 def _parts(tokens: Sequence[Token]) -> Iterator[list[Token]]:

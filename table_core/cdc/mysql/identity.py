@@ -52,8 +52,8 @@ class LogIdentity:
         is_told = bool(at.gtid and at.name) and not (at.skip or at.snapshots)
         if self.source.use_gtid or not is_told or not connection.is_mariadb:
             return None
-        found = gtids_at(connection, at.name, at.order[1])
-        return None if set(at.gtid.split(",")) <= set(found.split(",")) else self._reset(at, found)
+        gtids = gtids_at(connection, at.name, at.order[1])
+        return None if set(at.gtid.split(",")) <= set(gtids.split(",")) else self._reset(at, gtids)
 
     @property
     def _where(self) -> str:
@@ -83,19 +83,19 @@ class LogIdentity:
             taken,
         )
 
-    def _reset(self, at: LogPosition, found: str) -> Diverged:
+    def _reset(self, at: LogPosition, gtids: str) -> Diverged:
         return self._diverged(
             "went-back",
             f"the log of {self._where} was read up to {at.name}, position {at.order[1]}, with "
-            f"transaction {at.gtid}; it has {found or 'none'} there: it was reset (RESET MASTER), or "
+            f"transaction {at.gtid}; it has {gtids or 'none'} there: it was reset (RESET MASTER), or "
             "this is another server",
             at,
-            found,
+            gtids,
         )
 
-    def _diverged(self, reason: str, why: str, at: LogPosition, found: str) -> Diverged:
+    def _diverged(self, reason: str, why: str, at: LogPosition, actual: str) -> Diverged:
         return Diverged(
-            reason=reason, why=why, reader="sync", source=self._where, stored=at.text, found=found
+            reason=reason, why=why, reader="sync", source=self._where, stored=at.text, found=actual
         )
 
 

@@ -24,8 +24,8 @@ def first_log(connection: MySqlConnection) -> str:
 def server_named(connection: MySqlConnection) -> str:
     """What tells the server from others."""
     asked = ",".join(f"'{name}'" for name in _NAMES)
-    found = dict(connection.rows(f"SHOW GLOBAL VARIABLES WHERE Variable_name IN ({asked})"))
-    return next((f"{name} {found[name]}" for name in _NAMES if found.get(name)), "")
+    variables = dict(connection.rows(f"SHOW GLOBAL VARIABLES WHERE Variable_name IN ({asked})"))
+    return next((f"{name} {variables[name]}" for name in _NAMES if variables.get(name)), "")
 
 
 def gtids(connection: MySqlConnection) -> str:
@@ -36,8 +36,8 @@ def gtids(connection: MySqlConnection) -> str:
 
 def gtids_at(connection: MySqlConnection, file: str, position: int) -> str:
     """MariaDB: the newest transactions before a place in its log; '' if it has no such place."""
-    found = connection.rows("SELECT BINLOG_GTID_POS(%s, %s)", (file, str(position)))
-    return str(found[0][0] or "")
+    rows = connection.rows("SELECT BINLOG_GTID_POS(%s, %s)", (file, str(position)))
+    return str(rows[0][0] or "")
 
 
 def replicated(connection: MySqlConnection) -> str:

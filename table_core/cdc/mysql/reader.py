@@ -122,8 +122,8 @@ class MySqlReader(LogReader):
         connection = self.source.connect()
         try:
             for at in {at.text: at for at in mine if isinstance(at, LogPosition)}.values():
-                if (found := self._identity.refused(connection, at)) is not None:
-                    raise diverged(found)
+                if (divergence := self._identity.refused(connection, at)) is not None:
+                    raise diverged(divergence)
         finally:
             connection.close()
 
@@ -289,12 +289,12 @@ class MySqlReader(LogReader):
     def _described(self, table: SourceTable) -> dict[str, Declared]:
         """The columns of a table as the catalog has them."""
         info = self._catalog.get(table)
-        found = {}
+        columns = {}
         for column in info.columns if info else ():
             kind = mysql_column(column.type)
             type_ = mysql_type(kind, self.context.settings.mapping) or STRING
             logical_type = _LOGICAL_TYPES.get(kind.name, LogicalType.RAW)
-            found[column.name] = Declared(
+            columns[column.name] = Declared(
                 type_,
                 Encoding(logical_type),
                 None,
@@ -302,7 +302,7 @@ class MySqlReader(LogReader):
                 default=constant_default(column.default),
                 comment=column.comment,
             )
-        return found
+        return columns
 
     # ------------------------------------------------------------------------------------ log
     def _log(self, start: LogPosition, stop: LogPosition) -> Iterator[SourceBatch[LogPosition]]:
@@ -341,17 +341,17 @@ class MySqlReader(LogReader):
         rows.rows.since = self._since
         return self._with_since(rows.batch())
 
-    def _catalog_of(self, table: SourceTable, found: TableMap) -> Mapping[str, Declared] | None:
+    def _catalog_of(self, table: SourceTable, table_map: TableMap) -> Mapping[str, Declared] | None:
         """What the catalog says of a table whose columns the log just told."""
         info = self._catalog.get(table)
-        if info is None or info.names != [c.name for c in found.columns]:
+        if info is None or info.names != [c.name for c in table_map.columns]:
             connection = self.source.connect()
             try:
                 self._read_catalog(connection)
             finally:
                 connection.close()
         declared = self._described(table)
-        kinds = {c.name: c.source_type.name for c in found.columns}
+        kinds = {c.name: c.source_type.name for c in table_map.columns}
         info = self._catalog.get(table)
         now = {n: mysql_column(t).name for n, t in info.types.items()} if info else {}
         return {n: d for n, d in declared.items() if same_kind(kinds.get(n), now.get(n))}

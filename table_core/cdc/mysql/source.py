@@ -131,9 +131,9 @@ class MySqlConnection(ServerConnection):
             ArgumentError: names the setting and the statement that mends it.
         """
         names = ",".join(f"'{name}'" for name in _SETTINGS)
-        found = dict(self.rows(f"SHOW GLOBAL VARIABLES WHERE Variable_name IN ({names})"))
+        variables = dict(self.rows(f"SHOW GLOBAL VARIABLES WHERE Variable_name IN ({names})"))
         for name, (wanted, mend) in _SETTINGS.items():
-            value = str(found.get(name, "")).upper()
+            value = str(variables.get(name, "")).upper()
             if value != wanted and not (wanted == "ON" and value == "1"):
                 raise ArgumentError(
                     f"{self._source.host}: {name} is {value or 'not set'}, but has to be {wanted}: "
@@ -170,8 +170,8 @@ class MySqlConnection(ServerConnection):
         self.rows("START TRANSACTION WITH CONSISTENT SNAPSHOT")
         if not mariadb:
             return before
-        found = dict(self.rows("SHOW STATUS LIKE 'binlog_snapshot_%'"))
-        status = {str(name).lower(): value for name, value in found.items()}
+        variables = dict(self.rows("SHOW STATUS LIKE 'binlog_snapshot_%'"))
+        status = {str(name).lower(): value for name, value in variables.items()}
         file = status.get("binlog_snapshot_file")
         if not file:
             return before
@@ -205,23 +205,23 @@ class MySqlConnection(ServerConnection):
         )
         rows = {(c[0], c[1]): None if c[-2] is None else int(c[-2]) for c in columns}
         versioned = {(c[0], c[1]) for c in columns if c[-1] == "SYSTEM VERSIONED"}
-        found = catalog_tables(described, ((d, t, name) for d, t, name in keys), rows)
-        return [replace(t, is_versioned=(t.database, t.name) in versioned) for t in found]
+        tables = catalog_tables(described, ((d, t, name) for d, t, name in keys), rows)
+        return [replace(t, is_versioned=(t.database, t.name) in versioned) for t in tables]
 
     def collations(self) -> dict[int, str]:
         """Character set by number of the collation, as Python's codecs call them."""
         charset_by_name = importlib.import_module("pymysql.charset").charset_by_name
-        found = {}
+        charsets = {}
         for id, name in self.rows(
             "SELECT id, character_set_name FROM information_schema.collations"
         ):
             if id is None or name is None:
                 continue
             try:
-                found[int(id)] = charset_by_name(name).encoding
+                charsets[int(id)] = charset_by_name(name).encoding
             except (KeyError, AttributeError):
                 continue
-        return found
+        return charsets
 
     def chunk(
         self,
@@ -235,14 +235,14 @@ class MySqlConnection(ServerConnection):
         ``until`` is the last one, of a key that is one number.
         """
         names = ", ".join(_selected(c.name, c.type) for c in table.columns)
-        whole = f"{_quoted(table.database)}.{_quoted(table.name)}"
+        qualified_name = f"{_quoted(table.database)}.{_quoted(table.name)}"
         key, first = ", ".join(map(_quoted, table.key)), "".join(map(_quoted, table.key[:1]))
         arguments: list[Any] = []
         if table.key and after is not None:  # what the driver fills in begins with '%'
-            names, whole, key, first = (
-                part.replace("%", "%%") for part in (names, whole, key, first)
+            names, qualified_name, key, first = (
+                part.replace("%", "%%") for part in (names, qualified_name, key, first)
             )
-        sql = f"SELECT {names} FROM {whole}"
+        sql = f"SELECT {names} FROM {qualified_name}"
         if table.key and after is not None:
             marks = [
                 _mark(value, table.types[name])
@@ -285,10 +285,10 @@ class MySqlConnection(ServerConnection):
             raw._write_bytes(struct.pack("<I", len(packet)) + packet)  # noqa: SLF001 - no public way
             raw._next_seq_id = 1  # noqa: SLF001 - as pymysql does it itself
             while True:
-                found = raw._read_packet()  # noqa: SLF001 - as mysql-replication does it
-                if found.is_eof_packet():
+                response = raw._read_packet()  # noqa: SLF001 - as mysql-replication does it
+                if response.is_eof_packet():
                     return
-                event = found.get_all_data()[1:]
+                event = response.get_all_data()[1:]
                 if len(event) < _SMALLEST:
                     raise EventError(
                         f"the server sent an event of {len(event)} bytes", position=file

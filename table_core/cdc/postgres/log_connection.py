@@ -28,7 +28,7 @@ def cluster_and_timeline(connection: PostgresConnection) -> tuple[str, str]:
 
 def slot_begin(connection: PostgresConnection, slot: str) -> int | None:
     """From where on a slot has changes; None if there is none of that name."""
-    found = connection.rows(
+    slots = connection.rows(
         "SELECT confirmed_flush_lsn FROM pg_replication_slots WHERE slot_name = %s", (slot,)
     )
-    return None if not found or found[0][0] is None else lsn_number(str(found[0][0]))
+    return None if not slots or slots[0][0] is None else lsn_number(str(slots[0][0]))

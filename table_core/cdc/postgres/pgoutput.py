@@ -186,18 +186,18 @@ class PgOutputRows:
                 self.rows.truncated(relation.table, self._number(), self._time_ms)
 
     def _part(self, relation: Relation) -> TableRows:
-        found = self.rows.parts.get(relation)
-        if found is None:
+        part = self.rows.parts.get(relation)
+        if part is None:
             declared = self._declared.get(relation)
             if declared is None:
                 declared = self._declared[relation] = self.described(relation)
-            found = self.rows.parts[relation] = TableRows(
+            part = self.rows.parts[relation] = TableRows(
                 table=relation.table,
                 names=relation.names,
                 types=[declared[name].json or pa.string() for name in relation.names],
                 declared=declared,
             )
-        return found
+        return part
 
 
 def _lacking(slot: str, lsn: int, mark: str) -> Diverged:
@@ -216,10 +216,10 @@ def _lacking(slot: str, lsn: int, mark: str) -> Diverged:
 
 def _lsn(cursor: Cursor) -> int:
     """A place in the log, which we keep as a signed number."""
-    found = cursor.big(8)
-    if found >> 63:
-        raise ValueError(f"no log is as long as {found}")
-    return found
+    lsn = cursor.big(8)
+    if lsn >> 63:
+        raise ValueError(f"no log is as long as {lsn}")
+    return lsn
 
 
 def _signed(cursor: Cursor) -> int:
@@ -227,20 +227,20 @@ def _signed(cursor: Cursor) -> int:
 
 
 def _tuple(cursor: Cursor, columns: int) -> list[Any]:
-    found: list[Any] = []
+    values: list[Any] = []
     if (count := cursor.big(2)) != columns:
         raise ValueError(f"a row of {count} columns in a table of {columns}")
     for _ in range(count):
         match cursor.take(1):
             case b"n":
-                found.append(None)
+                values.append(None)
             case b"u":
-                found.append(UNAVAILABLE)
+                values.append(UNAVAILABLE)
             case b"t":
-                found.append(cursor.take(cursor.big(4)).decode())
+                values.append(cursor.take(cursor.big(4)).decode())
             case mark:
                 raise ValueError(f"a value of the kind {mark!r}")
-    return found
+    return values
 
 
 def _columns(part: TableRows, values: Sequence[Any] | None) -> list[list[Any]] | None:
@@ -271,19 +271,19 @@ def array_items(text: str) -> list[str | None]:
     Raises:
         ValueError: the text is no array; so may ``IndexError``.
     """
-    found: list[str | None] = []
+    elements: list[str | None] = []
     at, end = text.index("{") + 1, len(text) - 1
     while at < end:
         if text[at] == '"':
             at, item = _quoted(text, at + 1)
-            found.append(item)
+            elements.append(item)
         else:
             stop = _plain_end(text, at, end)
             word = text[at:stop]
-            found.append(None if word == "NULL" else word)
+            elements.append(None if word == "NULL" else word)
             at = stop
         at += 1  # the comma
-    return found
+    return elements
 
 
 def _quoted(text: str, at: int) -> tuple[int, str]:

@@ -131,11 +131,11 @@ class PostgresConnection(ServerConnection):
         if not self.rows("SELECT 1 FROM pg_publication WHERE pubname = %s", (source.publication,)):
             made = f"CREATE PUBLICATION {_quoted(source.publication)} FOR ALL TABLES"
             self.rows(f"{made} WITH (publish_via_partition_root = true)")
-        found = self.rows(
+        slots = self.rows(
             "SELECT plugin, wal_status FROM pg_replication_slots WHERE slot_name = %s",
             (source.slot,),
         )
-        if not found and expected:
+        if not slots and expected:
             raise EventError(
                 f"replication slot {source.slot!r} is gone, and with it the changes since the last "
                 "run; drop the tables so that they are read anew (the slot is made again by the "
@@ -143,20 +143,20 @@ class PostgresConnection(ServerConnection):
                 "'pgoutput'))",
                 slot=source.slot,
             )
-        if found and found[0][1] == "lost":
+        if slots and slots[0][1] == "lost":
             raise EventError(
                 f"the server dropped the log that replication slot {source.slot!r} needs; run "
                 f"SELECT pg_drop_replication_slot('{source.slot}'), drop the tables so that they "
                 "are read anew, and raise max_slot_wal_keep_size",
                 slot=source.slot,
             )
-        if found and found[0][0] != "pgoutput":
+        if slots and slots[0][0] != "pgoutput":
             raise ArgumentError(
-                f"replication slot {source.slot!r} is of plugin {found[0][0]!r}, not 'pgoutput'",
+                f"replication slot {source.slot!r} is of plugin {slots[0][0]!r}, not 'pgoutput'",
                 argument="slot",
                 value=source.slot,
             )
-        if not found:
+        if not slots:
             self.rows("SELECT pg_create_logical_replication_slot(%s, 'pgoutput')", (source.slot,))
 
     def check_publication(self, tables: Iterable[CatalogTable]) -> None:
@@ -166,12 +166,14 @@ class PostgresConnection(ServerConnection):
             ArgumentError: names the statement that mends it.
         """
         name = self._source.publication
-        found = self.rows(
+        published = self.rows(
             "SELECT schemaname, tablename, to_jsonb(t)->>'rowfilter', to_jsonb(t)->'attnames' "
             "FROM pg_publication_tables t WHERE pubname = %s",
             (name,),
         )
-        columns_of = {(schema, table): (rows, columns) for schema, table, rows, columns in found}
+        columns_of = {
+            (schema, table): (rows, columns) for schema, table, rows, columns in published
+        }
         for table in tables:
             where = f"{_quoted(table.database)}.{_quoted(table.name)}"
             rows, columns = columns_of.get((table.database, table.name), (None, []))
@@ -217,14 +219,14 @@ class PostgresConnection(ServerConnection):
 
     def tables(self) -> list[CatalogTable]:
         """Every table but for those of the server itself."""
-        found = self.rows(_COLUMNS)
+        catalog = self.rows(_COLUMNS)
         columns = (
             (schema, table, CatalogColumn(name, type_, not required, default, comment))
-            for schema, table, name, type_, required, default, comment, *_ in found
+            for schema, table, name, type_, required, default, comment, *_ in catalog
         )
-        keys = sorted((f[0], f[1], f[7], f[2]) for f in found if f[7] is not None)
-        rows = {(f[0], f[1]): int(f[8]) if f[8] >= 0 else None for f in found}
-        more = {(f[0], f[1]): f[9:] for f in found}
+        keys = sorted((f[0], f[1], f[7], f[2]) for f in catalog if f[7] is not None)
+        rows = {(f[0], f[1]): int(f[8]) if f[8] >= 0 else None for f in catalog}
+        more = {(f[0], f[1]): f[9:] for f in catalog}
         tables = catalog_tables(columns, ((s, t, name) for s, t, _, name in keys), rows)
         return [
             replace(t, readable=readable, is_partitioned=partitioned, is_unlogged=unlogged)
@@ -273,12 +275,12 @@ class PostgresConnection(ServerConnection):
     def peek(self) -> list[bytes]:
         """Changes that the slot holds, whole transactions; they stay there."""
         source = self._source
-        found = self.rows(
+        changes = self.rows(
             "SELECT data FROM pg_logical_slot_peek_binary_changes(%s, NULL, %s, "
             "'proto_version', '1', 'publication_names', %s)",
             (source.slot, source.batch_changes, source.publication),
         )
-        return [bytes(row[0]) for row in found]
+        return [bytes(row[0]) for row in changes]
 
     def advance(self, lsn: str) -> None:
         """Let the server forget what comes before."""

@@ -101,15 +101,15 @@ def _secret(name: str, value: Any) -> Any:
         return value
     if value.keys() != {"env"}:
         return {key: _secret(f"{name}.{key}", inner) for key, inner in value.items()}
-    found = os.environ.get(str(value["env"]))
-    if found is None:
+    secret = os.environ.get(str(value["env"]))
+    if secret is None:
         raise ArgumentError(
             f"source: {name} is to come from the environment variable {value['env']!r}, which is "
             "not set where the job runs",
             argument=name,
             value=str(value["env"]),
         )
-    return found
+    return secret
 
 
 def source_from_spec(described: Mapping[str, Any]) -> Source:
@@ -119,19 +119,19 @@ def source_from_spec(described: Mapping[str, Any]) -> Source:
         UnsupportedFeatureError: no such kind.
         ArgumentError: arguments that the kind does not have.
     """
-    given = {name: _secret(name, value) for name, value in described.items()}
-    kind = given.pop("kind", "files")
+    arguments = {name: _secret(name, value) for name, value in described.items()}
+    kind = arguments.pop("kind", "files")
     if kind not in SOURCE_KINDS:
         raise UnsupportedFeatureError(
             f"sources of kind {kind!r} are not supported, only {', '.join(SOURCE_KINDS)}",
             feature=f"source {kind}",
         )
     try:
-        found: Source = SOURCE_KINDS[kind](**given)
+        source: Source = SOURCE_KINDS[kind](**arguments)
     except TypeError as error:
         raise ArgumentError(
-            f"source of kind {kind!r} with {sorted(given)}: {error}",
+            f"source of kind {kind!r} with {sorted(arguments)}: {error}",
             argument="source",
-            value=sorted(given),
+            value=sorted(arguments),
         ) from error
-    return found
+    return source

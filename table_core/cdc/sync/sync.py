@@ -258,9 +258,9 @@ def _divided(context: SyncContext, source: Source, database: str, until: str) ->
         parts.append(_database_result(one, source, database, until))
     tables: dict[str, object] = {}
     for part in parts:
-        found = part.details["tables"]
-        assert isinstance(found, dict)
-        tables |= found
+        part_tables = part.details["tables"]
+        assert isinstance(part_tables, dict)
+        tables |= part_tables
     seconds = sum(part.seconds for part in parts)
     return summed("sync-database", database, parts, {"tables": tables}, seconds=seconds)
 
@@ -312,9 +312,9 @@ def _of_table(part: ResultDocument) -> dict[str, object]:
     return {**part.details, **said}
 
 
-def _of(given: Any, table: str) -> Sequence[str]:
+def _of(columns: Any, table: str) -> Sequence[str]:
     """What was given for all tables, or for this one."""
-    return tuple(given.get(table, ()) if hasattr(given, "get") else given)
+    return tuple(columns.get(table, ()) if hasattr(columns, "get") else columns)
 
 
 def sync_from_spec(
@@ -330,9 +330,9 @@ def sync_from_spec(
     ``source`` is ``{"kind": "files", "uri": …, …}``; ``engine``: ``progress``, ``each`` and
     ``records_by``.
     """
-    given = dict(args)
-    source = source_from_spec(given.pop("source"))
-    return verb(catalog, name, source, commit=commit, **engine, **given)
+    arguments = dict(args)
+    source = source_from_spec(arguments.pop("source"))
+    return verb(catalog, name, source, commit=commit, **engine, **arguments)
 
 
 def _limits(catalog: Catalog, until: str, max_duration: str | None, max_rows: int | None) -> Limits:
@@ -355,9 +355,9 @@ def _details(target: SyncTarget) -> dict[str, object]:
 
 
 def _of_run(context: SyncContext, events_elsewhere: int) -> dict[str, object]:
-    found: dict[str, object] = {}
+    counts: dict[str, object] = {}
     if events_elsewhere:
-        found["events_by_tasks"] = events_elsewhere
+        counts["events_by_tasks"] = events_elsewhere
     if context.dead_letters is not None:
-        found["dead_letters"] = context.dead_letters.count
-    return found
+        counts["dead_letters"] = context.dead_letters.count
+    return counts

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import MISSING, fields
 from typing import TYPE_CHECKING, Any, Final
 
 from table_core.errors import ArgumentError
@@ -9,7 +10,10 @@ from table_core.jobs.action import Action, Job, Parameter
 from table_core.jobs.kinds import Kind
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from table_core.datatypes.kinds import Field
+    from table_core.schema.change import SchemaChange
     from table_core.table.metadata.results import ResultDocument
 
 __all__ = ["ACTIONS"]
@@ -21,10 +25,10 @@ def _create_table(job: Job) -> ResultDocument:
 
     catalog, args = job.catalog, dict(job.args)
     database, _, name = job.target.partition(".")
-    fields = [_field(name, told) for name, told in args.pop("columns").items()]
+    columns = [_field(name, told) for name, told in args.pop("columns").items()]
     catalog.create_database(database, if_not_exists=True)
     existed = name in catalog.tables(database)
-    table = catalog.create_table(job.target, fields, **args)
+    table = catalog.create_table(job.target, columns, **args)
     return unchanged(table.access, "create-table", {"created": not existed})
 
 
@@ -47,22 +51,39 @@ def _field(name: str, told: Any) -> Field:
 
 
 def _alter_table(job: Job) -> ResultDocument:
-    from table_core.schema import change as changes
     from table_core.table.metadata.describing import unchanged
 
-    wanted = []
-    for document in job.args["changes"]:
-        members = dict(document)
-        name = members.pop("change", None)
-        cls = getattr(changes, str(name), None)
-        if name not in changes.__all__ or cls is None:
-            known = ", ".join(changes.__all__)
-            raise ArgumentError(f"unknown change {name!r}; known: {known}", argument="changes")
-        wanted.append(cls(**members))
+    wanted = [_schema_change(n, document) for n, document in enumerate(job.args["changes"])]
     before = job.table.definition.id
     table = job.catalog.alter_table(job.target, wanted, job.commit)
     details = {"schema_before": before, "schema_after": table.definition.id}
     return unchanged(table.access, "alter-table", details)
+
+
+def _schema_change(position: int, document: Mapping[str, Any]) -> SchemaChange:
+    """``{"change": "SetOption", "key": "bucket", "value": "8"}`` as the change it names."""
+    from table_core.schema import change as changes
+
+    where = f"changes[{position}]"
+    members = dict(document)
+    name = members.pop("change", None)
+    known = [cls for cls in changes.__all__ if cls != "SchemaChange"]
+    if name not in known:
+        raise ArgumentError(
+            f"unknown change {name!r}; known: {', '.join(known)}", argument=f"{where}['change']"
+        )
+    cls = getattr(changes, name)
+    taken = {member.name: member.default is MISSING for member in fields(cls)}
+    missing = [member for member, required in taken.items() if required and member not in members]
+    unknown = [member for member in members if member not in taken]
+    if missing or unknown:
+        faults = [f"lacks {', '.join(missing)}"] if missing else []
+        faults += [f"has no {', '.join(unknown)}"] if unknown else []
+        raise ArgumentError(
+            f"{name} {' and '.join(faults)}; its members: {', '.join(taken)}", argument=where
+        )
+    change: SchemaChange = cls(**members)
+    return change
 
 
 ACTIONS: Final = (

@@ -66,7 +66,7 @@ def _decoded(view: memoryview) -> dict[int, Low]:
     at = _read_tree(view, 9, leaves, _KEY_BYTES)
     (arrays,) = struct.unpack_from("<i", view, at)
     at += 4
-    found: dict[int, Low] = {}
+    lows: dict[int, Low] = {}
     many = 0
     for first in range(arrays):
         (count,) = struct.unpack_from("<i", view, at + 1)
@@ -80,8 +80,8 @@ def _decoded(view: memoryview) -> dict[int, Low]:
             if many > NUMBERS_MAX:
                 raise ValueError(f"a bitmap of more than {NUMBERS_MAX:,} numbers")
             low, at = decode_container(view, at + 5, card, is_run=kind == _RUNS)
-            found[leaves[first, second]] = low
-    return found
+            lows[leaves[first, second]] = low
+    return lows
 
 
 def _read_tree(view: memoryview, at: int, leaves: dict[tuple[int, int], int], levels: int) -> int:

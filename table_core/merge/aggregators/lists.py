@@ -45,7 +45,7 @@ class Elements:
     """Every element of the lists of a column, version by version.
 
     ``values[at[i]]`` is element ``i``; it belongs to version ``version[i]`` of ``group[i]``.
-    ``given`` marks groups that were given a list to add at all.
+    ``not_null`` marks groups that were given a list to add at all.
     """
 
     values: pa.Array
@@ -53,7 +53,7 @@ class Elements:
     version: npt.NDArray[np.int64]
     group: npt.NDArray[np.int64]
     retract: npt.NDArray[np.bool_]
-    given: npt.NDArray[np.bool_]
+    not_null: npt.NDArray[np.bool_]
 
     @classmethod
     def of(cls, column: pa.Array, groups: Groups) -> Elements:
@@ -64,9 +64,9 @@ class Elements:
         version = np.repeat(here, lengths[here])
         adds = groups.adds()
         ids = groups.ids
-        given = np.zeros(len(groups.starts), np.bool_)
-        given[ids[here[adds[here]]]] = True
-        return cls(values, at, version, ids[version], ~adds[version], given)
+        not_null = np.zeros(len(groups.starts), np.bool_)
+        not_null[ids[here[adds[here]]]] = True
+        return cls(values, at, version, ids[version], ~adds[version], not_null)
 
     def kept(self, mask: npt.NDArray[np.bool_]) -> Elements:
         """Only the elements in ``mask``."""
@@ -76,7 +76,7 @@ class Elements:
             self.version[mask],
             self.group[mask],
             self.retract[mask],
-            self.given,
+            self.not_null,
         )
 
     def child(self, name: str) -> pa.Array:
@@ -87,21 +87,21 @@ class Elements:
 
 def gathered(elements: Elements, order: npt.NDArray[np.int64], type_: pa.DataType) -> pa.Array:
     """One list a group, of the elements ``order`` in that order, which follows the groups."""
-    lengths = np.bincount(elements.group[order], minlength=len(elements.given))
+    lengths = np.bincount(elements.group[order], minlength=len(elements.not_null))
     values = elements.values.take(pa.array(elements.at[order]))
-    return list_of(values, lengths.astype(np.int64), elements.given, type_)
+    return list_of(values, lengths.astype(np.int64), elements.not_null, type_)
 
 
 def list_of(
     values: pa.Array,
     lengths: npt.NDArray[np.int64],
-    given: npt.NDArray[np.bool_],
+    not_null: npt.NDArray[np.bool_],
     type_: pa.DataType,
 ) -> pa.Array:
-    """Lists or maps of ``lengths`` over ``values``; null where not ``given``."""
-    lengths = np.where(given, lengths, 0)
+    """Lists or maps of ``lengths`` over ``values``; null where ``not_null`` is false."""
+    lengths = np.where(not_null, lengths, 0)
     offsets = pa.array(np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)]), pa.int32())
-    mask = pa.array(~given)
+    mask = pa.array(~not_null)
     if pa.types.is_map(type_):
         keys, items = values.field(0), values.field(1)
         built = pa.MapArray.from_arrays(offsets, keys, items, mask=mask)

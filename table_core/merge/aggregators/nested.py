@@ -110,10 +110,10 @@ class MergeMapWithKeyTime:
         row = column.field.type.value
         assert isinstance(row, Row)
         members = {f.name: f for f in row.fields}
-        given = column.option("ts-field")
-        time = members.get(row.fields[-1].name if given is None else given)
+        time_name = column.option("ts-field")
+        time = members.get(row.fields[-1].name if time_name is None else time_name)
         if time is None:
-            raise column.wrong("ts-field", given, f"there is none; there are {list(members)}")
+            raise column.wrong("ts-field", time_name, f"there is none; there are {list(members)}")
         if not (isinstance(time.type, Atomic) and time.type.root in {Root.VARCHAR, Root.CHAR}):
             raise column.wrong("ts-field", time.name, "the time must be a STRING")
         return cls(column.name, time.name)
@@ -234,7 +234,7 @@ class NestedUpdate:
     def _counted(self, elements: Elements, name: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Positions left where a limit and retracts meet: what is let in depends on both."""
         ranks = self._ranks(elements)
-        kept: list[list[int]] = [[] for _ in elements.given]
+        kept: list[list[int]] = [[] for _ in elements.not_null]
         for i, (group, key, taken_back) in enumerate(
             zip(elements.group.tolist(), name.tolist(), elements.retract.tolist(), strict=True)
         ):
@@ -276,14 +276,14 @@ class NestedPartialUpdate:
         name = _pairs(elements.group, identities(key))
         first, number = _numbered(name)
         order = np.argsort(number, kind="stable")
-        each = Groups.of_lengths(np.bincount(number, minlength=len(first)).astype(np.int64))
+        by_name = Groups.of_lengths(np.bincount(number, minlength=len(first)).astype(np.int64))
         fields = list(elements.values.type)
         members = [
-            LastNonNull().aggregate(taken(elements.child(f.name), order), each) for f in fields
+            LastNonNull().aggregate(taken(elements.child(f.name), order), by_name) for f in fields
         ]
         rows = pa.StructArray.from_arrays(members, fields=fields)
-        lengths = np.bincount(elements.group[first], minlength=len(elements.given))
-        return list_of(rows, lengths.astype(np.int64), elements.given, column.type)
+        lengths = np.bincount(elements.group[first], minlength=len(elements.not_null))
+        return list_of(rows, lengths.astype(np.int64), elements.not_null, column.type)
 
 
 def _members(column: FunctionColumn, suffix: str) -> tuple[str, ...]:
@@ -338,13 +338,13 @@ def _survivors(
         return np.zeros(0, np.int64)
     first, number = _numbered(name)
     order = np.argsort(number, kind="stable")
-    each = Groups.of_lengths(np.bincount(number, minlength=len(first)).astype(np.int64))
-    since = np.maximum(each.last(removal[order]) + 1, each.starts)
-    alive = np.arange(len(name)) >= np.repeat(since, each.stops - each.starts)
+    by_name = Groups.of_lengths(np.bincount(number, minlength=len(first)).astype(np.int64))
+    since = np.maximum(by_name.last(removal[order]) + 1, by_name.starts)
+    alive = np.arange(len(name)) >= np.repeat(since, by_name.stops - by_name.starts)
     ranks = np.where(alive, rank[order], -1)
-    best = each.reduce(np.maximum, ranks, -1)
-    hits = alive & (ranks == np.repeat(best, each.stops - each.starts))
-    at = each.last(hits) if latest else each.first(hits)
+    best = by_name.reduce(np.maximum, ranks, -1)
+    hits = alive & (ranks == np.repeat(best, by_name.stops - by_name.starts))
+    at = by_name.last(hits) if latest else by_name.first(hits)
     return order[at[at >= 0]]
 
 
@@ -356,17 +356,17 @@ def _unowed(name: npt.NDArray[np.int64], retract: npt.NDArray[np.bool_]) -> npt.
     if len(name) == 0:
         return np.zeros(0, np.int64)
     order = np.argsort(name, kind="stable")
-    each = Groups.of_lengths(np.unique(name, return_counts=True)[1].astype(np.int64))
+    by_name = Groups.of_lengths(np.unique(name, return_counts=True)[1].astype(np.int64))
     adds = ~retract[order]
     balance = np.cumsum(np.where(adds, 1, -1))
-    before = np.concatenate([[0], balance])[each.starts]
-    lowest = np.minimum(each.reduce(np.minimum, balance, 0), before)
-    left = balance[each.stops - 1] - lowest
+    before = np.concatenate([[0], balance])[by_name.starts]
+    lowest = np.minimum(by_name.reduce(np.minimum, balance, 0), before)
+    left = balance[by_name.stops - 1] - lowest
     added = np.cumsum(adds)
     newer: npt.NDArray[np.int64] = (
-        np.repeat(added[each.stops - 1], each.stops - each.starts) - added
+        np.repeat(added[by_name.stops - 1], by_name.stops - by_name.starts) - added
     )
-    stays = adds & (newer < np.repeat(left, each.stops - each.starts))
+    stays = adds & (newer < np.repeat(left, by_name.stops - by_name.starts))
     return np.sort(order[stays])
 
 

@@ -192,15 +192,15 @@ def _step_by_step(
     limit = decimal.Decimal(10) ** (type_.precision - type_.scale)
     with decimal.localcontext(prec=80):
         for group in risky.tolist():
-            found: decimal.Decimal | None = None
+            running: decimal.Decimal | None = None
             for at in range(groups.starts[group], groups.stops[group]):
                 value = column[at].as_py()
                 if value is None:
                     continue
                 value = -value if weight[at] < 0 else value
-                found = value if found is None else found + value
-                found = found if abs(found) < limit else None
-            sums[group] = found
+                running = value if running is None else running + value
+                running = running if abs(running) < limit else None
+            sums[group] = running
     return pa.array(sums, type_)
 
 

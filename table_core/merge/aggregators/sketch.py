@@ -85,9 +85,9 @@ def _bitmap32(bodies: Sequence[bytes]) -> bytes:
 def _bitmap64(bodies: Sequence[bytes]) -> bytes:
     union: dict[int, Any] = {}
     for body in bodies:
-        found = decode_bitmap64(body)
-        for key in found if not union else sorted(found):
-            union[key] = np.union1d(union[key], found[key]) if key in union else found[key]
+        bitmap = decode_bitmap64(body)
+        for key in bitmap if not union else sorted(bitmap):
+            union[key] = np.union1d(union[key], bitmap[key]) if key in union else bitmap[key]
     return encode_bitmap64(union)
 
 

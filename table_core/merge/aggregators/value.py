@@ -62,9 +62,9 @@ def picked(
     at = aggregator.at(here, groups)
     if not len(versions):
         return at
-    found = versions[at]
-    found[at < 0] = -1
-    return found
+    chosen = versions[at]
+    chosen[at < 0] = -1
+    return chosen
 
 
 def refuse_retracts(groups: Groups, function: str, column: str) -> None:

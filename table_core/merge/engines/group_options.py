@@ -32,15 +32,15 @@ def groups_of(schema: TableSchema) -> tuple[SequenceGroup, ...]:
         OptionError: a group names a key column, no column, or one that another group has; an
             aggregate function outside a group; options that contradict each other.
     """
-    given = {
+    declared = {
         key: (parse.column_list(key[len(_PREFIX) : -len(_SUFFIX)]), parse.column_list(text))
         for key, text in sorted(schema.options.raw.items())
         if key.startswith(_PREFIX) and key.endswith(_SUFFIX)
     }
-    _refuse_shared(schema, given)
-    removing = _removing(schema, given)
-    protected = {name for _, names in given.values() for name in names}
-    sequences = {name for names, _ in given.values() for name in names}
+    _refuse_shared(schema, declared)
+    removing = _removing(schema, declared)
+    protected = {name for _, names in declared.values() for name in names}
+    sequences = {name for names, _ in declared.values() for name in names}
     aggregators: dict[str, Aggregator] = {}
     for field in schema.fields:
         if field.name in sequences or field.name in schema.primary_keys:
@@ -56,7 +56,7 @@ def groups_of(schema: TableSchema) -> tuple[SequenceGroup, ...]:
                 value=function,
             )
         aggregators[field.name] = aggregator_of(field, function, schema.options)
-    if not given:
+    if not declared:
         return ()
     from table_core.merge.engines.sequence_group import SequenceGroup
 
@@ -67,15 +67,15 @@ def groups_of(schema: TableSchema) -> tuple[SequenceGroup, ...]:
             bool(removing.intersection(fields)),
             {name: aggregators[name] for name in names if name in aggregators},
         )
-        for fields, names in given.values()
+        for fields, names in declared.values()
     )
 
 
 def _refuse_shared(
-    schema: TableSchema, given: Mapping[str, tuple[Sequence[str], Sequence[str]]]
+    schema: TableSchema, declared: Mapping[str, tuple[Sequence[str], Sequence[str]]]
 ) -> None:
     seen: dict[str, str] = {}
-    for option, (fields, protected) in given.items():
+    for option, (fields, protected) in declared.items():
         for name in (*fields, *protected):
             why = None
             if name not in schema.by_name:
@@ -91,7 +91,7 @@ def _refuse_shared(
 
 
 def _removing(
-    schema: TableSchema, given: Mapping[str, tuple[Sequence[str], Sequence[str]]]
+    schema: TableSchema, declared: Mapping[str, tuple[Sequence[str], Sequence[str]]]
 ) -> frozenset[str]:
     """The sequence fields whose group removes the record; refuses what contradicts it."""
     options = schema.options
@@ -103,7 +103,7 @@ def _removing(
     for wrong, first, second in (
         (ignore and on_delete, "ignore-delete", delete_option),
         (ignore and on_group, "ignore-delete", group_option),
-        (on_delete and given, delete_option, next(iter(given), "")),
+        (on_delete and declared, delete_option, next(iter(declared), "")),
     ):
         if wrong:
             raise OptionError(
@@ -112,7 +112,7 @@ def _removing(
                 value=options.raw.get(second),
             )
     for name in on_group:
-        if not any(name in fields for fields, _ in given.values()):
+        if not any(name in fields for fields, _ in declared.values()):
             raise OptionError(
                 f"{group_option!r} names {name!r}, which is no field of a sequence group",
                 option=group_option,

@@ -105,10 +105,10 @@ class LowestLevel:
 
     def merge_runs(self, rows: pa.Table, runs: Runs) -> pa.Table:
         """``merge`` for rows in any order, whose ``runs`` are known."""
-        found = _Candidates.of(rows, runs)
-        left = (runs.lengths > 1) & (found.runs.lengths == 1)
+        candidates = _Candidates.of(rows, runs)
+        left = (runs.lengths > 1) & (candidates.runs.lengths == 1)
         engine = _folding(self.engine, alone=left) if left.any() else self.engine
-        return engine.merge_runs(found.rows, found.runs)
+        return engine.merge_runs(candidates.rows, candidates.runs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,32 +147,32 @@ class LookupMerge:
         key = list(self.order.key)
         firsts = TakeIndices(met.runs.starts).of_all(met.rows.select(key))
         lone = firsts.filter(pa.array(met.fresh & ~met.settled))
-        found = self.find(lone) if lone.num_rows else met.rows.slice(0, 0)
+        higher = self.find(lone) if lone.num_rows else met.rows.slice(0, 0)
         if isinstance(self.engine, FirstRow):
-            return self._first(met, lone, found)
-        merged = self._merged(met, found)
+            return self._first(met, lone, higher)
+        merged = self._merged(met, higher)
         if self.changed is not None:
             fresh = np.repeat(met.fresh, met.runs.lengths)
             old = met.rows.filter(pa.array(met.old & fresh))
-            before = pa.concat_tables([old, found.select(old.column_names)])
+            before = pa.concat_tables([old, higher.select(old.column_names)])
             before = TakeIndices(key_order(before, key)).of_all(before)
             self.changed(before, rows_of_keys(merged, firsts.filter(pa.array(met.fresh)), key))
         return merged
 
-    def _merged(self, met: _Candidates, found: pa.Table) -> pa.Table:
+    def _merged(self, met: _Candidates, higher: pa.Table) -> pa.Table:
         engine = _folding(self.engine, alone=True)
-        if not found.num_rows:
+        if not higher.num_rows:
             return engine.merge_runs(met.rows, met.runs)
-        rows = pa.concat_tables([met.rows, found.select(met.rows.column_names)]).combine_chunks()
+        rows = pa.concat_tables([met.rows, higher.select(met.rows.column_names)]).combine_chunks()
         return engine.merge_runs(rows, runs_of(rows, self.order))
 
-    def _first(self, met: _Candidates, lone: pa.Table, found: pa.Table) -> pa.Table:
+    def _first(self, met: _Candidates, lone: pa.Table, higher: pa.Table) -> pa.Table:
         """Keys that a higher level has are no news: they are dropped."""
         assert isinstance(self.engine, FirstRow)
         key = list(self.order.key)
         merged = self.engine.only_adds(met.rows, met.runs)
-        if found.num_rows:
-            merged = rows_of_keys(merged, found, key, without=True)
+        if higher.num_rows:
+            merged = rows_of_keys(merged, higher, key, without=True)
         if self.changed is not None:
             self.changed(None, rows_of_keys(merged, lone, key))
         return merged

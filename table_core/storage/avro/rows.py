@@ -82,11 +82,11 @@ class AvroFormat:
         if wanted.part.number > 0:
             return
         with storage.open_input(path, file_size) as source, decoding(storage, path):
-            found = 0
+            rows_read = 0
             for batch in _batches(source, path, fields, batch_rows, batch_bytes):
-                found += batch.num_rows
+                rows_read += batch.num_rows
                 yield batch
-            check_rows(storage, path, found, row_count)
+            check_rows(storage, path, rows_read, row_count)
 
 
 def _batches(

@@ -43,10 +43,10 @@ def conformed(column: Any, target: pa.DataType) -> Any:
     lacking = _lacking(column.type, target)
     if lacking:
         raise pa.ArrowInvalid(f"no member {lacking!r}")
-    given = column.cast(_relaxed(target))
-    if isinstance(given, pa.ChunkedArray):
-        return pa.chunked_array([_labelled(chunk, target) for chunk in given.chunks], target)
-    return _labelled(given, target)
+    converted = column.cast(_relaxed(target))
+    if isinstance(converted, pa.ChunkedArray):
+        return pa.chunked_array([_labelled(chunk, target) for chunk in converted.chunks], target)
+    return _labelled(converted, target)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,22 +153,22 @@ def _relaxed(type_: Any) -> pa.DataType:
     return type_
 
 
-def _lacking(given: Any, wanted: Any, at: str = "") -> str | None:
-    """The first ROW member of ``wanted`` that ``given`` lacks; a cast would fill in NULL."""
-    if pa.types.is_struct(wanted) and pa.types.is_struct(given):
+def _lacking(stored: Any, wanted: Any, at: str = "") -> str | None:
+    """The first ROW member of ``wanted`` that ``stored`` lacks; a cast would fill in NULL."""
+    if pa.types.is_struct(wanted) and pa.types.is_struct(stored):
         for member in wanted:
-            index = given.get_field_index(member.name)
+            index = stored.get_field_index(member.name)
             if index < 0:
                 return f"{at}{member.name}"
-            found = _lacking(given.field(index).type, member.type, f"{at}{member.name}.")
-            if found:
-                return found
-    elif pa.types.is_map(wanted) and pa.types.is_map(given):
-        return _lacking(given.key_type, wanted.key_type, at) or _lacking(
-            given.item_type, wanted.item_type, at
+            missing = _lacking(stored.field(index).type, member.type, f"{at}{member.name}.")
+            if missing:
+                return missing
+    elif pa.types.is_map(wanted) and pa.types.is_map(stored):
+        return _lacking(stored.key_type, wanted.key_type, at) or _lacking(
+            stored.item_type, wanted.item_type, at
         )
-    elif pa.types.is_list(wanted) and hasattr(given, "value_type"):
-        return _lacking(given.value_type, wanted.value_type, at)
+    elif pa.types.is_list(wanted) and hasattr(stored, "value_type"):
+        return _lacking(stored.value_type, wanted.value_type, at)
     return None
 
 
@@ -194,10 +194,10 @@ def read_batch(
     for field, target in zip(fields, schema, strict=True):
         column = batch.column(batch.schema.get_field_index(field.name))
         try:
-            found = conformed(column, target.type)
-            was_integer = found is column and field.name in integers
-            check_values(found, was_integer=was_integer)
-            columns.append(found)
+            converted = conformed(column, target.type)
+            was_integer = converted is column and field.name in integers
+            check_values(converted, was_integer=was_integer)
+            columns.append(converted)
         except pa.ArrowException as error:
             raise misfit(field, error, path=path) from error
     return pa.RecordBatch.from_arrays(columns, schema=schema)

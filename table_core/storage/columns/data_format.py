@@ -254,10 +254,10 @@ def rows_within(batch_bytes: int | None, rows: int, size: int, most: int) -> int
     return max(1, min(most, batch_bytes * rows // size))
 
 
-def check_rows(storage: Storage, path: str, found: int, expected: int | None) -> None:
-    """Refuse ``found`` rows where the table, or the file's own footer, knows of ``expected``."""
-    if expected not in {None, found}:
-        what = f"{found} rows instead of {expected}"
+def check_rows(storage: Storage, path: str, actual: int, expected: int | None) -> None:
+    """Refuse ``actual`` rows where the table, or the file's own footer, knows of ``expected``."""
+    if expected not in {None, actual}:
+        what = f"{actual} rows instead of {expected}"
         raise CorruptFileError(f"{storage.uri}/{path}: {what}", path=path, problems=[what])
 
 

@@ -103,8 +103,8 @@ class OrcFormat:
                 for start in range(0, stripe.num_rows, size):
                     with decoding(storage, path):
                         rows = stripe.slice(start, size)
-                        found = read_batch(rows, fields, schema, path=path)
-                    yield found
+                        batch = read_batch(rows, fields, schema, path=path)
+                    yield batch
 
 
 def _checked(source: Any) -> tuple[OrcTail, Any]:
@@ -318,5 +318,5 @@ def _has_fractions_before_1970(array: Any, name: str) -> bool:
         parts = [array.flatten()]
     else:
         return False
-    found = [_has_fractions_before_1970(part, name) for part in parts]
-    return any(found)
+    flags = [_has_fractions_before_1970(part, name) for part in parts]
+    return any(flags)

@@ -19,16 +19,16 @@ Message = dict[int, "list[int | bytes]"]
 
 def packed(parts: Sequence[int | bytes]) -> list[int]:
     """The numbers of a repeated member, however they are stored."""
-    found = []
+    numbers = []
     for part in parts:
         if isinstance(part, int):
-            found.append(part)
+            numbers.append(part)
             continue
         at = 0
         while at < len(part):
             value, at = _varint(part, at)
-            found.append(value)
-    return found
+            numbers.append(value)
+    return numbers
 
 
 def one(message: Message, number: int) -> int:
@@ -49,7 +49,7 @@ def nested(value: int | bytes) -> bytes:
 
 def decode_message(body: bytes) -> Message:
     """A Protocol Buffers message: values by member number."""
-    found: Message = {}
+    members: Message = {}
     at = 0
     while at < len(body):
         tag, at = _varint(body, at)
@@ -67,8 +67,8 @@ def decode_message(body: bytes) -> Message:
             raise ValueError(f"wire type {wire}")
         if at > len(body):
             raise ValueError("a message that ends too early")
-        found.setdefault(tag >> 3, []).append(value)
-    return found
+        members.setdefault(tag >> 3, []).append(value)
+    return members
 
 
 def _varint(body: bytes, at: int) -> tuple[int, int]:

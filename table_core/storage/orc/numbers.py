@@ -65,13 +65,13 @@ def decode_integers(body: bytes, count: int | None, *, signed: bool) -> Any:
     Raises:
         ValueError: the stream is damaged or holds fewer.
     """
-    stream, parts, found = _Bytes(body), [], 0
+    stream, parts, decoded = _Bytes(body), [], 0
     runs = (_short_repeat, _direct, _patched_base, _delta)
-    while stream.at < len(body) if count is None else found < count:
+    while stream.at < len(body) if count is None else decoded < count:
         first = stream.take(1)[0]
         part = runs[first >> 6](stream, first, signed)
         parts.append(part)
-        found += len(part)
+        decoded += len(part)
     return np.concatenate([np.empty(0, np.int64), *parts])[:count]
 
 
@@ -153,15 +153,15 @@ def decode_booleans(body: bytes, count: int) -> Any:
     Raises:
         ValueError: the stream is damaged or holds fewer.
     """
-    stream, parts, found = _Bytes(body), [], 0
-    while found * 8 < count:
+    stream, parts, decoded = _Bytes(body), [], 0
+    while decoded * 8 < count:
         control = stream.take(1)[0]
         if control < 128:
             part = stream.take(1) * (control + _MIN_REPEATS)
         else:
             part = stream.take(256 - control)
         parts.append(part)
-        found += len(part)
+        decoded += len(part)
     bits = np.unpackbits(np.frombuffer(b"".join(parts), np.uint8))
     return bits[:count].astype(bool)
 

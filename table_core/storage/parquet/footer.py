@@ -124,15 +124,15 @@ class _Compact:
     def struct(self) -> dict[int, Any]:
         """Members by number."""
         body, readers = self._body, self._readers
-        found: dict[int, Any] = {}
+        members: dict[int, Any] = {}
         number = 0
         while head := body[self._at]:
             self._at += 1
             step, kind = head >> 4, head & 0x0F
             number = number + step if step else self._int()
-            found[number] = kind == _TRUE if kind in _FLAGS else readers[kind]()
+            members[number] = kind == _TRUE if kind in _FLAGS else readers[kind]()
         self._at += 1
-        return found
+        return members
 
     def _byte(self) -> int:
         value = self._body[self._at]

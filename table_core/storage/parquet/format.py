@@ -119,11 +119,11 @@ class ParquetFormat:
                     if batch is None:
                         break
                     left -= batch.num_rows
-                    found = read_batch(batch, fields, schema, path=path, integers=integers)
+                    rows = read_batch(batch, fields, schema, path=path, integers=integers)
                 if budget.later is not None and row_ranges is None:
-                    size = rows_within(batch_bytes, found.num_rows, found.nbytes, budget.later)
+                    size = rows_within(batch_bytes, rows.num_rows, rows.nbytes, budget.later)
                     reader.reader.set_batch_size(size)
-                yield found
+                yield rows
             if row_ranges is None and left:  # Arrow ends where the first column does
                 check_rows(storage, path, _rows(file, groups) - left, _rows(file, groups))
 
@@ -196,13 +196,13 @@ def _physical_types(
     metadata: Any, stored: pa.Schema, names: Collection[str]
 ) -> dict[str, set[str]]:
     """How each of the columns ``names`` is stored, or all its members."""
-    found = {}
+    types = {}
     leaf = 0
     for name, leaves in zip(stored.names, leaf_counts(stored), strict=True):
         if name in names:
-            found[name] = {metadata.schema.column(leaf + i).physical_type for i in range(leaves)}
+            types[name] = {metadata.schema.column(leaf + i).physical_type for i in range(leaves)}
         leaf += leaves
-    return found
+    return types
 
 
 def _check_instants(

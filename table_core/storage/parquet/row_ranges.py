@@ -93,7 +93,7 @@ def row_range_batches(
         _complete(min(at, row_range.stop), row_range.stop)
 
 
-def _complete(found: int, expected: int) -> None:
+def _complete(actual: int, expected: int) -> None:
     """Refuse a column that ends early, as damage makes it: Arrow does not tell."""
-    if found != expected:
-        raise pa.ArrowInvalid(f"{found} rows instead of {expected}")
+    if actual != expected:
+        raise pa.ArrowInvalid(f"{actual} rows instead of {expected}")

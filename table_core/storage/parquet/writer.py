@@ -145,18 +145,18 @@ def _writer_options(settings: WriterSettings) -> dict[str, Any]:
             option="file.compression",
             value=settings.compression,
         )
-    found: dict[str, Any] = {"compression": codec}
+    options: dict[str, Any] = {"compression": codec}
     if codec == "zstd":
-        found["compression_level"] = own_option(
+        options["compression_level"] = own_option(
             settings, "parquet.compression.codec.zstd.level", parse.integer, settings.zstd_level
         )
     if (page := own_option(settings, "parquet.page.size", parse.size_bytes, None)) is not None:
-        found["data_page_size"] = page
+        options["data_page_size"] = page
     if (
         limit := own_option(settings, "parquet.dictionary.page.size", parse.size_bytes, None)
     ) is not None:
-        found["dictionary_pagesize_limit"] = limit
-    return found
+        options["dictionary_pagesize_limit"] = limit
+    return options
 
 
 def _dictionary_options(settings: WriterSettings) -> tuple[bool | None, Mapping[str, bool]]:

@@ -196,13 +196,13 @@ class JdbcDatabase:
             return driver.connect(path, timeout=_CONNECT_SECONDS, isolation_level=None)
         parts, settings = self._parts()
         database = urllib.parse.unquote(parts.path.lstrip("/"))
-        given = {"user": parts.username, "password": parts.password, **settings, **self.login}
-        user, password = given.pop("user"), given.pop("password")
+        properties = {"user": parts.username, "password": parts.password, **settings, **self.login}
+        user, password = properties.pop("user"), properties.pop("password")
         if self.kind == "postgresql":
-            return self._postgres(driver, parts, database, user, password, given)
-        tls = mysql_settings(given, self.shown)
-        if given:
-            raise self._unknown(given)
+            return self._postgres(driver, parts, database, user, password, properties)
+        tls = mysql_settings(properties, self.shown)
+        if properties:
+            raise self._unknown(properties)
         return driver.connect(
             **tls,
             host=parts.hostname or "localhost",
@@ -221,13 +221,13 @@ class JdbcDatabase:
         database: str,
         user: str | None,
         password: str | None,
-        given: dict[str, Any],
+        properties: dict[str, Any],
     ) -> Any:
-        schema = given.pop("currentSchema", None)
-        tls = postgres_settings(given, self.shown)
-        more = {_POSTGRES[key]: given.pop(key) for key in list(given) if key in _POSTGRES}
-        if given:
-            raise self._unknown(given)
+        schema = properties.pop("currentSchema", None)
+        tls = postgres_settings(properties, self.shown)
+        more = {_POSTGRES[key]: properties.pop(key) for key in list(properties) if key in _POSTGRES}
+        if properties:
+            raise self._unknown(properties)
         connection = driver.connect(
             host=parts.hostname or "localhost",
             port=parts.port or 5432,
@@ -247,11 +247,11 @@ class JdbcDatabase:
         query = dict(urllib.parse.parse_qsl(parts.query, keep_blank_values=True))
         return parts, {key: value for key, value in query.items() if key not in _IGNORED}
 
-    def _unknown(self, given: Mapping[str, object]) -> OptionError:
-        names = ", ".join(sorted(given))
+    def _unknown(self, properties: Mapping[str, object]) -> OptionError:
+        names = ", ".join(sorted(properties))
         return OptionError(
             f"{self.shown}: settings {names} of the connection are not known here; leave them out",
-            option=next(iter(given)),
+            option=next(iter(properties)),
             value=None,
         )
 

@@ -24,8 +24,8 @@ _FILES: Final = {
 _POSTGRES: Final = ("sslrootcert", "sslcert", "sslkey", "sslpassword", "sslcrl")
 
 
-def mysql_settings(given: dict[str, Any], shown: str) -> dict[str, Any]:
-    """Arguments of pymysql for the settings of TLS in ``given``, which are taken out.
+def mysql_settings(properties: dict[str, Any], shown: str) -> dict[str, Any]:
+    """Arguments of pymysql for the settings of TLS in ``properties``, which are taken out.
 
     MySQL's ``sslMode`` wins over MariaDB's names and the older switches.  ``useSSL=true`` is at least
     ``require``, with ``verifyServerCertificate=true`` ``verify-ca``.
@@ -36,14 +36,14 @@ def mysql_settings(given: dict[str, Any], shown: str) -> dict[str, Any]:
     mode: str | None = None
     switches: dict[str, bool] = {}
     files: dict[str, str] = {}
-    for key in list(given):
+    for key in list(properties):
         name = key.lower()
         if name in ("sslmode", "ssl_mode"):
-            mode = _mode(key, given.pop(key), shown)
+            mode = _mode(key, properties.pop(key), shown)
         elif name in _SWITCHES:
-            switches[name] = _switch(key, given.pop(key), shown)
+            switches[name] = _switch(key, properties.pop(key), shown)
         elif name in _FILES:
-            files[_FILES[name]] = str(given.pop(key)).removeprefix("file:")
+            files[_FILES[name]] = str(properties.pop(key)).removeprefix("file:")
     try:
         return mysql_tls(mode or _by_switches(switches, files), files)
     except OSError as error:
@@ -64,28 +64,28 @@ def _by_switches(switches: Mapping[str, bool], files: Mapping[str, str]) -> str:
     return "disable" if False in (switches.get("ssl"), switches.get("usessl")) else "prefer"
 
 
-def postgres_settings(given: dict[str, Any], shown: str) -> dict[str, Any]:
-    """Arguments of libpq for the settings of TLS in ``given``, which are taken out.
+def postgres_settings(properties: dict[str, Any], shown: str) -> dict[str, Any]:
+    """Arguments of libpq for the settings of TLS in ``properties``, which are taken out.
 
     ``ssl=true`` without ``sslmode`` is ``verify-full``, as for Java's driver.
 
     Raises:
         OptionError: a value is none.
     """
-    found: dict[str, Any] = {key: given.pop(key) for key in _POSTGRES if key in given}
-    switch = _switch("ssl", given.pop("ssl"), shown) if "ssl" in given else None
-    if "sslmode" in given:
-        text = str(given.pop("sslmode"))
+    arguments: dict[str, Any] = {key: properties.pop(key) for key in _POSTGRES if key in properties}
+    switch = _switch("ssl", properties.pop("ssl"), shown) if "ssl" in properties else None
+    if "sslmode" in properties:
+        text = str(properties.pop("sslmode"))
         _mode("sslmode", text, shown)
-        found["sslmode"] = text.lower()
+        arguments["sslmode"] = text.lower()
         if switch and mode_of(text) in ("disable", "prefer"):
             raise OptionError(
                 f"{shown}: ssl=true and sslmode={text} say two things", option="sslmode", value=text
             )
     elif switch:
-        found["sslmode"] = "verify-full"
-        found.setdefault("sslrootcert", "system")
-    return found
+        arguments["sslmode"] = "verify-full"
+        arguments.setdefault("sslrootcert", "system")
+    return arguments
 
 
 def _mode(key: str, text: object, shown: str) -> str:
@@ -96,9 +96,9 @@ def _mode(key: str, text: object, shown: str) -> str:
 
 
 def _switch(key: str, text: object, shown: str) -> bool:
-    found = {**_TRUE, **_FALSE}.get(str(text).strip().lower())
-    if found is None:
+    switch = {**_TRUE, **_FALSE}.get(str(text).strip().lower())
+    if switch is None:
         raise OptionError(
             f"{shown}: {key}={text!r} is neither true nor false", option=key, value=str(text)
         )
-    return found
+    return switch

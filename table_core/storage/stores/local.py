@@ -141,8 +141,8 @@ class LocalStorage:
         """
         deleted = 0
         refused: list[AccessDeniedError] = []
-        for folder, found in groupby(map(self._at, paths), lambda target: target.parent):
-            targets = list(found)
+        for folder, group in groupby(map(self._at, paths), lambda target: target.parent):
+            targets = list(group)
             path = str(targets[0].relative_to(self.root))
             try:
                 with explained(self.uri, path, "delete"), own_folder(self.root, folder) as number:

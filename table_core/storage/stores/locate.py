@@ -95,17 +95,17 @@ def _require_known(scheme: str) -> None:
     )
 
 
-def _values(given: Mapping[str, Any]) -> dict[str, Any]:
+def _values(options: Mapping[str, Any]) -> dict[str, Any]:
     """Options as fsspec wants them: a job's spec and Spark's options carry texts only.
 
     Numbers stay texts: a key of an account may look like one.
     """
-    found = dict(given)
-    for name, value in given.items():
+    typed = dict(options)
+    for name, value in options.items():
         if isinstance(value, str) and (value in {"true", "false"} or value[:1] in {"{", "["}):
             with contextlib.suppress(ValueError, RecursionError):
-                found[name] = json.loads(value)
-    return found
+                typed[name] = json.loads(value)
+    return typed
 
 
 def _local(path: str) -> LocalStorage:

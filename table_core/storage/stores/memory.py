@@ -94,9 +94,9 @@ class MemoryStorage:
 
     def within(self, path: str) -> MemoryStorage:
         """The same disk with the folder ``path`` as root."""
-        found = MemoryStorage.__new__(MemoryStorage)
-        found._disk, found._prefix = self._disk, joined(self._prefix, path)  # noqa: SLF001
-        return found
+        storage = MemoryStorage.__new__(MemoryStorage)
+        storage._disk, storage._prefix = self._disk, joined(self._prefix, path)  # noqa: SLF001
+        return storage
 
     def create(self, path: str, body: bytes) -> bool:
         """Keep ``body`` under ``path`` only if nothing is there."""
@@ -115,10 +115,10 @@ class MemoryStorage:
 
     def read(self, path: str) -> bytes:
         """The bytes at ``path``."""
-        found = self._disk.files.get(self._at(path))
-        if found is None:
+        file = self._disk.files.get(self._at(path))
+        if file is None:
             raise self._missing("read", path)
-        return found[0]
+        return file[0]
 
     def exists(self, path: str) -> bool:
         """Whether a file or folder is at ``path``."""
@@ -195,7 +195,7 @@ class MemoryStorage:
                     f"cannot move {source} to {target}: that is there already", name=target
                 )
             disk = self._disk
-            disk.files = {_moved(p, start, end): found for p, found in disk.files.items()}
+            disk.files = {_moved(p, start, end): file for p, file in disk.files.items()}
             disk.folders = {_moved(p, start, end) for p in disk.folders}
             disk.within = {"": {}}
             for path in (*disk.files, *disk.folders):

@@ -37,8 +37,8 @@ _NO_KEYS: Final = frozenset({"NoCredentialsError", "PartialCredentialsError", "G
 
 def library_errors() -> tuple[type[BaseException], ...]:
     """Exceptions that mean a store or the way to it, for ``except``."""
-    found = [getattr(sys.modules.get(module), name, None) for module, name in _LIBRARY_ERRORS]
-    return OSError, *(cls for cls in found if isinstance(cls, type))
+    classes = [getattr(sys.modules.get(module), name, None) for module, name in _LIBRARY_ERRORS]
+    return OSError, *(cls for cls in classes if isinstance(cls, type))
 
 
 def lost_the_race(error: BaseException) -> bool:

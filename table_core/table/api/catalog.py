@@ -161,15 +161,15 @@ class Catalog(CatalogUpkeep):
             return document if made else None
         if not made and not registered:
             # Files without a name: left by a crash before the name was kept, or somebody else's.
-            found = Metadata(root)
-            same = replace(found.latest_schema(), time_millis=document.time_millis) == document
-            if not same or found.head_id() is not None:
+            metadata = Metadata(root)
+            same = replace(metadata.latest_schema(), time_millis=document.time_millis) == document
+            if not same or metadata.head_id() is not None:
                 raise AlreadyExistsError(
                     f"the files of another table are at {root.uri}, and the catalog does not know "
                     "it: delete them, or let Paimon's repair register the table",
                     name=name,
                 )
-            document = found.latest_schema()
+            document = metadata.latest_schema()
         return document if self.names.add_table(database, table) else None
 
     def _check_database(self, name: str) -> None:

@@ -28,28 +28,28 @@ def sound_rules(rules: Mapping[str, Any], *, against: bool) -> dict[str, Any]:
     Raises:
         ArgumentError: a rule that there is not, that is of another form, or that checks nothing.
     """
-    given = {name: rule for name, rule in rules.items() if rule is not None}
-    unknown = sorted(set(given) - set(RULES))
-    if unknown or not set(given) - _OF_OTHERS:
+    declared = {name: rule for name, rule in rules.items() if rule is not None}
+    unknown = sorted(set(declared) - set(RULES))
+    if unknown or not set(declared) - _OF_OTHERS:
         what = f"unknown rules {unknown}" if unknown else "no rule to check"
         raise _refused(f"{what}; there are {', '.join(RULES)}", unknown)
-    for name in given.keys() & _FORMS.keys():
-        given[name] = _FORMS[name](name, given[name])
-    if "change" in given and not against:
-        raise _refused("change: say with `against` what to compare with", given["change"])
-    return given
+    for name in declared.keys() & _FORMS.keys():
+        declared[name] = _FORMS[name](name, declared[name])
+    if "change" in declared and not against:
+        raise _refused("change: say with `against` what to compare with", declared["change"])
+    return declared
 
 
-def _period(_: str, given: Any) -> int:
+def _period(_: str, period: Any) -> int:
     """Milliseconds."""
-    if isinstance(given, str) and not given.strip().isdigit():
+    if isinstance(period, str) and not period.strip().isdigit():
         try:
-            found = duration_ms(given)
+            millis = duration_ms(period)
         except ValueError:
-            found = 0
-        if found > 0:
-            return found
-    raise _refused(f"freshness: {given!r} is no length of time with its unit, e.g. 2 h", given)
+            millis = 0
+        if millis > 0:
+            return millis
+    raise _refused(f"freshness: {period!r} is no length of time with its unit, e.g. 2 h", period)
 
 
 def allowed_rows(at_most: Any, count: int) -> int:
@@ -69,54 +69,54 @@ def allowed_rows(at_most: Any, count: int) -> int:
     return int(rows)
 
 
-def _columns(name: str, given: Any) -> tuple[str, ...]:
-    if isinstance(given, str) or not isinstance(given, list | tuple) or not given:
-        raise _refused(f"{name}: give a list of columns, which is not empty", given)
-    return tuple(dict.fromkeys(str(column) for column in given))
+def _columns(name: str, columns: Any) -> tuple[str, ...]:
+    if isinstance(columns, str) or not isinstance(columns, list | tuple) or not columns:
+        raise _refused(f"{name}: give a list of columns, which is not empty", columns)
+    return tuple(dict.fromkeys(str(column) for column in columns))
 
 
-def _pair(name: str, given: Any) -> tuple[Any, Any]:
-    if not isinstance(given, list | tuple) or len(given) != 2:
-        raise _refused(f"{name}: expected [smallest, largest], got {given!r}", given)
-    low, high = given
+def _pair(name: str, bounds: Any) -> tuple[Any, Any]:
+    if not isinstance(bounds, list | tuple) or len(bounds) != 2:
+        raise _refused(f"{name}: expected [smallest, largest], got {bounds!r}", bounds)
+    low, high = bounds
     if low is None and high is None:
-        raise _refused(f"{name}: both bounds are open, which checks nothing", given)
+        raise _refused(f"{name}: both bounds are open, which checks nothing", bounds)
     return low, high
 
 
-def _counted(name: str, given: Any) -> float | None:
+def _counted(name: str, count: Any) -> float | None:
     """A number, also as the text that a template gives."""
-    if given is None:
+    if count is None:
         return None
-    if not isinstance(given, bool) and isinstance(given, int | float | str):
+    if not isinstance(count, bool) and isinstance(count, int | float | str):
         try:
-            number = float(given)
+            number = float(count)
         except ValueError:
             number = -1.0
         if number >= 0:
             return int(number) if number.is_integer() else number
-    raise _refused(f"{name}: {given!r} is no number of at least 0", given)
+    raise _refused(f"{name}: {count!r} is no number of at least 0", count)
 
 
-def _ends(name: str, given: Any) -> tuple[Any, ...]:
-    return tuple(_counted(name, end) for end in _pair(name, given))
+def _ends(name: str, bounds: Any) -> tuple[Any, ...]:
+    return tuple(_counted(name, end) for end in _pair(name, bounds))
 
 
-def _ranges(name: str, given: Any) -> dict[str, tuple[Any, Any]]:
-    if not isinstance(given, dict) or not given:
-        raise _refused(f"{name}: give columns with [smallest, largest]", given)
-    return {column: _pair(f"range of {column}", ends) for column, ends in given.items()}
+def _ranges(name: str, ranges: Any) -> dict[str, tuple[Any, Any]]:
+    if not isinstance(ranges, dict) or not ranges:
+        raise _refused(f"{name}: give columns with [smallest, largest]", ranges)
+    return {column: _pair(f"range of {column}", ends) for column, ends in ranges.items()}
 
 
-def _sql(name: str, given: Any) -> str:
-    if not isinstance(given, str) or not given.strip():
-        raise _refused(f"{name}: give SQL", given)
-    return given
+def _sql(name: str, sql: Any) -> str:
+    if not isinstance(sql, str) or not sql.strip():
+        raise _refused(f"{name}: give SQL", sql)
+    return sql
 
 
-def _at_most(_: str, given: Any) -> Any:
-    allowed_rows(given, 0)
-    return given
+def _at_most(_: str, limit: Any) -> Any:
+    allowed_rows(limit, 0)
+    return limit
 
 
 def _refused(what: str, value: Any) -> ArgumentError:

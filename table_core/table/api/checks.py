@@ -36,7 +36,7 @@ class _Finding:
     """So many rows may break it."""
     failed_rows: int = 0
     sample: list[Any] = field(default_factory=list)
-    found: Any = None
+    measured: Any = None
 
     def add(self, rows: pa.RecordBatch | pa.Table) -> None:
         self.failed_rows += rows.num_rows
@@ -52,7 +52,7 @@ class _Finding:
             "passed": not self.broken,
             "failed_rows": self.failed_rows,
             "sample": [{key: _plain(v) for key, v in row.items()} for row in self.sample],
-            **({} if self.found is None else {"found": self.found}),
+            **({} if self.measured is None else {"found": self.measured}),
         }
 
 
@@ -86,13 +86,13 @@ def check(
     rules = sound_rules(rules, against=against is not None)
     head = table.latest_snapshot()
     snapshot = head.id if head else None
-    found, count = _findings(table, rules, against, query, snapshot)
-    told = [finding.to_document() for finding in found]
-    broken = [finding for finding in found if finding.broken]
+    findings, count = _findings(table, rules, against, query, snapshot)
+    told = [finding.to_document() for finding in findings]
+    broken = [finding for finding in findings if finding.broken]
     if broken and fail:
-        lines = [f"{f.rule}: {f.failed_rows} rows, e.g. {f.sample or f.found}" for f in broken]
+        lines = [f"{f.rule}: {f.failed_rows} rows, e.g. {f.sample or f.measured}" for f in broken]
         raise DataError(
-            f"{table.name} breaks {len(broken)} of {len(found)} rules:\n" + "\n".join(lines),
+            f"{table.name} breaks {len(broken)} of {len(findings)} rules:\n" + "\n".join(lines),
             column=None,
             row=None,
             value=None,
@@ -117,17 +117,17 @@ def _findings(
 ) -> tuple[list[_Finding], int]:
     """Each rule, and how many rows were looked at."""
     of_rows = {"not_null", "unique", "range", "rows"}
-    found, count = _by_batch(table, rules, snapshot) if of_rows & set(rules) else ([], 0)
+    findings, count = _by_batch(table, rules, snapshot) if of_rows & set(rules) else ([], 0)
     if "sql" in rules:
-        found.append(_by_query(table, rules, query, snapshot))
-    for finding in found:
+        findings.append(_by_query(table, rules, query, snapshot))
+    for finding in findings:
         if not finding.rule.startswith("rows "):
             finding.allowed = allowed_rows(rules.get("at_most"), count)
     if against is not None and "change" in rules:
-        found.append(_by_change(table, rules, against, snapshot))
+        findings.append(_by_change(table, rules, against, snapshot))
     if "freshness" in rules:
-        found.append(_by_age(table, rules["freshness"], snapshot))
-    return found, count
+        findings.append(_by_age(table, rules["freshness"], snapshot))
+    return findings, count
 
 
 def _by_age(table: Table, most_ms: int, snapshot: int | None) -> _Finding:
@@ -135,7 +135,7 @@ def _by_age(table: Table, most_ms: int, snapshot: int | None) -> _Finding:
     now = table.access.clock.now_ms()
     newest = None if snapshot is None else rows_came_ms(table.access, snapshot)
     seconds = None if newest is None else max(now - newest, 0) / 1000
-    finding = _Finding(f"freshness {most_ms / 1000:g} s", found={"seconds": seconds})
+    finding = _Finding(f"freshness {most_ms / 1000:g} s", measured={"seconds": seconds})
     finding.failed_rows = 1 if seconds is None or seconds * 1000 > most_ms else 0
     return finding
 
@@ -161,16 +161,16 @@ def _by_batch(
             finding.add(batch.filter(bounds[name].outside(batch.column(name))))
         if unique:
             keys.append(pa.Table.from_batches([batch]).select(list(unique)))
-    found = [*not_null.values(), *ranges.values()]
+    findings = [*not_null.values(), *ranges.values()]
     if unique:
-        found.append(_twice(unique, keys))
+        findings.append(_twice(unique, keys))
     if "rows" in rules:
         low, high = rules["rows"]
-        finding = _Finding(f"rows {[low, high]}", found=count)
+        finding = _Finding(f"rows {[low, high]}", measured=count)
         wrong = (low is not None and count < low) or (high is not None and count > high)
         finding.failed_rows = max(count, 1) if wrong else 0
-        found.append(finding)
-    return found, count
+        findings.append(finding)
+    return findings, count
 
 
 def _twice(unique: Sequence[str], keys: list[pa.Table]) -> _Finding:
@@ -202,7 +202,7 @@ def _by_change(
 ) -> _Finding:
     low, high = rules["change"]
     before, now = _count(against, None), _count(table, snapshot)
-    finding = _Finding(f"change {[low, high]}", found={"before": before, "now": now})
+    finding = _Finding(f"change {[low, high]}", measured={"before": before, "now": now})
     ratio = now / before if before else None
     if ratio is not None and not (low or 0) <= ratio <= (math.inf if high is None else high):
         finding.failed_rows = max(abs(now - before), 1)

@@ -112,9 +112,9 @@ def clone_table(  # noqa: PLR0913 - as the verb on a catalog
 def _positions(access: TableAccess, state: Snapshot) -> dict[str, str]:
     """The carried properties that say how far the rows of ``state`` go."""
     before = snapshots_backwards(access, state.id - 1, FIRST_ID)
-    found = carried(chain([state], before), access.metadata.floor)
-    kept = {k: v for k, v in found.properties.items() if k != COMMITS_PROPERTY}
-    return kept if found.complete else {**kept, HISTORY_PROPERTY: HISTORY_INCOMPLETE}
+    history = carried(chain([state], before), access.metadata.floor)
+    kept = {k: v for k, v in history.properties.items() if k != COMMITS_PROPERTY}
+    return kept if history.complete else {**kept, HISTORY_PROPERTY: HISTORY_INCOMPLETE}
 
 
 def _state(
@@ -274,10 +274,10 @@ def _copy_all(access: TableAccess, target: Storage, files: Sequence[tuple[str, i
 def _copy(source: Storage, target: Storage, path: str) -> None:
     source.refuse_links(path)  # a copy has the rights of who copies
     target.refuse_links(path)
-    with source.open_input(path) as given:
+    with source.open_input(path) as stream:
         with contextlib.suppress(NotFoundError), target.open_input(path) as there:
-            if there.size() == given.size():
+            if there.size() == stream.size():
                 return
         with target.open_output(path) as made:
-            while chunk := given.read(_CHUNK_BYTES):
+            while chunk := stream.read(_CHUNK_BYTES):
                 made.write(chunk)

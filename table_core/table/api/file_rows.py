@@ -82,35 +82,35 @@ def append_files(
     details: dict[str, Any] = {"replayed": landed is not None}
     done = landed
     dry_run = bool(args.get("dry_run"))
-    files = _Files(table, args.get("rows_format"), computed)
+    loading = _Files(table, args.get("rows_format"), computed)
     if landed is None and args.get("rows_files"):
         given = [_named(uri, storage_options) for uri in args["rows_files"]]
         details |= {"files": len(given), "position": None}
-        done = files.append(given, commit, args.get("overwrite"), dry_run=dry_run)
+        done = loading.append(given, commit, args.get("overwrite"), dry_run=dry_run)
     elif landed is None:
         folder, pattern = split_glob(args["rows_uri"])
         storage = open_storage(folder, storage_options)
-        found = list_files(storage, pattern)
+        files = list_files(storage, pattern)
         key = args.get("rows_position")
         if key is not None:
-            listing = [_facts(storage, info) for info in found]
+            listing = [_facts(storage, info) for info in files]
             stored = _Stored.of(table, key, FilesId(folder=storage.uri, pattern=pattern))
             new = stored.ahead(listing)
-            found = [info for info, facts in zip(found, listing, strict=True) if facts in new]
-            if found:
+            files = [info for info, facts in zip(files, listing, strict=True) if facts in new]
+            if files:
                 commit = replace(
                     commit,
                     properties={**commit.properties, key: stored.after(listing)},
                     expect={**commit.expect, key: stored.text},
                 )
-        elif not found:
+        elif not files:
             raise NotFoundError(f"no file matches {args['rows_uri']}", name=args["rows_uri"])
-        details |= {"files": len(found), "position": found[-1].path if found else None}
-        if found:
-            pairs = [(storage, info) for info in found]
-            done = files.append(pairs, commit, args.get("overwrite"), dry_run=dry_run)
+        details |= {"files": len(files), "position": files[-1].path if files else None}
+        if files:
+            pairs = [(storage, info) for info in files]
+            done = loading.append(pairs, commit, args.get("overwrite"), dry_run=dry_run)
     result = committed(table.access, "write", done, before, details, started_ms=started_ms)
-    return result.having(dry_run=True, rows_written=files.rows) if dry_run else result
+    return result.having(dry_run=True, rows_written=loading.rows) if dry_run else result
 
 
 def rows_of_files(
@@ -149,28 +149,28 @@ class _Stored:
         require_position_name("rows_position", key)
         text = table.position(key)
         held = Positions.parse(text)
-        found = held.of(Reader(ReaderKind.FLOW, key, given=True), source) if held else None
-        if held and found is None and held.held:
-            found = held.held[0]  # of something else: refused below
-        return cls(table, key, text, source, found)
+        position = held.of(Reader(ReaderKind.FLOW, key, explicit=True), source) if held else None
+        if held and position is None and held.held:
+            position = held.held[0]  # of something else: refused below
+        return cls(table, key, text, source, position)
 
     def ahead(self, listing: Sequence[FileFacts]) -> frozenset[FileFacts]:
         """What of ``listing`` is to be taken."""
         if self.position is None:
             known = self._by_name(listing)
             return frozenset(file for file in listing if file not in known)
-        found = what_next(self.position, FilesNow(source=self.source, listing=tuple(listing)))
-        if isinstance(found, Diverged):
-            raise found.error()
-        assert isinstance(found, GoOn)
-        assert isinstance(found.place, FilesTaken)
-        return frozenset(found.place.look(listing).new)
+        step = what_next(self.position, FilesNow(source=self.source, listing=tuple(listing)))
+        if isinstance(step, Diverged):
+            raise step.error()
+        assert isinstance(step, GoOn)
+        assert isinstance(step.place, FilesTaken)
+        return frozenset(step.place.look(listing).new)
 
     def after(self, listing: Sequence[FileFacts]) -> str:
         """What is stored once all of ``listing`` is taken."""
         place = self.position.place if self.position is not None else FilesTaken()
         assert isinstance(place, FilesTaken)
-        reader = Reader(ReaderKind.FLOW, self.key, given=True)
+        reader = Reader(ReaderKind.FLOW, self.key, explicit=True)
         return Position(reader, self.source, place.after(listing)).text
 
     def _by_name(self, listing: Sequence[FileFacts]) -> frozenset[FileFacts]:

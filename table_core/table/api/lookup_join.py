@@ -122,8 +122,8 @@ class Dimension:
                 value=missing,
             )
         refuse_unreadable(access)
-        found = _found(access, as_of)
-        fields = {f.name: f for f in _described(access, found).schema.fields}
+        state = _found(access, as_of)
+        fields = {f.name: f for f in _described(access, state).schema.fields}
         theirs = list(pairs.values())
         names = [n for n in fields if n not in theirs] if columns is None else list(columns)
         unknown = [name for name in (*theirs, *names) if name not in fields]
@@ -139,7 +139,7 @@ class Dimension:
             keys=tuple(fields[name] for name in theirs),
             added=tuple(fields[name] for name in names),
             as_of=as_of,
-            state=found if pins else None,
+            state=state if pins else None,
             missing=missing,
             wait_ms=int(wait_seconds * 1000),
         )
@@ -174,8 +174,8 @@ class Dimension:
         waited_ms, pause_ms = 0, _POLL_MS
         while True:
             dimension = self._matching(keys)
-            at, found = pairs_of(keys, self._keys_of(dimension), "left outer")
-            lost = found < 0
+            at, matches = pairs_of(keys, self._keys_of(dimension), "left outer")
+            lost = matches < 0
             if self.missing == "null" or not lost.any():
                 break
             absent = keys.take(pa.array(at[lost]))
@@ -185,8 +185,8 @@ class Dimension:
                 raise self._missing_error(absent, waited_ms)
             self.access.clock.sleep_ms(pause_ms)
             waited_ms, pause_ms = waited_ms + pause_ms, min(pause_ms * 2, _POLL_MAX_MS)
-        joined = rows if found.size == rows.num_rows else rows.take(pa.array(at))
-        added = side_of(dimension.select([f.name for f in self.added]), found)
+        joined = rows if matches.size == rows.num_rows else rows.take(pa.array(at))
+        added = side_of(dimension.select([f.name for f in self.added]), matches)
         for name in added.column_names:
             joined = joined.append_column(name, added[name])
         return joined
@@ -210,33 +210,33 @@ class Dimension:
 
     def _matching(self, keys: pa.Table) -> pa.Table:
         """The rows of the dimension, or at least those with ``keys``."""
-        found = _found(self.access, self.as_of) if self.state is None else self.state
-        known = CACHE.find(self, found)
+        state = _found(self.access, self.as_of) if self.state is None else self.state
+        known = CACHE.find(self, state)
         if isinstance(known, pa.Table):
             return known
         wanted = keys.group_by(keys.column_names).aggregate([])
         parts = []
-        for batch in self.scan(found).to_batches() if known is None else known.batches():
+        for batch in self.scan(state).to_batches() if known is None else known.batches():
             part = pa.Table.from_batches([batch])
             at, _ = pairs_of(self._keys_of(part), wanted, "inner")
             parts.append(part.take(pa.array(at)))
-        return pa.concat_tables(parts) if parts else self.scan(found).schema.empty_table()
+        return pa.concat_tables(parts) if parts else self.scan(state).schema.empty_table()
 
-    def scan(self, found: SnapshotRef) -> Scan:
-        """All rows of the state ``found``: keys and added columns."""
+    def scan(self, state: SnapshotRef) -> Scan:
+        """All rows of ``state``: keys and added columns."""
         names = dict.fromkeys(f.name for f in (*self.keys, *self.added))
-        return state_scan(_described(self.access, found), found, list(names), None, None)
+        return state_scan(_described(self.access, state), state, list(names), None, None)
 
-    def name(self, found: SnapshotRef) -> tuple[Any, ...]:
-        """What the rows of the state ``found`` depend on: nothing that could stand for others later."""
+    def name(self, state: SnapshotRef) -> tuple[Any, ...]:
+        """What the rows of ``state`` depend on: nothing that could stand for others later."""
         access = self.access
         fallback = fallback_of(access)
         behind = None if fallback is None else fallback.metadata.head()
         return (
             access.storage.uri,
             access.branch,
-            _identity(found.snapshot),
-            (found.delta_only, found.created_after_ms),
+            _identity(state.snapshot),
+            (state.delta_only, state.created_after_ms),
             _identity(behind),
             tuple((f.id, f.name, str(f.type)) for f in (*self.keys, *self.added)),
             tuple(sorted(access.options.raw.items())),
@@ -258,11 +258,11 @@ def _found(access: TableAccess, as_of: AsOf) -> SnapshotRef:
     )
 
 
-def _described(access: TableAccess, found: SnapshotRef) -> TableAccess:
-    """The table under the schema that applies to the state ``found``."""
-    if not found.explicit or found.snapshot is None:
+def _described(access: TableAccess, state: SnapshotRef) -> TableAccess:
+    """The table under the schema that applies to ``state``."""
+    if not state.explicit or state.snapshot is None:
         return access
-    return access.with_schema(access.metadata.schema(found.snapshot.schema_id))
+    return access.with_schema(access.metadata.schema(state.snapshot.schema_id))
 
 
 def _identity(snapshot: Snapshot | None) -> tuple[object, ...]:
@@ -303,13 +303,13 @@ class DimensionCache:
     _kept: OrderedDict[tuple[Any, ...], _Kept] = field(default_factory=OrderedDict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def find(self, dimension: Dimension, found: SnapshotRef) -> pa.Table | _OnDisk | None:
-        """All rows of ``dimension`` as of ``found``, None where they are too large to be kept."""
+    def find(self, dimension: Dimension, state: SnapshotRef) -> pa.Table | _OnDisk | None:
+        """All rows of ``dimension`` as of ``state``, None where they are too large to be kept."""
         options, now_ms = dimension.access.options, dimension.access.clock.now_ms()
         memory = options.get(keys_write.LOOKUP_CACHE_MAX_MEMORY_SIZE)
         disk = options.get(keys_write.LOOKUP_CACHE_MAX_DISK_SIZE)
         retention = options.get(keys_write.LOOKUP_CACHE_FILE_RETENTION)
-        name = dimension.name(found)
+        name = dimension.name(state)
         with self._lock:
             for old in [n for n, kept in self._kept.items() if now_ms - kept.used_ms > retention]:
                 del self._kept[old]
@@ -317,7 +317,7 @@ class DimensionCache:
                 self._kept.move_to_end(name)
                 self._kept[name].used_ms = now_ms
                 return self._kept[name].rows
-        rows = _within(dimension.scan(found), memory, disk)
+        rows = _within(dimension.scan(state), memory, disk)
         with self._lock:
             self._kept[name] = _Kept(rows, now_ms)
             while len(self._kept) > 1 and self._is_over(memory, disk):
@@ -326,8 +326,8 @@ class DimensionCache:
 
     def _is_over(self, memory: int, disk: int | None) -> bool:
         rows = [kept.rows for kept in self._kept.values()]
-        on_disk = sum(each.spill.size for each in rows if isinstance(each, _OnDisk))
-        held = sum(each.nbytes for each in rows if isinstance(each, pa.Table))
+        on_disk = sum(entry.spill.size for entry in rows if isinstance(entry, _OnDisk))
+        held = sum(entry.nbytes for entry in rows if isinstance(entry, pa.Table))
         return held > memory or (disk is not None and on_disk > disk)
 
     def clear(self) -> None:

@@ -87,11 +87,13 @@ def open_table(
     storage = open_storage(path, catalog_options.storage, locked=lock is not None)
     name = ".".join(p.removesuffix(_SUFFIX) for p in storage.uri.rstrip("/").split("/")[-2:])
     storage = locked(storage, lock, name)
-    given = dict(options or {})
-    if given.get("path", whole) != whole:
-        raise OptionError(f"option 'path' is {given['path']!r}, not {whole!r}", option="path")
-    wanted = auto_create or given.pop("auto-create", "false").lower() == "true"
-    given.pop("path", None)
+    handle_options = dict(options or {})
+    if handle_options.get("path", whole) != whole:
+        raise OptionError(
+            f"option 'path' is {handle_options['path']!r}, not {whole!r}", option="path"
+        )
+    wanted = auto_create or handle_options.pop("auto-create", "false").lower() == "true"
+    handle_options.pop("path", None)
     if not Metadata(storage).schema_ids():
         if not wanted or schema is None:
             hint = "pass auto_create=True and a schema to create it"
@@ -107,14 +109,14 @@ def open_table(
             schema,
             primary_key=tuple(primary_key),
             partition_by=tuple(partition_by),
-            options=given,
+            options=handle_options,
             comment=None,
             now_ms=clock.now_ms(),
         )
         refuse_leftovers(storage, name)
         storage.create(layout.schema_path(0), new_schema(document))
-        given = {}
-    handle = open_handle(name, storage, clock, ids, branch=asked.branch, options=given)
+        handle_options = {}
+    handle = open_handle(name, storage, clock, ids, branch=asked.branch, options=handle_options)
     return asked.shown(handle)
 
 

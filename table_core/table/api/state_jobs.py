@@ -78,31 +78,31 @@ def fast_forward(table: Table, args: Mapping[str, Any]) -> ResultDocument:
     if not state and _has_nothing(table, args["branch"]):
         told = {"branch": args["branch"], "snapshots": [], "lost": [], "tags_lost": []}
         return unchanged(table.access, "fast-forward", {**told, "replayed": False})
-    found = FastForward.of(table.access, args["branch"])
-    if state is not None and found.state != state:
+    plan = FastForward.of(table.access, args["branch"])
+    if state is not None and plan.state != state:
         raise ArgumentError(
-            f"branch {args['branch']!r} of {table.name} is at {found.state}, not at {state}, which was "
+            f"branch {args['branch']!r} of {table.name} is at {plan.state}, not at {state}, which was "
             "asked for: somebody has written to it since, or made it anew; check it again",
             argument="state",
             value=state,
         )
-    if found.is_taken:
-        tell_of(found.main, found.brought(found.own_ids))
-        taken = {"snapshots": found.own_ids, "lost": [], "tags_lost": [], "replayed": True}
+    if plan.is_taken:
+        tell_of(plan.main, plan.brought(plan.own_ids))
+        taken = {"snapshots": plan.own_ids, "lost": [], "tags_lost": [], "replayed": True}
         return unchanged(table.access, "fast-forward", {"branch": args["branch"], **taken})
-    if found.lost and not args.get("force"):
+    if plan.lost and not args.get("force"):
         raise ArgumentError(
             f"{table.name} has gone on since branch {args['branch']!r} began: its snapshots "
-            f"{found.lost} would be lost; make the branch anew, or pass force=True",
+            f"{plan.lost} would be lost; make the branch anew, or pass force=True",
             argument="force",
             value=False,
         )
     if not args.get("dry_run"):
         # What a run that was cut short has taken over, nobody has told yet.
-        ids = found.own_ids if found.is_cut_short else [i for i in found.ids if i not in found.kept]
-        found.perform()
-        tell_of(found.main, found.brought(ids))
-    return found.result(dry_run=bool(args.get("dry_run")), replayed=False)
+        ids = plan.own_ids if plan.is_cut_short else [i for i in plan.ids if i not in plan.kept]
+        plan.perform()
+        tell_of(plan.main, plan.brought(ids))
+    return plan.result(dry_run=bool(args.get("dry_run")), replayed=False)
 
 
 def _has_nothing(table: Table, branch: str) -> bool:

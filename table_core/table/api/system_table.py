@@ -103,7 +103,7 @@ class SystemTable(Table):
             ArgumentError, NotFoundError, PredicateError: as ``Table.read``.
             UnsupportedFeatureError: a state by argument.
         """
-        if any(each is not None for each in (snapshot, tag, timestamp, watermark)):
+        if any(point is not None for point in (snapshot, tag, timestamp, watermark)):
             raise UnsupportedFeatureError(
                 f"{self._name} is read as the newest state is; open the handle with a scan.* option "
                 "for another",

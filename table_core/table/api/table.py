@@ -49,7 +49,7 @@ def open_handle(
         NotFoundError: there is no table or no such branch.
         OptionError: ``options`` has an unknown one, or one that is fixed for the table.
     """
-    from table_core.options.given import refuse_wrong
+    from table_core.options.user_options import refuse_wrong
     from table_core.schema.evolve_options import options_of_handle
 
     metadata = Metadata(storage)

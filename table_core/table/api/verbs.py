@@ -320,10 +320,12 @@ class Upkeep:
             raise ArgumentError(
                 "name partitions or an idle_time, one of them", argument="idle_time"
             )
-        given, found = partitions or (), idle_time is not None
+        chosen, searched = partitions or (), idle_time is not None
         if idle_time is not None:
-            given = idle_partitions(self.access, idle_time)
-        return mark_done(self.access, given, none_is_fine=found, known=found, dry_run=dry_run)
+            chosen = idle_partitions(self.access, idle_time)
+        return mark_done(
+            self.access, chosen, none_is_fine=searched, known=searched, dry_run=dry_run
+        )
 
     def analyze(
         self,

@@ -56,17 +56,17 @@ class CommitEffects:
     @perform.register(fx.ReadHead)
     def _read_head(self, _: fx.ReadHead) -> fx.TableState:
         metadata = self.access.metadata
-        found = metadata.head_with_digest()
-        if found:
+        head_and_digest = metadata.head_with_digest()
+        if head_and_digest:
             known = metadata.history
-            if known.get(found[0].id, found[0]) != found[0]:
+            if known.get(head_and_digest[0].id, head_and_digest[0]) != head_and_digest[0]:
                 known.clear()  # rolled back: the numbers are used again
-            known[found[0].id] = found[0]
+            known[head_and_digest[0].id] = head_and_digest[0]
         schemas = metadata.schemas()
         if not schemas:
             raise self.access.is_gone()
         return fx.TableState(
-            head=fx.Head(*found) if found else None,
+            head=fx.Head(*head_and_digest) if head_and_digest else None,
             schema_id=schemas[-1].id,
             buckets_may_differ=len({schema.bucket for schema in schemas}) > 1,
             schemas=frozenset(map(Opened.of, schemas)),
@@ -117,13 +117,13 @@ class CommitEffects:
 
     @perform.register(fx.ReadTouched)
     def _read_touched(self, effect: fx.ReadTouched) -> tuple[fx.Touched, ...]:
-        found = []
+        touched = []
         for id in range(effect.after + 1, effect.to + 1):
             snapshot = self.access.metadata.snapshot(id)
             if effect.user is not None and snapshot.commit_user == effect.user:
                 continue
             delta = list(self.access.metadata.delta(snapshot))
-            found.append(
+            touched.append(
                 fx.Touched(
                     snapshot=snapshot,
                     entries=tuple(delta),
@@ -131,7 +131,7 @@ class CommitEffects:
                     fixed_buckets=any(e.total_buckets > 0 for e in delta),
                 )
             )
-        return tuple(found)
+        return tuple(touched)
 
     @perform.register(fx.Renumber)
     def _renumber(self, effect: fx.Renumber) -> CommitPart:

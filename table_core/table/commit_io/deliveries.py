@@ -141,11 +141,11 @@ class Notes:
 
 def _merged(notes: list[CommitNote]) -> list[CommitNote]:
     """``notes``, those that are alike as one, in the order of the last."""
-    found: dict[tuple[object, ...], CommitNote] = {}
+    latest: dict[tuple[object, ...], CommitNote] = {}
     for note in notes:
-        earlier = found.pop(note.sort, None)
-        found[note.sort] = note if earlier is None else earlier.with_later(note)
-    return list(found.values())
+        earlier = latest.pop(note.sort, None)
+        latest[note.sort] = note if earlier is None else earlier.with_later(note)
+    return list(latest.values())
 
 
 _TOLD: Final[ContextVar[Notes | None]] = ContextVar("commits", default=None)
@@ -281,8 +281,8 @@ def _index(access: TableAccess, name: str | None) -> dict[str, IndexEntry]:
     if name is None:
         return {}
     path = layout.manifest_path(name)
-    found = decode_index_manifest(access.metadata.named_file(path), path=path)
-    return {entry.file_name: entry for entry in found}
+    entries = decode_index_manifest(access.metadata.named_file(path), path=path)
+    return {entry.file_name: entry for entry in entries}
 
 
 def _producer(access: TableAccess) -> str:

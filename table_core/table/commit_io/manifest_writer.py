@@ -123,9 +123,9 @@ class ManifestWriter:
             return list(plan.metas)
         deleted = {entry.identity for entry in deletes}
         merged, left = list(kept), []
-        for meta, found in zip(to_read, self.access.metadata.manifests(to_read), strict=True):
+        for meta, listed in zip(to_read, self.access.metadata.manifests(to_read), strict=True):
             entries = manifest_merge.rewrite_full(
-                meta, found, deleted=deleted, target_bytes=plan.target_bytes
+                meta, listed, deleted=deleted, target_bytes=plan.target_bytes
             )
             if entries is None:
                 merged.append(meta)
@@ -193,8 +193,8 @@ class ManifestWriter:
         while left:
             body = self._encoded(left[:size])
             if len(body) > self._sizes().target_bytes and size > _ENTRIES_MIN:
-                each = len(body) / len(left[:size])
-                fitting = int(self._sizes().target_bytes / each) // _ENTRIES_MIN + 1
+                entry_bytes = len(body) / len(left[:size])
+                fitting = int(self._sizes().target_bytes / entry_bytes) // _ENTRIES_MIN + 1
                 if fitting * _ENTRIES_MIN < len(left[:size]):
                     size = fitting * _ENTRIES_MIN
                     body = self._encoded(left[:size])

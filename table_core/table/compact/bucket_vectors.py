@@ -45,8 +45,8 @@ class BucketVectors:
                     access.schema, *bucket, entry.file_name, entry.external_path
                 )
                 body = access.metadata.named_file(path)
-                found = decode_index_file(body, entry.ranges or (), path=path)
-                return cls(access, bucket, entry, dict(found))
+                vectors = decode_index_file(body, entry.ranges or (), path=path)
+                return cls(access, bucket, entry, dict(vectors))
         if not access.options.get(keys_write.DELETION_VECTORS_ENABLED):
             return None
         return cls(access, bucket, None, {})

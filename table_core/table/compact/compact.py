@@ -134,15 +134,15 @@ def with_request(
 def _foreseen(access: TableAccess, choice: Choice, *, everything: bool) -> list[Sequence[DataFile]]:
     """For each bucket that would change, the files that would be written anew."""
     factory = FileFactory(access.storage, access.schema, access.clock, access.ids)
-    found: list[Sequence[DataFile]] = []
+    rewritten: list[Sequence[DataFile]] = []
     for bucket, files in choice.buckets.items():
         if everything or bucket[1] == POSTPONE_BUCKET:
-            found.append(files)
+            rewritten.append(files)
             continue
         changes, anew = files_to_rewrite(access, factory, bucket, files, full=choice.full)
         if changes:
-            found.append(anew)
-    return found
+            rewritten.append(anew)
+    return rewritten
 
 
 def _foretold(

@@ -61,19 +61,19 @@ class OldValues:
 
         Shape: ``keys[n]``, each once and in order, to KV rows ``[r]`` with ``r <= n``.
         """
-        found: list[pa.Table] = []
+        parts: list[pa.Table] = []
         left = keys
         for run in self.runs:
             here = [rows for file in run.files for rows in self._in_file(file, left)]
             if not here:
                 continue
-            found += here
+            parts += here
             left = rows_of_keys(left, pa.concat_tables(here), self._key, without=True)
             if not left.num_rows:
                 break
-        if not found:
+        if not parts:
             return self.reader.schema().empty_table()
-        rows = pa.concat_tables(found).combine_chunks()
+        rows = pa.concat_tables(parts).combine_chunks()
         return rows.take(pa.array(key_order(rows, self._key)))
 
     def _in_file(self, file: DataFile, keys: pa.Table) -> list[pa.Table]:
@@ -82,15 +82,15 @@ class OldValues:
         low, high = self.reader.access.bounds(file)
         if self._key_at(keys, keys.num_rows - 1) < low or self._key_at(keys, 0) > high:
             return []
-        found = [rows for rows in self._rows(file, keys) if rows.num_rows]
+        batches = [rows for rows in self._rows(file, keys) if rows.num_rows]
         if self.kept is not None:
-            found = [self.kept(rows) for rows in found]
-        if self.mark is not None and found:
-            columns = [single_chunk(rows[POSITION_COLUMN]).to_numpy() for rows in found]
+            batches = [self.kept(rows) for rows in batches]
+        if self.mark is not None and batches:
+            columns = [single_chunk(rows[POSITION_COLUMN]).to_numpy() for rows in batches]
             self.mark(file.file_name, np.concatenate(columns))
         return [
             rows.drop_columns([POSITION_COLUMN]) if POSITION_COLUMN in rows.column_names else rows
-            for rows in found
+            for rows in batches
             if rows.num_rows
         ]
 

@@ -102,12 +102,12 @@ def _age(file: DataFile) -> tuple[Any, ...]:
 
 def _net(access: TableAccess, result: WriteResult) -> list[CompactChange]:
     """What was written and compacted at once, without the files that came and went."""
-    numbered = {(each.partition, each.bucket): each for each in result.basis.numbered}
-    found: dict[Bucket, CompactChange] = {}
+    numbered = {(entry.partition, entry.bucket): entry for entry in result.basis.numbered}
+    net: dict[Bucket, CompactChange] = {}
     stays: dict[Bucket, dict[str, DataFile]] = defaultdict(dict)
     for c in result.changes:
         bucket = (c.partition, c.bucket)
-        found[bucket] = CompactChange(
+        net[bucket] = CompactChange(
             partition=c.partition,
             bucket=c.bucket,
             total_buckets=c.total_buckets,
@@ -127,8 +127,8 @@ def _net(access: TableAccess, result: WriteResult) -> list[CompactChange]:
             for file in temporary
             if file.file_name not in names
         )
-        known = found.get(bucket)
-        found[bucket] = replace(
+        known = net.get(bucket)
+        net[bucket] = replace(
             done,
             before=tuple(file for file in done.before if file not in temporary),
             changelog=(*(known.changelog if known else ()), *done.changelog),
@@ -136,7 +136,7 @@ def _net(access: TableAccess, result: WriteResult) -> list[CompactChange]:
         )
     return [
         replace(change, after=(*change.after, *stays[bucket].values()))
-        for bucket, change in found.items()
+        for bucket, change in net.items()
     ]
 
 

@@ -78,8 +78,8 @@ def rescale(
             since = head
         now = access.head()
         kept = {**commit.properties, ROWS_KEPT_PROPERTY: "true"}
-        given = replace(commit, properties=kept)
-        done = (rewrite or _written_anew)(access, now, frozenset(old), given)
+        commit_as = replace(commit, properties=kept)
+        done = (rewrite or _written_anew)(access, now, frozenset(old), commit_as)
     details = {"buckets": wanted, "partitions": len(old)}
     if dry_run and done is None:
         gone = access.metadata.live_files(head).of_partitions(old.__contains__).size.tolist()

@@ -163,8 +163,8 @@ def target_rows(access: TableAccess, head: Snapshot | None) -> tuple[pa.Table, p
     scan = statement_scan(access, head)
     if Versions(access.schema).is_plain:
         return scan.to_arrow(), arrow_schema(access.schema.fields).empty_table()
-    found = scan.read_by(lambda reader: replace(reader, form=RowForm.AUDIT)).to_arrow()
-    rows, kinds = found.drop_columns([ROW_KIND_COLUMN]), found[ROW_KIND_COLUMN]
+    audit_rows = scan.read_by(lambda reader: replace(reader, form=RowForm.AUDIT)).to_arrow()
+    rows, kinds = audit_rows.drop_columns([ROW_KIND_COLUMN]), audit_rows[ROW_KIND_COLUMN]
     gone = pc.is_in(kinds, value_set=pa.array(["-D", "-U"]))
     return rows.filter(pc.invert(gone)), rows.filter(gone)
 

@@ -191,14 +191,14 @@ def source_column(source: Sequence[str], name: str) -> str | None:
     """
     if name in source:
         return name
-    found = [each for each in source if each.lower() == name.lower()]
-    if len(found) > 1:
+    matches = [column for column in source if column.lower() == name.lower()]
+    if len(matches) > 1:
         raise ArgumentError(
-            f"the source has {found}, and which of them is {name!r} nobody can tell; name it so",
+            f"the source has {matches}, and which of them is {name!r} nobody can tell; name it so",
             argument="source",
-            value=found,
+            value=matches,
         )
-    return found[0] if found else None
+    return matches[0] if matches else None
 
 
 def described(
@@ -298,8 +298,8 @@ def _count(counts: Counter[str], clause: MergeClause, chosen: Any) -> None:
 
 def _source_table(source: Any) -> pa.Table:
     if hasattr(source, "read") and hasattr(source, "access"):
-        found: pa.Table = source.read().to_arrow()
-        return found
+        table: pa.Table = source.read().to_arrow()
+        return table
     tables = list(batches_of(source))
     return pa.concat_tables(tables) if tables else pa.table({})
 
@@ -354,7 +354,7 @@ class _Pairs:
     def through(self, when: tuple[MergeClause, ...]) -> list[tuple[MergeClause, Any]]:
         """The pairs that each clause decides, by number."""
         waiting = np.ones(len(self.target_at), dtype=bool)
-        found = []
+        decisions = []
         for clause in when:
             mine = waiting & self._case(clause)
             chosen = np.flatnonzero(mine)
@@ -362,8 +362,8 @@ class _Pairs:
                 chosen = chosen[holds(clause.condition, self._both(chosen))]
             waiting[chosen] = False
             if len(chosen):
-                found.append((clause, chosen))
-        return found
+                decisions.append((clause, chosen))
+        return decisions
 
     def _case(self, clause: MergeClause) -> Any:
         there = (self.target_at >= 0) == needs_target(clause)

@@ -103,10 +103,10 @@ def _landed(access: TableAccess, commit: CommitAs) -> Commit | None:
 
     Where readers wait for level 0 to be compacted, and that run died before it had, this one does.
     """
-    found = find_commit(access, commit)
-    if found is not None and hides_level0(access.schema, access.options):
+    landed = find_commit(access, commit)
+    if landed is not None and hides_level0(access.schema, access.options):
         _compact_now(access, None)
-    return found
+    return landed
 
 
 def _compacted(access: TableAccess, done: Commit, written: WriteResult) -> Commit:

@@ -41,4 +41,4 @@ def done_again(access: TableAccess, do: Callable[[], T]) -> T:
 def _is_stale(error: CommitConflictError) -> bool:
     conflicts = error.facts.get("conflicts")
     told = conflicts if isinstance(conflicts, tuple | list) else ()
-    return any(str(each).startswith(ConflictKind.ROWS_CHANGED) for each in told)
+    return any(str(conflict).startswith(ConflictKind.ROWS_CHANGED) for conflict in told)

@@ -56,7 +56,7 @@ class PreparedChange:
     @property
     def gone(self) -> int:
         """How many rows go."""
-        return sum(len(each) for each in self.positions.values())
+        return sum(len(positions) for positions in self.positions.values())
 
 
 @dataclass(slots=True)
@@ -131,7 +131,7 @@ class RowChanges:
             for file in c.added
         ]
         return PreparedChange(
-            positions={key: np.concatenate(each) for key, each in self._positions.items()},
+            positions={key: np.concatenate(parts) for key, parts in self._positions.items()},
             entries={key: self._entries[key] for key in self._positions},
             added=tuple(self._added),
         )
@@ -216,7 +216,7 @@ def change_part(
     with undone_by(lambda: take_back(access, prepared)), undone_by(vectors.discard):
         entries = _taken_out(access, vectors, prepared)
         index_added, index_deleted = vectors.store()
-    entries += [entry for each in prepared for entry in each.added]
+    entries += [entry for change in prepared for entry in change.added]
     if not entries and not index_added:
         return None
     return CommitPart(
@@ -231,8 +231,8 @@ def take_back(access: TableAccess, prepared: Iterable[PreparedChange]) -> None:
     """Delete the files that were written for ``prepared``, which is not committed."""
     access.storage.delete(
         layout.data_file_path(access.schema, entry.partition, entry.bucket, entry.file)
-        for each in prepared
-        for entry in each.added
+        for change in prepared
+        for entry in change.added
     )
 
 
@@ -240,11 +240,11 @@ def _taken_out(
     access: TableAccess, vectors: AppendVectors, prepared: Sequence[PreparedChange]
 ) -> list[ManifestEntry]:
     """The files that go; rows of others are marked where the table marks rows."""
-    entries = {key: entry for each in prepared for key, entry in each.entries.items()}
+    entries = {key: entry for change in prepared for key, entry in change.entries.items()}
     positions: dict[_FileKey, list[Any]] = defaultdict(list)
-    for each in prepared:
-        for key, found in each.positions.items():
-            positions[key].append(found)
+    for change in prepared:
+        for key, row_numbers in change.positions.items():
+            positions[key].append(row_numbers)
     gone = []
     for key, parts in positions.items():
         entry, bucket = entries[key], key[:2]

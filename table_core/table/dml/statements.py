@@ -76,10 +76,10 @@ class Statement:
 
     def apply(self, change: RowChanges, splits: Iterable[Split] | None = None) -> None:
         """Find the rows of an append table, in ``splits`` or anywhere, and change them."""
-        for bucket, file_name, found in change.rows(self.bound, splits):
-            change.take_out(bucket, file_name, found[POSITION_COLUMN].to_numpy())
+        for bucket, file_name, matches in change.rows(self.bound, splits):
+            change.take_out(bucket, file_name, matches[POSITION_COLUMN].to_numpy())
             if self.values is not None:
-                rows = found.drop_columns([POSITION_COLUMN])
+                rows = matches.drop_columns([POSITION_COLUMN])
                 change.put_in(_updated(self.access, rows, self.values))
 
 
@@ -198,9 +198,9 @@ def _updated(access: TableAccess, rows: pa.Table, values: Mapping[str, str]) -> 
     result = rows
     for name, sql in values.items():
         field = access.schema.field(name)
-        found = cast_column(field, pa.chunked_array([evaluate(sql, {"": rows, "target": rows})]))
+        column = cast_column(field, pa.chunked_array([evaluate(sql, {"": rows, "target": rows})]))
         at = result.schema.get_field_index(name)
-        result = result.set_column(at, result.schema.field(at), found)
+        result = result.set_column(at, result.schema.field(at), column)
     return wanted_rows(access, result, inserted=False)
 
 

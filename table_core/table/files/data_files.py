@@ -124,8 +124,8 @@ class FileFactory:
 
     def target_size(self) -> int:
         """Bytes at which a file rolls."""
-        given = self.schema.options.get(keys_files.TARGET_FILE_SIZE)
-        return given or (128 if self.schema.is_key_table else 256) * _MB
+        size = self.schema.options.get(keys_files.TARGET_FILE_SIZE)
+        return size or (128 if self.schema.is_key_table else 256) * _MB
 
     def target_rows(self, source: FileSource) -> int:
         """Rows at which a file rolls: a limit for files that no compaction wrote (format 5.2)."""

@@ -51,9 +51,9 @@ def with_tracking(
     else:
         begin = file.first_row_id + first
         id_ = pa.array(np.arange(begin, begin + rows.num_rows, dtype=np.int64))
-    for field, given in ((ROW_ID_FIELD, id_), (SEQUENCE_FIELD, number)):
+    for field, inherited in ((ROW_ID_FIELD, id_), (SEQUENCE_FIELD, number)):
         at = stored.schema.get_field_index(field.name)
-        values = given if at < 0 else pc.coalesce(stored.column(at), given)
+        values = inherited if at < 0 else pc.coalesce(stored.column(at), inherited)
         if values.null_count:
             what = f"rows without {field.name}: neither the file nor its manifest has them"
             raise CorruptFileError(f"{path}: {what}", path=path, problems=[what])

@@ -78,13 +78,15 @@ def analyze(
     head = access.head()
     commit = commit.with_request("analyze", access.branch, columns=columns)
     done = find_commit(access, commit)
-    found = None
+    statistics = None
     if done is None and head is not None:
-        found = _statistics(access, head, _chosen(access, columns), share)
-        done = None if dry_run else _commit(access, found, commit)
+        statistics = _statistics(access, head, _chosen(access, columns), share)
+        done = None if dry_run else _commit(access, statistics, commit)
     details = {
-        "rows": found.merged_record_count if found else None,
-        "columns": {n: c.to_document() for n, c in found.columns.items()} if found else {},
+        "rows": statistics.merged_record_count if statistics else None,
+        "columns": {n: c.to_document() for n, c in statistics.columns.items()}
+        if statistics
+        else {},
     }
     result = committed(access, "analyze", done, head, details, started_ms=started_ms)
     return result.having(dry_run=dry_run)
@@ -107,18 +109,18 @@ def _statistics(
 ) -> TableStatistics:
     names = [f.name for f in fields] or [access.schema.fields[0].name]
     scan = batch_scan(access, columns=names, snapshot=head.id)
-    found = _Gathered.of(fields)
+    gathered = _Gathered.of(fields)
     work = partial(_gathered, scan.reader, fields)
     for part in share(work, scan.splits(), lambda split: int(split.size)):
-        found.join(part)
-    known = decode_stats(found.bounds.finish()[0], _bounded(fields)) if found.rows else {}
+        gathered.join(part)
+    known = decode_stats(gathered.bounds.finish()[0], _bounded(fields)) if gathered.rows else {}
     nothing = (None, None, None)
     return TableStatistics(
         snapshot_id=head.id,
         schema_id=access.metadata.latest_schema().id,
-        merged_record_count=found.rows,
+        merged_record_count=gathered.rows,
         merged_record_size=sum(e.file.file_size for e in access.live_entries(head)),
-        columns={c.of.name: c.finish(known.get(c.of.name, nothing)) for c in found.columns},
+        columns={c.of.name: c.finish(known.get(c.of.name, nothing)) for c in gathered.columns},
     )
 
 
@@ -155,16 +157,16 @@ class _Gathered:
 
 
 def _gathered(reader: RowReader, fields: Sequence[Field], splits: Sequence[Split]) -> _Gathered:
-    found = _Gathered.of(fields)
+    gathered = _Gathered.of(fields)
     for split in splits:
         for rows in reader.read(split):
-            found.add(rows)
-    return found
+            gathered.add(rows)
+    return gathered
 
 
-def _commit(access: TableAccess, found: TableStatistics, commit: CommitAs) -> Commit:
+def _commit(access: TableAccess, statistics: TableStatistics, commit: CommitAs) -> Commit:
     name = f"stat-{access.ids.uuid()}-0"
-    access.storage.write(layout.statistics_path(name), found.to_json())
+    access.storage.write(layout.statistics_path(name), statistics.to_json())
     part = CommitPart(kind=CommitKind.ANALYZE, statistics=name)
     return commit_parts(access, commit, append=part)
 

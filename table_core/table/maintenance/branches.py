@@ -110,29 +110,29 @@ class Branches:
         access = self.access
         storage, source = access.storage, access.branch
         schemas = access.metadata.schema_ids()
-        found = None if tag is None else tagged(access, tag)
-        if tag is not None and found is not None:
-            schemas = [id for id in schemas if id <= found.snapshot.schema_id]
-            storage.write(layout.tag_path(tag, name), found.to_json())
-            state = state_of(access, found.snapshot)
+        origin = None if tag is None else tagged(access, tag)
+        if tag is not None and origin is not None:
+            schemas = [id for id in schemas if id <= origin.snapshot.schema_id]
+            storage.write(layout.tag_path(tag, name), origin.to_json())
+            state = state_of(access, origin.snapshot)
             storage.write(layout.snapshot_path(state.id, name), state.to_json())
             for which in (EARLIEST, LATEST):
                 hint = layout.hint_path("snapshot", which, name)
-                storage.write(hint, encode_hint(found.snapshot.id))
+                storage.write(hint, encode_hint(origin.snapshot.id))
         for id in reversed(schemas):  # the first schema makes the branch one, so it comes last
             storage.write(
                 layout.schema_path(id, name), storage.read(layout.schema_path(id, source))
             )
-        if tag is not None and found is not None:
-            self._check_tag(name, tag, found)
+        if tag is not None and origin is not None:
+            self._check_tag(name, tag, origin)
 
-    def _check_tag(self, name: str, tag: str, found: Tag) -> None:
+    def _check_tag(self, name: str, tag: str, origin: Tag) -> None:
         """Require that ``tag`` is what the branch was made of: else its files may be gone.
 
         Who deletes a tag does so before it looks for branches.
         """
         try:
-            if tagged(self.access, tag).snapshot == found.snapshot:
+            if tagged(self.access, tag).snapshot == origin.snapshot:
                 return
             reason = "stands for another snapshot by now"
         except NotFoundError:
@@ -191,10 +191,10 @@ class Branches:
             NotFoundError: no such branch, or it has no snapshot.
             ArgumentError: nobody can tell whether the branch follows a tag of main.
         """
-        found = FastForward.of(self.access, name)
+        plan = FastForward.of(self.access, name)
         if not dry_run:
-            found.perform()
-        return found.result(dry_run=dry_run)
+            plan.perform()
+        return plan.result(dry_run=dry_run)
 
 
 def _note_path(branch: str) -> str:

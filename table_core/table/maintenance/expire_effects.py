@@ -257,14 +257,14 @@ def _named(access: TableAccess, snapshot: Snapshot, *, must_read: bool) -> fx.Me
     def manifests(name: str | None, size: int | None, *, must_read: bool) -> dict[str, int]:
         if name is None:
             return {}
-        found = {layout.manifest_path(name): size or 0}
+        sizes = {layout.manifest_path(name): size or 0}
         try:
             metas = metadata.manifest_list(name)
         except (CorruptFileError, FilesExpiredError):
             if must_read:
                 raise
-            return found
-        return found | {layout.manifest_path(m.file_name): m.file_size for m in metas}
+            return sizes
+        return sizes | {layout.manifest_path(m.file_name): m.file_size for m in metas}
 
     other: dict[str, int] = {}
     if snapshot.index_manifest is not None:

@@ -116,8 +116,8 @@ class _Run:
         access, commit, done = self.access, self.commit, self.done
         head = access.head()
         as_of = self.plan(head, access.metadata.live_files(head))
-        while (found := find_commit(access, _nth(commit, len(done)))) is not None:
-            done.append(found)
+        while (landed := find_commit(access, _nth(commit, len(done)))) is not None:
+            done.append(landed)
         if done and self.planned.batch_max is None:
             return
         basis = Basis(idle=frozenset({as_of})) if self.expiry.by_update else Basis()
@@ -140,9 +140,9 @@ def partitions_of(access: TableAccess, live: FileColumns) -> list[Partition]:
     newest = np.full(len(there), UNKNOWN, np.int64)
     np.maximum.at(newest, group, live.created_ms)
     undated = np.bincount(group, live.created_ms == UNKNOWN, minlength=len(there)) > 0
-    found = []
+    partitions = []
     for i, at_ms, unknown in zip(there.tolist(), newest.tolist(), undated.tolist(), strict=True):
         row = live.partitions[i]
         texts = dict(partition_text(access.schema, row))
-        found.append(Partition(row=row, texts=texts, updated_ms=None if unknown else at_ms))
-    return found
+        partitions.append(Partition(row=row, texts=texts, updated_ms=None if unknown else at_ms))
+    return partitions

@@ -21,8 +21,8 @@ def expire_tags(
     access: TableAccess, *, older_than: PointInTime | None, dry_run: bool
 ) -> ResultDocument:
     """See ``Table.expire_tags``."""
-    given = None if older_than is None else epoch_ms("older_than", older_than)
-    names = expired_tags(access, older_than_ms=given)
+    cutoff_ms = None if older_than is None else epoch_ms("older_than", older_than)
+    names = expired_tags(access, older_than_ms=cutoff_ms)
     return delete_tags(access, names, action="expire-tags", dry_run=dry_run)
 
 
@@ -34,7 +34,7 @@ def expired_tags(access: TableAccess, *, older_than_ms: int | None = None) -> li
     """
     now_ms = access.clock.now_ms()
     local_ms = now_ms + access.clock.local_offset_ms(now_ms)
-    found = []
+    names = []
     for name in tag_names(access):
         tag = tagged(access, name)
         if tag.retained_ns is None or tag.created_ns is None:
@@ -45,8 +45,8 @@ def expired_tags(access: TableAccess, *, older_than_ms: int | None = None) -> li
             older_than_ms + access.clock.local_offset_ms(older_than_ms)
         )
         if over or made_before:
-            found.append(name)
-    return found
+            names.append(name)
+    return names
 
 
 def next_tag_expiry_ms(access: TableAccess) -> int | None:

@@ -140,28 +140,31 @@ def changelog_retention(access: TableAccess, *, dry_run: bool = False) -> fx.Ret
 
 
 def _given(
-    found: fx.Retention,
+    retention: fx.Retention,
     retain_max: int | None,
     retain_min: int | None,
     older_than: PointInTime | None,
     max_deletes: int | None,
 ) -> fx.Retention:
-    """``found`` with what the caller gave on top."""
-    found = replace(
-        found,
-        retained_max=found.retained_max if retain_max is None else retain_max,
-        retained_min=found.retained_min if retain_min is None else retain_min,
-        deletes_max=found.deletes_max if max_deletes is None else max_deletes,
+    """``retention`` with what the caller gave on top."""
+    retention = replace(
+        retention,
+        retained_max=retention.retained_max if retain_max is None else retain_max,
+        retained_min=retention.retained_min if retain_min is None else retain_min,
+        deletes_max=retention.deletes_max if max_deletes is None else max_deletes,
     )
     if older_than is not None:
-        found = replace(found, older_than_ms=epoch_ms("older_than", older_than))
+        retention = replace(retention, older_than_ms=epoch_ms("older_than", older_than))
     if retain_max is not None and retain_min is None:
-        found = replace(found, retained_min=min(found.retained_min, retain_max))
-    if min(found.retained_max, found.retained_min) < 1 or found.retained_max < found.retained_min:
+        retention = replace(retention, retained_min=min(retention.retained_min, retain_max))
+    if (
+        min(retention.retained_max, retention.retained_min) < 1
+        or retention.retained_max < retention.retained_min
+    ):
         raise ArgumentError(
-            f"retain_max={found.retained_max} and retain_min={found.retained_min}: keep at least "
+            f"retain_max={retention.retained_max} and retain_min={retention.retained_min}: keep at least "
             "one snapshot, and no more at least than at most",
             argument="retain_max",
-            value=found.retained_max,
+            value=retention.retained_max,
         )
-    return found
+    return retention

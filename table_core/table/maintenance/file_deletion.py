@@ -29,7 +29,7 @@ def paths_of(access: TableAccess, files: Iterable[tuple[bytes, int, DataFile]]) 
     Raises:
         UnsupportedFeatureError: one lies outside the table.
     """
-    found: list[str] = []
+    paths: list[str] = []
     folders: dict[tuple[bytes, int], str] = {}
     for partition, bucket, file in files:
         if file.external_path is not None:
@@ -38,9 +38,9 @@ def paths_of(access: TableAccess, files: Iterable[tuple[bytes, int, DataFile]]) 
         if folder is None:
             folder = layout.bucket_path(access.schema, partition, bucket)
             folders[partition, bucket] = folder
-        found.append(f"{folder}/{file.file_name}")
-        found.extend(f"{folder}/{name}" for name in file.extra_files)
-    return found
+        paths.append(f"{folder}/{file.file_name}")
+        paths.extend(f"{folder}/{name}" for name in file.extra_files)
+    return paths
 
 
 def _outside(where: str) -> UnsupportedFeatureError:

@@ -68,10 +68,10 @@ class Health:
 
     def to_document(self) -> dict[str, object]:
         """JSON-safe members."""
-        found, shape = self.measures, self.measures.shape
+        measures, shape = self.measures, self.measures.shape
         numbers: dict[str, Any] = {
-            f.name: getattr(found, f.name)
-            for f in dataclasses.fields(found)
+            f.name: getattr(measures, f.name)
+            for f in dataclasses.fields(measures)
             if f.name not in {"shape", "keyed"}
         }
         shown = zip(shape.buckets[:_WORST_SHOWN], self.worst_partitions, strict=False)
@@ -91,7 +91,7 @@ class Health:
             "buckets": len(shape.buckets),
             "sorted_runs_max": shape.sorted_runs_max,
             "read_amplification": round(shape.read_amplification, 3),
-            "deletion_ratio": round(found.deletion_ratio, 4),
+            "deletion_ratio": round(measures.deletion_ratio, 4),
             "levels": {str(level): count for level, count in shape.levels.items()},
             "worst_buckets": [
                 {
@@ -109,14 +109,14 @@ class Health:
         }
 
 
-def health(access: TableAccess, given: Mapping[str, float]) -> Health:
+def health(access: TableAccess, overrides: Mapping[str, float]) -> Health:
     """See ``Table.health``.
 
     Raises:
-        ArgumentError: ``given`` names a threshold that there is not.
+        ArgumentError: ``overrides`` names a threshold that there is not.
     """
     now_ms = access.clock.now_ms()
-    limits = _thresholds(access, given)
+    limits = _thresholds(access, overrides)
     head = access.head()
     live = access.metadata.live_files(head)
     keyed = access.schema.is_key_table
@@ -124,7 +124,7 @@ def health(access: TableAccess, given: Mapping[str, float]) -> Health:
         _TARGET_KEYED if keyed else _TARGET_APPEND
     )
     shape = shape_of(live, keyed=keyed, small_bytes=target * 7 // 10)
-    found = Measures(
+    measures = Measures(
         shape=shape,
         keyed=keyed,
         deleted_by_vectors=_deleted_by_vectors(access, head),
@@ -136,8 +136,8 @@ def health(access: TableAccess, given: Mapping[str, float]) -> Health:
     return Health(
         table=access.name,
         snapshot=head.id if head else None,
-        measures=found,
-        verdicts=verdicts(found, limits),
+        measures=measures,
+        verdicts=verdicts(measures, limits),
         seconds=(access.clock.now_ms() - now_ms) / 1000,
         worst_partitions=tuple(
             dict(partition_text(access.schema, b.partition)) for b in shape.buckets[:_WORST_SHOWN]
@@ -145,9 +145,9 @@ def health(access: TableAccess, given: Mapping[str, float]) -> Health:
     )
 
 
-def _thresholds(access: TableAccess, given: Mapping[str, float]) -> Thresholds:
+def _thresholds(access: TableAccess, overrides: Mapping[str, float]) -> Thresholds:
     known = {f.name for f in dataclasses.fields(Thresholds)}
-    unknown = sorted(set(given) - known)
+    unknown = sorted(set(overrides) - known)
     if unknown:
         raise ArgumentError(
             f"no thresholds {unknown}; there are {', '.join(sorted(known))}",
@@ -157,7 +157,7 @@ def _thresholds(access: TableAccess, given: Mapping[str, float]) -> Thresholds:
     trigger = access.options.get(keys_write.NUM_SORTED_RUN_COMPACTION_TRIGGER)
     urgent = stop_trigger(access.options)
     own: dict[str, Any] = {"sorted_runs_due": trigger, "sorted_runs_urgent": urgent}
-    return Thresholds(**own | dict(given))
+    return Thresholds(**own | dict(overrides))
 
 
 def _deleted_by_vectors(access: TableAccess, head: Snapshot | None) -> int:
@@ -174,7 +174,7 @@ def _deleted_by_vectors(access: TableAccess, head: Snapshot | None) -> int:
 
 def _history(access: TableAccess, head: Snapshot | None, now_ms: int) -> dict[str, Any]:
     metadata, options = access.metadata, access.options
-    found: dict[str, Any] = {
+    history: dict[str, Any] = {
         "schemas": len(metadata.schema_ids()),
         "tags": len(tag_names(access)),
         "tags_expired": len(expired_tags(access)),
@@ -183,13 +183,13 @@ def _history(access: TableAccess, head: Snapshot | None, now_ms: int) -> dict[st
     }
     ids = metadata.snapshot_ids()
     if head is None or not ids:
-        return found
+        return history
     most = options.get(keys_retention.SNAPSHOT_NUM_RETAINED_MAX)
     least = options.get(keys_retention.SNAPSHOT_NUM_RETAINED_MIN)
     age_ms = options.get(keys_retention.SNAPSHOT_TIME_RETAINED)
     successor = metadata.snapshot(ids[1]) if len(ids) > 1 else head
     old = len(ids) > least and successor.time_millis < now_ms - age_ms
-    return found | {
+    return history | {
         "snapshots": len(ids),
         "snapshots_expirable": len(ids) > most or old,
         "oldest_snapshot_age_ms": now_ms - metadata.snapshot(ids[0]).time_millis,
@@ -261,10 +261,10 @@ def _named(metadata: Metadata, snapshot: Snapshot) -> set[str]:
         snapshot.delta_manifest_list,
         snapshot.changelog_manifest_list,
     )
-    found = {name for name in (*lists, snapshot.index_manifest) if name is not None}
+    names = {name for name in (*lists, snapshot.index_manifest) if name is not None}
     for name in lists:
         try:
-            found.update(meta.file_name for meta in metadata.manifest_list(name))
+            names.update(meta.file_name for meta in metadata.manifest_list(name))
         except FilesExpiredError:
             continue  # expired since, or the changelog of a tag
-    return found
+    return names

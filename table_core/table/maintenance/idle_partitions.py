@@ -33,15 +33,15 @@ def idle_partitions(access: TableAccess, idle_time: str) -> list[dict[str, objec
     now_ms = access.clock.now_ms()
     local_ms = now_ms + access.clock.local_offset_ms(now_ms)
     live = access.metadata.live_files(access.head())
-    found = []
+    idle = []
     for partition in partitions_of(access, live):
         at_ms = partition.updated_ms
         if at_ms is None or at_ms >= local_ms - idle_ms:
             continue
         marked_ms = _marked_ms(access, partition.row)
         if marked_ms is None or marked_ms + access.clock.local_offset_ms(marked_ms) < at_ms:
-            found.append(named_partition(access, partition.row))
-    return found
+            idle.append(named_partition(access, partition.row))
+    return idle
 
 
 def named_partition(access: TableAccess, row: bytes) -> dict[str, object]:

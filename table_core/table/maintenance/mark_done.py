@@ -90,13 +90,13 @@ def _mark(access: TableAccess, path: str, *, dry_run: bool) -> bool:
     """Write the file, unless ``dry_run``; whether it was there before."""
     now_ms = access.clock.now_ms()
     try:
-        found = SuccessFile.from_json(access.storage.read(path), path=path)
+        mark = SuccessFile.from_json(access.storage.read(path), path=path)
     except NotFoundError:
-        found = None
-    created_ms = found.created_ms if found else now_ms
+        mark = None
+    created_ms = mark.created_ms if mark else now_ms
     if not dry_run:
         access.storage.write(path, SuccessFile(created_ms, now_ms).to_json())
-    return found is not None
+    return mark is not None
 
 
 def _actions(access: TableAccess) -> list[str]:

@@ -62,8 +62,8 @@ def remove_orphan_files(
     access.require_there()
     refuse_commits(access)
     started_ms = access.clock.now_ms()
-    given = None if older_than is None else epoch_ms("older_than", older_than)
-    cutoff = cutoff_ms(given, now_ms=started_ms, allow_young=allow_young)
+    older_than_ms = None if older_than is None else epoch_ms("older_than", older_than)
+    cutoff = cutoff_ms(older_than_ms, now_ms=started_ms, allow_young=allow_young)
     named = _Named(access, share)
     named.catch_up()
     seen = _Seen(named.rules(), cutoff)
@@ -192,9 +192,9 @@ class _Named:
         ]:
             documents: dict[str, list[_Document]] = defaultdict(list)
             for branch, info in fresh:
-                found = _Document.read(Metadata(self.access.storage, branch), info)
-                if found is not None:
-                    documents[branch].append(found)
+                document = _Document.read(Metadata(self.access.storage, branch), info)
+                if document is not None:
+                    documents[branch].append(document)
             for of_branch in documents.values():
                 self._take(of_branch)
             self._roots |= {(info.path, info.size, info.modified_ms) for _, info in fresh}

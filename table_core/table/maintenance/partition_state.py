@@ -95,7 +95,7 @@ def touched_partitions(
     if not access.schema.partition_keys:
         return []
     metadata = access.metadata
-    found: dict[tuple[str | None, ...], dict[str, str | None]] = {}
+    touched: dict[tuple[str | None, ...], dict[str, str | None]] = {}
     for id in snapshots:
         snapshot = metadata.snapshot(id)
         known = recorded_delivery(snapshot)
@@ -104,10 +104,10 @@ def touched_partitions(
             entries = (*metadata.delta(snapshot), *metadata.changelog(snapshot))
             rows = dict.fromkeys(entry.partition for entry in entries)
             kept = tuple(partition_values(access.schema, row) for row in rows)
-        found.update({tuple(one.values()): one for one in kept})
-        if len(found) > limit:
+        touched.update({tuple(one.values()): one for one in kept})
+        if len(touched) > limit:
             return None
-    return list(found.values())
+    return list(touched.values())
 
 
 def live_partitions(access: TableAccess) -> list[dict[str, str | None]]:
@@ -123,12 +123,12 @@ def done_partitions(access: TableAccess, after_ms: int) -> list[tuple[dict[str, 
     head = access.head()
     if head is None or not access.schema.partition_keys:
         return []
-    found = []
+    done = []
     for row in dict.fromkeys(entry.partition for entry in access.live_entries(head)):
         done_ms = _done_ms(access, row)
         if done_ms is not None and done_ms > after_ms:
-            found.append((partition_values(access.schema, row), done_ms))
-    return sorted(found, key=lambda one: one[1])
+            done.append((partition_values(access.schema, row), done_ms))
+    return sorted(done, key=lambda one: one[1])
 
 
 def success_path(access: TableAccess, row: bytes) -> str:
@@ -145,8 +145,8 @@ def mark_paths(access: TableAccess, row: bytes) -> list[str]:
     """
     actions, success = mark_actions(access), success_path(access, row)
     folder, _, name = success.rpartition("/")
-    found = [success] if SUCCESS_FILE in actions else []
-    return [*found, f"{folder}.done/{name}"] if DONE_PARTITION in actions else found
+    paths = [success] if SUCCESS_FILE in actions else []
+    return [*paths, f"{folder}.done/{name}"] if DONE_PARTITION in actions else paths
 
 
 def mark_actions(access: TableAccess) -> list[str]:
@@ -158,9 +158,9 @@ def mark_actions(access: TableAccess) -> list[str]:
 def _done_ms(access: TableAccess, row: bytes) -> int | None:
     """When ``row`` was marked, by the first kind of mark that is there."""
     for path in mark_paths(access, row) or [success_path(access, row)]:
-        found = marked_ms(access, path)
-        if found is not None:
-            return found
+        at_ms = marked_ms(access, path)
+        if at_ms is not None:
+            return at_ms
     return None
 
 

@@ -44,16 +44,16 @@ class ReaderPositions:
         ``position`` is the property that holds it, or ``consumer:<id>``.  What an earlier release has kept
         is shown as it is, as ``place``.
         """
-        found = []
+        records = []
         for name, text in sorted(self._properties().items()):
             held = Positions.parse(text)
             if held is None:
-                found.append(_record(name, None, text))
-            found += [_record(name, one, str(one.place)) for one in held or ()]
+                records.append(_record(name, None, text))
+            records += [_record(name, one, str(one.place)) for one in held or ()]
         for id in sorted(consumers(self.access)):
             one = position_of(self.access, id)
-            found.append(_record(f"consumer:{id}", one, str(one.place) if one else ""))
-        return found
+            records.append(_record(f"consumer:{id}", one, str(one.place) if one else ""))
+        return records
 
     def show(self, name: str) -> Records:
         """What the property ``name`` holds, whole.
@@ -92,26 +92,26 @@ class ReaderPositions:
         if snapshot is None:
             return self._store("set-position", name, before, str(text), commit, dry_run=dry_run)
         held = Positions.parse(before) or Positions()
-        found = self._meant(name, held, source, reader, needed=False)
+        position = self._meant(name, held, source, reader, needed=False)
         place = SnapshotPlace(id=snapshot)
         if source is not None:
             place = place_at(source.access, snapshot)
             if snapshot and not place.mark:
                 source.access.metadata.snapshot(snapshot)  # says which there are
-        if found is None:
+        if position is None:
             if source is None:
                 raise ArgumentError(
                     f"{self.access.name} has no position {name!r}: say of which source table",
                     argument="source",
                     value=None,
                 )
-            who = Reader(ReaderKind.FLOW, reader or name.removeprefix("tc.flow."), given=True)
+            who = Reader(ReaderKind.FLOW, reader or name.removeprefix("tc.flow."), explicit=True)
             moved = held.moved(Position(who, table_id(source.access), place))
         else:
-            at = found.source if source is None else table_id(source.access)
+            at = position.source if source is None else table_id(source.access)
             if source is None and isinstance(at, TableId):
                 at = replace(at, birth="")  # of whatever table is there
-            moved = held.moved(Position(found.reader, at, place), found)
+            moved = held.moved(Position(position.reader, at, place), position)
         return self._store("set-position", name, before, moved.text, commit, dry_run=dry_run)
 
     def reset(
@@ -139,17 +139,17 @@ class ReaderPositions:
         if held is not None and kinds == {ReaderKind.SYNC} and reader is None and source is None:
             after = replace(held, held=())
         elif held is not None:
-            found = self._meant(name, held, source, reader, needed=True)
-            assert found is not None
-            after = held.without(found)
-            if isinstance(found.place, SnapshotPlace):  # whose it is stays known
-                after = held.moved(replace(found, place=SnapshotPlace(id=0)), found)
+            position = self._meant(name, held, source, reader, needed=True)
+            assert position is not None
+            after = held.without(position)
+            if isinstance(position.place, SnapshotPlace):  # whose it is stays known
+                after = held.moved(replace(position, place=SnapshotPlace(id=0)), position)
         return self._store("reset-position", name, before, after.text, commit, dry_run=dry_run)
 
     # ----------------------------------------------------------------------------------- parts
     def _properties(self) -> dict[str, str]:
-        found = positions_of(self.access).properties
-        return {name: text for name, text in found.items() if name not in _NOT_POSITIONS}
+        properties = positions_of(self.access).properties
+        return {name: text for name, text in properties.items() if name not in _NOT_POSITIONS}
 
     def _text(self, name: str) -> str:
         known = self._properties()
@@ -191,11 +191,11 @@ class ReaderPositions:
         details = {"position": name, "before": before, "after": after}
         if dry_run:
             return unchanged(self.access, action, details, dry_run=True)
-        given = (commit or CommitAs()).with_request(action, position=name, after=after)
+        commit_as = (commit or CommitAs()).with_request(action, position=name, after=after)
         as_ = replace(
-            given,
-            properties={**given.properties, name: after},
-            expect={name: before, **given.expect},
+            commit_as,
+            properties={**commit_as.properties, name: after},
+            expect={name: before, **commit_as.expect},
         )
         nothing = CommitPart(kind=CommitKind.APPEND)
         done = commit_parts(self.access, as_, append=nothing, force=True)

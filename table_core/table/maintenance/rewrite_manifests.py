@@ -30,12 +30,12 @@ def rewrite_manifests(access: TableAccess, *, dry_run: bool, commit: CommitAs) -
     started_ms = access.clock.now_ms()
     forced = access.with_options({keys_commit.MANIFEST_FULL_COMPACTION_THRESHOLD_SIZE.key: "1 b"})
     access.head()
-    found = access.metadata.head_with_digest()
+    head_and_digest = access.metadata.head_with_digest()
     before: list[ManifestMeta] = []
     after: list[ManifestMeta] = []
-    if found is not None:
-        before = access.metadata.data_manifests(found[0])
-        after = _planned(forced, Head(*found)) if len(before) > 1 else before
+    if head_and_digest is not None:
+        before = access.metadata.data_manifests(head_and_digest[0])
+        after = _planned(forced, Head(*head_and_digest)) if len(before) > 1 else before
     commit = commit.with_request("rewrite-manifests", access.branch)
     landed = find_commit(access, commit)
     done = landed
@@ -48,7 +48,7 @@ def rewrite_manifests(access: TableAccess, *, dry_run: bool, commit: CommitAs) -
         "entries_before": sum(m.num_added_files + m.num_deleted_files for m in before),
         "entries_after": sum(m.num_added_files + m.num_deleted_files for m in after),
     }
-    head = found[0] if found else None
+    head = head_and_digest[0] if head_and_digest else None
     result = committed(access, "rewrite-manifests", done, head, details, started_ms=started_ms)
     return result.having(dry_run=dry_run)
 

@@ -63,9 +63,9 @@ def rollback_to(
     )
     refuse_commits(access)
     head = access.head()
-    found = _found(access, commit, dry_run=dry_run)
-    if found is not None:
-        return found
+    earlier = _found(access, commit, dry_run=dry_run)
+    if earlier is not None:
+        return earlier
     target = _target(access, head, snapshot=snapshot, tag=tag, timestamp=timestamp)
     removed = _later(access, target)
     files = FilesOf.of(access, head), FilesOf.of(access, target)
@@ -121,7 +121,9 @@ def _found(access: TableAccess, commit: CommitAs, *, dry_run: bool) -> ResultDoc
 
 
 def _snapshots_after(access: TableAccess, id: int) -> list[Snapshot]:
-    return [access.metadata.snapshot(each) for each in access.metadata.snapshot_ids() if each > id]
+    return [
+        access.metadata.snapshot(later) for later in access.metadata.snapshot_ids() if later > id
+    ]
 
 
 @dataclass(frozen=True, slots=True)

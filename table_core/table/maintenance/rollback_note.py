@@ -74,7 +74,7 @@ class RollbackNote:
         """Note what goes, if ``commit`` can be asked for again."""
         if not commit.is_named:
             return
-        gone = [[each.id, each.delta_manifest_list] for each in later]
+        gone = [[snapshot.id, snapshot.delta_manifest_list] for snapshot in later]
         document = {"asked": commit.asked, "target": target, "gone": gone}
         access.storage.write(_path(access, commit), json.dumps(document).encode())
 
@@ -84,7 +84,7 @@ class RollbackNote:
         Raises:
             OutcomeUnknownError: it was cut short, and others have committed on what was left.
         """
-        here = {(each.id, each.delta_manifest_list) for each in later}
+        here = {(snapshot.id, snapshot.delta_manifest_list) for snapshot in later}
         left, new = here & self.gone, here - self.gone
         if left and new:
             raise OutcomeUnknownError(

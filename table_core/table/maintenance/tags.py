@@ -149,18 +149,18 @@ class Tags:
         return delete_tags(self.access, names, action="delete-tag", dry_run=dry_run)
 
     def _chosen(self, snapshot: int | None, timestamp: PointInTime | None) -> Snapshot:
-        found = resolve(
+        chosen = resolve(
             # Options of the handle choose what it reads, not what is tagged.
             type(self.access.options).parse({}),
             TableTimeline(self.access),
             snapshot=snapshot,
             timestamp_ms=None if timestamp is None else epoch_ms("timestamp", timestamp),
         ).snapshot
-        if found is None:
+        if chosen is None:
             raise NotFoundError(
                 f"{self.access.name} has no snapshot to tag", name=self.access.name, available=[]
             )
-        return found
+        return chosen
 
 
 def _retained_ms(text: str | None) -> int | None:

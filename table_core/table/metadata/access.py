@@ -56,9 +56,9 @@ class TableAccess:
         """The branch that is read and written."""
         return self.metadata.branch
 
-    def with_options(self, given: Mapping[str, str]) -> TableAccess:
-        """The same table with ``given`` on top of its options."""
-        raw = self.schema.options.with_overrides(given).raw
+    def with_options(self, options: Mapping[str, str]) -> TableAccess:
+        """The same table with ``options`` on top of its options."""
+        raw = self.schema.options.with_overrides(options).raw
         return replace(self, schema=replace(self.schema, raw_options=raw))
 
     def with_schema(self, schema: TableSchema) -> TableAccess:
@@ -96,10 +96,10 @@ class TableAccess:
         Raises:
             NotFoundError: it was dropped or renamed.
         """
-        found = self.metadata.head()
-        if found is None:
+        snapshot = self.metadata.head()
+        if snapshot is None:
             self.require_there()
-        return found
+        return snapshot
 
     def snapshot_ids(self) -> list[int]:
         """Ids of all snapshots, ascending; asks like ``head`` where there are none.
@@ -107,10 +107,10 @@ class TableAccess:
         Raises:
             NotFoundError: the table was dropped or renamed.
         """
-        found = self.metadata.snapshot_ids()
-        if not found:
+        ids = self.metadata.snapshot_ids()
+        if not ids:
             self.require_there()
-        return found
+        return ids
 
     def require_there(self) -> None:
         """Require that there is a table, before files are written that nobody could commit.
@@ -138,8 +138,8 @@ class TableAccess:
         if newest <= self.schema.id:
             return self
         known, schema = self.metadata.schema(self.schema.id), self.metadata.schema(newest)
-        given = self.schema.raw_options
-        over = {key: value for key, value in given.items() if known.raw_options.get(key) != value}
+        options = self.schema.raw_options
+        over = {key: value for key, value in options.items() if known.raw_options.get(key) != value}
         return replace(self, schema=schema).with_options(over)
 
     def live_entries(
@@ -165,10 +165,10 @@ class TableAccess:
         self, snapshot: Snapshot | None, *, keep: Callable[[ManifestEntry], bool] | None = None
     ) -> dict[Bucket, list[ManifestEntry]]:
         """The live entries of ``snapshot``, grouped."""
-        found: dict[Bucket, list[ManifestEntry]] = defaultdict(list)
+        by_bucket: dict[Bucket, list[ManifestEntry]] = defaultdict(list)
         for entry in self.live_entries(snapshot, keep=keep):
-            found[entry.partition, entry.bucket].append(entry)
-        return dict(found)
+            by_bucket[entry.partition, entry.bucket].append(entry)
+        return dict(by_bucket)
 
     def bounds(self, file: DataFile) -> tuple[Key, Key]:
         """Smallest and largest key of ``file``, comparable."""

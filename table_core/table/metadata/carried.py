@@ -24,10 +24,10 @@ def snapshots_backwards(access: TableAccess, newest: int, oldest: int) -> Iterat
     """Snapshots from ``newest`` down to ``oldest`` or the first gap."""
     known = history(access, newest)
     for id in range(newest, oldest - 1, -1):
-        found = remembered(access, known, id)
-        if found is None:
+        snapshot = remembered(access, known, id)
+        if snapshot is None:
             return
-        yield found
+        yield snapshot
 
 
 def carried_as_of(access: TableAccess, id: int) -> CarriedProperties:
@@ -45,17 +45,17 @@ def history(access: TableAccess, newest: int) -> dict[int, Snapshot]:
 
 def remembered(access: TableAccess, known: dict[int, Snapshot], id: int) -> Snapshot | None:
     """The snapshot ``id``, which is ``known`` from now on; None if it is not there."""
-    found = known.get(id)
-    if found is None:
+    snapshot = known.get(id)
+    if snapshot is None:
         try:
             body = access.metadata.snapshot_body(id)
         except NotFoundError:
             return None
-        found = Snapshot.from_json(body, path=layout.snapshot_path(id, access.branch))
-        known[id] = found
+        snapshot = Snapshot.from_json(body, path=layout.snapshot_path(id, access.branch))
+        known[id] = snapshot
         if len(known) > _HISTORY_MAX:
             del known[min(known)]
-    return found
+    return snapshot
 
 
 def position(access: TableAccess, name: str) -> str | None:
@@ -64,8 +64,8 @@ def position(access: TableAccess, name: str) -> str | None:
     head = access.metadata.head()
     if head is None:
         return None
-    found = carried_as_of(access, head.id)
-    if name not in found.properties and not found.complete:
+    history = carried_as_of(access, head.id)
+    if name not in history.properties and not history.complete:
         raise OutcomeUnknownError(
             f"{access.name}: nobody can say whether property {name!r} was ever set, because "
             "snapshots that could hold it are expired; set it with a commit of your own before "
@@ -74,4 +74,4 @@ def position(access: TableAccess, name: str) -> str | None:
             id=head.id,
             floor=access.metadata.floor(),
         )
-    return found.properties.get(name)
+    return history.properties.get(name)

@@ -146,12 +146,12 @@ class JdbcDirectory:
 
     def databases(self) -> list[str]:
         """Those with a table and those with a property."""
-        found: set[str] = set()
+        names: set[str] = set()
         with self.database.session() as session:
             for table in ("paimon_tables", "paimon_database_properties"):
                 query = f"SELECT DISTINCT database_name FROM {table} WHERE catalog_key = ?"
-                found |= {name for (name,) in session.rows(query, self.catalog_key)}
-        return sorted(found)
+                names |= {name for (name,) in session.rows(query, self.catalog_key)}
+        return sorted(names)
 
     def add_database(self, name: str) -> bool:
         """With the properties that Paimon gives one."""

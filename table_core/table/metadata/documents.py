@@ -87,12 +87,12 @@ class Metadata:
 
     def schema(self, id: int) -> TableSchema:
         """The schema ``id``; an old one may live on the main branch only."""
-        found = self._schemas.get(id)
-        if found is None:
+        schema = self._schemas.get(id)
+        if schema is None:
             path = layout.schema_path(id, self.branch)
-            found = schema_from_json(self.storage.read(path), path=path)
-            self._schemas[id] = found
-        return found
+            schema = schema_from_json(self.storage.read(path), path=path)
+            self._schemas[id] = schema
+        return schema
 
     def latest_schema(self) -> TableSchema:
         """The newest schema.
@@ -162,8 +162,8 @@ class Metadata:
 
     def head(self) -> Snapshot | None:
         """The newest snapshot, None for a table without any."""
-        found = self.head_with_digest()
-        return found[0] if found else None
+        head_and_digest = self.head_with_digest()
+        return head_and_digest[0] if head_and_digest else None
 
     def head_with_digest(self) -> tuple[Snapshot, str] | None:
         """The newest snapshot, and the hash of its bytes."""
@@ -181,16 +181,16 @@ class Metadata:
         To read what is not there is one request, to ask for it is two on an object store.
         """
         hinted = self._hint("LATEST")
-        found = None if hinted is None else self._walked_from(hinted)
+        newest = None if hinted is None else self._walked_from(hinted)
         gone = None
-        while found is None:
+        while newest is None:
             ids = self.snapshot_ids()
             if not ids:
                 return None
             body = self.snapshot_body(ids[-1]) if ids[-1] == gone else self._body(ids[-1])
-            found = None if body is None else (ids[-1], body)
+            newest = None if body is None else (ids[-1], body)
             gone = ids[-1]  # rolled back meanwhile
-        return found
+        return newest
 
     def _walked_from(self, id: int) -> tuple[int, bytes] | None:
         """The last of the snapshots from ``id`` on; None if that is not there, or far from the last."""
@@ -243,11 +243,11 @@ class Metadata:
         if name is None:
             return []
         path = layout.manifest_path(name)
-        found: list[ManifestMeta] = _MANIFESTS.get(
+        manifests: list[ManifestMeta] = _MANIFESTS.get(
             (self.storage.uri, path),
             lambda: decode_manifest_list(self.named_file(path, size), path=path),
         )
-        return found
+        return manifests
 
     def manifests(
         self, metas: Iterable[ManifestMeta], keep: Keep | None = None
@@ -288,8 +288,10 @@ class Metadata:
         key = (self.storage.uri, path)
         if keep is not None and _MANIFESTS.is_new(key):
             return decode_manifest(load(), path=path, keep=keep)
-        found: list[ManifestEntry] = _MANIFESTS.get(key, lambda: decode_manifest(load(), path=path))
-        return found
+        entries: list[ManifestEntry] = _MANIFESTS.get(
+            key, lambda: decode_manifest(load(), path=path)
+        )
+        return entries
 
     def read_manifest(self, meta: ManifestMeta) -> list[ManifestEntry]:
         """The entries of a manifest that nobody will ask for again, so it is not remembered.
@@ -305,11 +307,11 @@ class Metadata:
     def file_columns(self, meta: ManifestMeta) -> FileColumns:
         """The entries of a manifest as columns."""
         path, size = layout.manifest_path(meta.file_name), meta.file_size
-        found: FileColumns = _COLUMNS.get(
+        columns: FileColumns = _COLUMNS.get(
             (self.storage.uri, path),
             lambda: decode_file_columns(self.named_file(path, size), path=path),
         )
-        return found
+        return columns
 
     def live_files(self, snapshot: Snapshot | None) -> FileColumns:
         """The live files of ``snapshot`` as columns: cheap where there are many."""
@@ -362,5 +364,5 @@ class Metadata:
     def _numbered(self, folder: str, prefix: str) -> list[int]:
         files = (info for info in self.storage.list(folder) if not info.is_dir)
         names = (info.path.rpartition("/")[2] for info in files)
-        found = (layout.numbered(name, prefix) for name in names)
-        return sorted(id for id in found if id is not None)
+        numbers = (layout.numbered(name, prefix) for name in names)
+        return sorted(id for id in numbers if id is not None)

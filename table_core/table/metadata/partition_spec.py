@@ -57,14 +57,14 @@ def canonical_partition(access: TableAccess, spec: Mapping[str, object]) -> dict
     Raises:
         ArgumentError: a name is no partition column, or a value does not fit its type.
     """
-    schema, found = access.schema, {}
+    schema, canonical = access.schema, {}
     typed = {name: _value(access, name, value) for name, value in spec.items()}
     for name in schema.partition_keys:
         if name in typed:
             value = typed[name]
             type_ = schema.field(name).type
-            found[name] = None if value is None else value_text(type_, value, legacy=False)
-    return found
+            canonical[name] = None if value is None else value_text(type_, value, legacy=False)
+    return canonical
 
 
 def encoded_partition(access: TableAccess, spec: Mapping[str, object]) -> bytes:

@@ -84,8 +84,8 @@ def came_to(stored: Position | None, now: TableNow) -> SnapshotPlace | None:
 
 def place_at(access: TableAccess, id: int) -> SnapshotPlace:
     """The place after snapshot ``id``, with its mark where the snapshot is there."""
-    found = find_snapshot(access, id) if id > 0 else None
-    return SnapshotPlace(id=max(id, 0)) if found is None else SnapshotPlace.of(found)
+    snapshot = find_snapshot(access, id) if id > 0 else None
+    return SnapshotPlace(id=max(id, 0)) if snapshot is None else SnapshotPlace.of(snapshot)
 
 
 def positions_of(access: TableAccess, needed: str | None = None) -> CarriedProperties:

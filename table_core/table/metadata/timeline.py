@@ -57,8 +57,8 @@ class TableTimeline:
         Raises:
             NotFoundError: both have expired.
         """
-        found = find_snapshot(self.access, id)
-        return self.access.metadata.snapshot(id) if found is None else found
+        snapshot = find_snapshot(self.access, id)
+        return self.access.metadata.snapshot(id) if snapshot is None else snapshot
 
     def earliest_delivered(self) -> int | None:
         """Id of the oldest snapshot, or kept changelog, that is there."""
@@ -76,10 +76,10 @@ class TableTimeline:
         else:
             folder = access.storage.list(layout.changelog_folder(access.branch))
             names = (info.path.rpartition("/")[2] for info in folder)
-            found = [id for n in names if (id := layout.numbered(n, _CHANGELOG)) is not None]
-            if not found:
+            ids = [id for n in names if (id := layout.numbered(n, _CHANGELOG)) is not None]
+            if not ids:
                 return earliest
-            kept = min(found)
+            kept = min(ids)
         return kept if earliest is None else min(kept, earliest)
 
 

@@ -26,9 +26,9 @@ def refuse_commits(access: TableAccess) -> None:
     Raises:
         UnsupportedFeatureError: names the option and the way out.
     """
-    found = unsupported_feature(access.schema, _own(access))
-    if found is not None:
-        raise found.error(access.name, "write, compact or expire")
+    unsupported = unsupported_feature(access.schema, _own(access))
+    if unsupported is not None:
+        raise unsupported.error(access.name, "write, compact or expire")
 
 
 def refuse_tags(access: TableAccess) -> None:
@@ -37,9 +37,9 @@ def refuse_tags(access: TableAccess) -> None:
     Raises:
         UnsupportedFeatureError: names the option and the way out.
     """
-    found = unsupported_option(access.options, Act.TAG, _own(access))
-    if found is not None:
-        raise found.error(access.name, "tag")
+    unsupported = unsupported_option(access.options, Act.TAG, _own(access))
+    if unsupported is not None:
+        raise unsupported.error(access.name, "tag")
 
 
 def refuse_reads(access: TableAccess) -> None:
@@ -48,9 +48,9 @@ def refuse_reads(access: TableAccess) -> None:
     Raises:
         UnsupportedFeatureError: names the option and the way out.
     """
-    found = unsupported_option(access.options, Act.READ, _own(access))
-    if found is not None:
-        raise found.error(access.name, "read")
+    unsupported = unsupported_option(access.options, Act.READ, _own(access))
+    if unsupported is not None:
+        raise unsupported.error(access.name, "read")
 
 
 def _own(access: TableAccess) -> Mapping[str, str]:

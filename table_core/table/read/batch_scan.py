@@ -44,12 +44,12 @@ def batch_scan(
     refuse_negative(limit)
     refuse_unreadable(access)
     timeline = TableTimeline(access)
-    named = any(each is not None for each in (snapshot, tag, timestamp, watermark))
+    named = any(point is not None for point in (snapshot, tag, timestamp, watermark))
     if not named and _asks_for_range(access.options):
         asked = asked_range(access)
         if asked is not None:
             return range_scan(access, asked, columns=columns, where=where, limit=limit)
-    found = resolve(
+    state = resolve(
         access.options,
         timeline,
         snapshot=snapshot,
@@ -57,9 +57,9 @@ def batch_scan(
         timestamp_ms=None if timestamp is None else epoch_ms("timestamp", timestamp),
         watermark=watermark,
     )
-    if found.explicit and found.snapshot is not None:
-        access = access.with_schema(access.metadata.schema(found.snapshot.schema_id))
-    return state_scan(access, found, columns, where, limit)
+    if state.explicit and state.snapshot is not None:
+        access = access.with_schema(access.metadata.schema(state.snapshot.schema_id))
+    return state_scan(access, state, columns, where, limit)
 
 
 def _asks_for_range(options: TableOptions) -> bool:

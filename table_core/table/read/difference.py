@@ -171,10 +171,10 @@ class _Comparing:
         return self.reader.condition_fields
 
     def schema(self) -> pa.Schema:
-        found = arrow_schema((*((SEQUENCE_FIELD,) if self.with_number else ()), *self.fields))
+        schema = arrow_schema((*((SEQUENCE_FIELD,) if self.with_number else ()), *self.fields))
         if not self.with_kind:
-            return found
-        return pa.schema([pa.field(ROW_KIND_COLUMN, pa.string(), nullable=False), *found])
+            return schema
+        return pa.schema([pa.field(ROW_KIND_COLUMN, pa.string(), nullable=False), *schema])
 
     def read(self, split: Split) -> Iterator[pa.Table]:
         sides = [self._side(split, is_after=True)]

@@ -60,8 +60,8 @@ def follow(
     planner = StreamPlanner.of(access, consumer)
     if poll_seconds is None:
         asked = access.options.get(keys_scan.CONTINUOUS_DISCOVERY_INTERVAL)
-        given = access.options.is_set(keys_scan.CONTINUOUS_DISCOVERY_INTERVAL)
-        poll_seconds = asked / 1000 if given else _POLL_SECONDS
+        has_interval = access.options.is_set(keys_scan.CONTINUOUS_DISCOVERY_INTERVAL)
+        poll_seconds = asked / 1000 if has_interval else _POLL_SECONDS
     if not 0 <= poll_seconds < math.inf:
         raise ArgumentError(
             f"poll_seconds={poll_seconds}: expected seconds, 0 or more",

@@ -210,21 +210,21 @@ def _as_table(batch: pa.RecordBatch) -> pa.Table:
 def _whole(schema: pa.Schema, tables: Iterable[pa.Table]) -> pa.Table:
     """``tables`` as one; without columns Arrow forgets how many rows there are."""
     if len(schema):
-        found = list(tables)
-        return pa.concat_tables(found) if found else schema.empty_table()
+        parts = list(tables)
+        return pa.concat_tables(parts) if parts else schema.empty_table()
     rows = sum(table.num_rows for table in tables)
     return pa.table({"": pa.nulls(rows)}).select([])
 
 
 def _read_parts(parts: Sequence[PartReader], at_once: int) -> list[pa.Table]:
     """What ``parts`` give, in order, read by this thread and others beside it."""
-    found: list[list[pa.Table]] = [[] for _ in parts]
+    tables: list[list[pa.Table]] = [[] for _ in parts]
     parallel, left = len(parts) >= 2 * CORES, iter(range(len(parts)))
 
     def work() -> None:
         try:
             for number in left:
-                found[number] = list(parts[number](parallel))
+                tables[number] = list(parts[number](parallel))
         finally:
             for _ in left:  # after an error nobody begins another part
                 pass
@@ -235,7 +235,7 @@ def _read_parts(parts: Sequence[PartReader], at_once: int) -> list[pa.Table]:
         work()
         for other in busy:
             other.result()
-    return list(chain.from_iterable(found))
+    return list(chain.from_iterable(tables))
 
 
 def _of_splits(reader: RowReader) -> SplitReader:
@@ -245,13 +245,13 @@ def _of_splits(reader: RowReader) -> SplitReader:
 
 def state_scan(
     access: TableAccess,
-    found: SnapshotRef,
+    state: SnapshotRef,
     columns: Sequence[str] | None,
     where: str | Expression | None,
     limit: int | None,
 ) -> Scan:
-    """The rows of ``found`` under the schema of ``access``, and what its fallback branch adds."""
-    if found.snapshot is None:
+    """The rows of ``state`` under the schema of ``access``, and what its fallback branch adds."""
+    if state.snapshot is None:
         access.require_there()
     bound = bound_where(access.schema, where)
     fields = selected_fields(access.schema, columns)
@@ -260,19 +260,19 @@ def state_scan(
         access=access,
         where=bound,
         limit=limit if bound is None else None,
-        created_after_ms=found.created_after_ms,
-        delta_only=found.delta_only,
-        streams=found.committed,
+        created_after_ms=state.created_after_ms,
+        delta_only=state.delta_only,
+        streams=state.committed,
     )
     fallback = fallback_of(access)
     if fallback is None:
-        return Scan(reader, lambda: planner.plan(found.snapshot), limit=limit)
+        return Scan(reader, lambda: planner.plan(state.snapshot), limit=limit)
     theirs = bound_where(fallback.schema, where)
     rest = StatePlanner(access=fallback, where=theirs, limit=planner.limit, streams=planner.streams)
     same = fallback.schema.select(field.name for field in fields)
     return Scan(
         reader,
-        lambda: plan_with_fallback(planner, found.snapshot, rest, explicit=found.explicit),
+        lambda: plan_with_fallback(planner, state.snapshot, rest, explicit=state.explicit),
         limit=limit,
         branches={
             fallback.branch: SplitReader(

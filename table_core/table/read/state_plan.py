@@ -92,8 +92,8 @@ class StatePlanner:
             manifests = metadata.delta_manifests(snapshot)
         else:
             manifests = metadata.data_manifests(snapshot)
-        found = live_entries(pruner, manifests, metadata.manifests)
-        return [e for e in found if e.kind is EntryKind.ADD and self._wants(e)]
+        entries = live_entries(pruner, manifests, metadata.manifests)
+        return [e for e in entries if e.kind is EntryKind.ADD and self._wants(e)]
 
     def _index_of(self, entry: ManifestEntry) -> bytes | None:
         """The container of the file's indexes; one that cannot be read is as good as none."""
@@ -136,8 +136,8 @@ def deletions_of(access: TableAccess, snapshot: Snapshot) -> dict[str, DeletionR
     """
     if not access.options.get(keys_write.DELETION_VECTORS_ENABLED):
         return None
-    found = index_entries(access, snapshot)
-    return deletion_refs(found) if found else None
+    entries = index_entries(access, snapshot)
+    return deletion_refs(entries) if entries else None
 
 
 def fallback_of(access: TableAccess) -> TableAccess | None:

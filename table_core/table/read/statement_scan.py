@@ -30,8 +30,8 @@ def statement_scan(
         PredicateError: ``where`` does not parse or does not fit.
     """
     refuse_unreadable(access)
-    found = SnapshotRef(snapshot=head, explicit=False, committed=True)
-    return state_scan(access, found, None, where, None)
+    state = SnapshotRef(snapshot=head, explicit=False, committed=True)
+    return state_scan(access, state, None, where, None)
 
 
 def refuse_fallback_rows(
@@ -48,8 +48,8 @@ def refuse_fallback_rows(
     fallback = fallback_of(access)
     if fallback is None:
         return
-    found = SnapshotRef(snapshot=head, explicit=False)
-    whole = state_scan(access, found, None, where, None)
+    state = SnapshotRef(snapshot=head, explicit=False)
+    whole = state_scan(access, state, None, where, None)
     lent = (split for split in whole.splits() if split.branch == fallback.branch)
     if not any(batch.num_rows for split in lent for batch in whole.read_split(split)):
         return

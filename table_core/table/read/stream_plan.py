@@ -140,11 +140,11 @@ class StreamPlanner:
         if not read.id or not read.mark:
             return False
         access = self.access
-        found = find_snapshot(access, read.id)
-        if found is not None and read.is_at(SnapshotPlace.of(found)):
+        snapshot = find_snapshot(access, read.id)
+        if snapshot is not None and read.is_at(SnapshotPlace.of(snapshot)):
             return True
         source = TableId(location=access.storage.uri, birth=birth, branch=access.branch)
-        reader = Reader(kind, self.consumer or "follow", given=True)
+        reader = Reader(kind, self.consumer or "follow", explicit=True)
         came_to(Position(reader, source, read), table_now(access, read))
         return False
 
@@ -238,19 +238,19 @@ class StreamPlanner:
                 argument="offset",
                 value=end.to_document(),
             )
-        found: list[Split] = []
+        planned: list[Split] = []
         at, seen = begin, None
         try:
             while at.order < end.order:
                 last = at.same_snapshot(end)
                 seen, splits = self._splits(at)
-                found += taken(splits, at.index, end.index if last else None)
+                planned += taken(splits, at.index, end.index if last else None)
                 if last:
                     break
                 at = at.beyond(None)
         finally:  # what is not there any more may have been taken back
             self._refuse_other(end, seen)
-        return found
+        return planned
 
     def _refuse_other(self, at: StreamOffset, seen: SnapshotPlace | None) -> None:
         """Refuse a place that is another by now; ``seen`` was looked at."""

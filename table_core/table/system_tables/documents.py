@@ -39,9 +39,9 @@ _TIME: Final = pa.timestamp("ms")
 
 def rows_table(columns: Sequence[tuple[str, Any, bool]], rows: Iterable[Sequence[Any]]) -> pa.Table:
     """A table of ``(name, type, nullable)`` columns from rows of metadata."""
-    found = list(rows)
+    records = list(rows)
     schema = pa.schema([pa.field(name, type_, nullable=null) for name, type_, null in columns])
-    arrays = [pa.array([row[at] for row in found], field.type) for at, field in enumerate(schema)]
+    arrays = [pa.array([row[at] for row in records], field.type) for at, field in enumerate(schema)]
     return pa.Table.from_arrays(arrays, schema=schema)
 
 
@@ -70,7 +70,7 @@ def snapshots(access: TableAccess) -> pa.Table:
         ("operation", _TEXT, True),
         ("writer_version", _TEXT, True),
     ]
-    found = (access.metadata.snapshot(id) for id in access.snapshot_ids())
+    documents = (access.metadata.snapshot(id) for id in access.snapshot_ids())
     return rows_table(
         columns,
         (
@@ -92,7 +92,7 @@ def snapshots(access: TableAccess) -> pa.Table:
                 s.operation,
                 s.writer_version,
             )
-            for s in found
+            for s in documents
         ),
     )
 
@@ -108,7 +108,7 @@ def schemas(access: TableAccess) -> pa.Table:
         ("comment", _TEXT, True),
         ("update_time", _TIME, False),
     ]
-    found = (access.metadata.schema(id) for id in access.metadata.schema_ids())
+    documents = (access.metadata.schema(id) for id in access.metadata.schema_ids())
     return rows_table(
         columns,
         (
@@ -121,7 +121,7 @@ def schemas(access: TableAccess) -> pa.Table:
                 s.comment,
                 local_ms(access, s.time_millis),
             )
-            for s in found
+            for s in documents
         ),
     )
 
@@ -143,7 +143,7 @@ def tags(access: TableAccess) -> pa.Table:
         ("create_time", _TIME, True),
         ("time_retained", _TEXT, True),
     ]
-    found = ((name, tagged(access, name)) for name in tag_names(access))
+    named_tags = ((name, tagged(access, name)) for name in tag_names(access))
     return rows_table(
         columns,
         (
@@ -156,7 +156,7 @@ def tags(access: TableAccess) -> pa.Table:
                 None if tag.created_ns is None else tag.created_ns // 1_000_000,
                 None if tag.retained_ns is None else _duration(tag.retained_ns),
             )
-            for name, tag in found
+            for name, tag in named_tags
         ),
     )
 
@@ -196,14 +196,14 @@ def statistics(access: TableAccess) -> pa.Table:
     if head is None or head.statistics is None:
         return rows_table(columns, [])
     path = layout.statistics_path(head.statistics)
-    found = json_object(access.metadata.named_file(path), path=path)
+    document = json_object(access.metadata.named_file(path), path=path)
     problems = ValidationErrors(path)
     row = (
-        problems.need(found, "snapshotId", int, 0),
-        problems.need(found, "schemaId", int, 0),
-        problems.take(found, "mergedRecordCount", int),
-        problems.take(found, "mergedRecordSize", int),
-        _json(problems.take(found, "colStats", dict) or {}),
+        problems.need(document, "snapshotId", int, 0),
+        problems.need(document, "schemaId", int, 0),
+        problems.take(document, "mergedRecordCount", int),
+        problems.take(document, "mergedRecordSize", int),
+        _json(problems.take(document, "colStats", dict) or {}),
     )
     problems.raise_if_any()
     return rows_table(columns, [row])
@@ -219,7 +219,7 @@ def aggregation_fields(access: TableAccess) -> pa.Table:
         ("function_options", _TEXT, True),
         ("comment", _TEXT, True),
     ]
-    found = []
+    records = []
     for field in schema.fields:
         prefix = f"fields.{field.name}."
         own = {
@@ -227,7 +227,7 @@ def aggregation_fields(access: TableAccess) -> pa.Table:
             for key, value in schema.raw_options.items()
             if key.startswith(prefix) and "." not in key.removeprefix(prefix)
         }
-        found.append(
+        records.append(
             (
                 field.name,
                 type_text(field.type),
@@ -236,7 +236,7 @@ def aggregation_fields(access: TableAccess) -> pa.Table:
                 field.description,
             )
         )
-    return rows_table(columns, found)
+    return rows_table(columns, records)
 
 
 def _as_java_lists(options: Mapping[str, str]) -> dict[str, str]:

@@ -255,13 +255,13 @@ def _sums(group: Sequence[ManifestEntry]) -> tuple[int, int, int]:
 
 def _newest(access: TableAccess, key: Callable[[ManifestEntry], Any]) -> Mapping[Any, int]:
     """By ``key`` the latest creation of a file that manifests still speak of, or spoke of."""
-    found: dict[Any, int] = {}
+    created: dict[Any, int] = {}
     metadata, head = access.metadata, access.head()
     for entry in metadata.entries(metadata.data_manifests(head) if head else ()):
         made = entry.file.creation_time_ms
         if made is not None:
-            found[key(entry)] = max(found.get(key(entry), made), made)
-    return found
+            created[key(entry)] = max(created.get(key(entry), made), made)
+    return created
 
 
 def file_path(access: TableAccess, entry: ManifestEntry) -> str:
@@ -333,7 +333,7 @@ def _value_texts(access: TableAccess, file: DataFile) -> tuple[str, str, str]:
     written = access.metadata.schema(file.schema_id)
     stored = value_ranges(file, written)
     old = {f.id: f for f in written.fields}
-    found: tuple[list[str], list[str], list[str]] = ([], [], [])
+    parts: tuple[list[str], list[str], list[str]] = ([], [], [])
     for field in sorted(access.schema.fields, key=lambda f: f.name):
         was = old.get(field.id)
         known = Range(null_count=file.row_count) if was is None else stored.get(was.name)
@@ -347,9 +347,9 @@ def _value_texts(access: TableAccess, file: DataFile) -> tuple[str, str, str]:
             _java_text(field.type, known.min if known else None),
             _java_text(field.type, known.max if known else None),
         )
-        for part, text in zip(found, texts, strict=True):
+        for part, text in zip(parts, texts, strict=True):
             part.append(f"{field.name}={text}")
-    nulls, lows, highs = ("{" + ", ".join(part) + "}" for part in found)
+    nulls, lows, highs = ("{" + ", ".join(part) + "}" for part in parts)
     return nulls, lows, highs
 
 
@@ -374,10 +374,10 @@ def _java_text(type_: Any, value: Any) -> str:
 
 def _deleted_rows(access: TableAccess) -> dict[bytes, int]:
     """Rows that deletion vectors mark, by partition; none where vectors are switched off."""
-    found: dict[bytes, int] = defaultdict(int)
+    counts: dict[bytes, int] = defaultdict(int)
     if not access.options.get(keys_write.DELETION_VECTORS_ENABLED):
-        return found
+        return counts
     head = access.head()
     for entry in index_entries(access, head) if head else []:
-        found[entry.partition] += sum(r.cardinality or 0 for r in entry.ranges or ())
-    return found
+        counts[entry.partition] += sum(r.cardinality or 0 for r in entry.ranges or ())
+    return counts

@@ -182,9 +182,9 @@ class _Renamed:
         return self.reader.condition_fields
 
     def schema(self) -> pa.Schema:
-        found = self.reader.schema()
-        at = found.get_field_index(ROW_KIND_COLUMN)
-        return found.set(at, pa.field(_KIND, pa.string()))
+        schema = self.reader.schema()
+        at = schema.get_field_index(ROW_KIND_COLUMN)
+        return schema.set(at, pa.field(_KIND, pa.string()))
 
     def read(self, split: Split) -> Iterator[pa.Table]:
         for table in self.reader.read(split):

@@ -44,8 +44,8 @@ class AppendVectors:
     _begun: list[str] = field(init=False, default_factory=list)
 
     def __post_init__(self) -> None:
-        found = [] if self.head is None else index_entries(self.access, self.head)
-        self._entries = [e for e in found if e.index_type == DELETION_VECTORS]
+        entries = [] if self.head is None else index_entries(self.access, self.head)
+        self._entries = [e for e in entries if e.index_type == DELETION_VECTORS]
         for entry in self._entries:
             for reference in entry.ranges or ():
                 bucket = (entry.partition, entry.bucket)
@@ -139,8 +139,8 @@ class AppendVectors:
         return self.access.options.get(keys_write.DELETION_VECTORS_BITMAP64)
 
     def _vectors(self, entry: IndexEntry) -> dict[str, Positions]:
-        found = self._read.get(entry.file_name)
-        if found is None:
+        vectors = self._read.get(entry.file_name)
+        if vectors is None:
             path = layout.index_file_path(
                 self.access.schema,
                 entry.partition,
@@ -149,6 +149,6 @@ class AppendVectors:
                 entry.external_path,
             )
             body = self.access.metadata.named_file(path)
-            found = decode_index_file(body, entry.ranges or (), path=path)
-            self._read[entry.file_name] = found
-        return found
+            vectors = decode_index_file(body, entry.ranges or (), path=path)
+            self._read[entry.file_name] = vectors
+        return vectors

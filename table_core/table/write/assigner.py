@@ -178,12 +178,12 @@ class DynamicBuckets:
         )
 
     def _index(self, partition: bytes) -> HashIndex:
-        found = self._indexes.get(partition)
-        if found is None:
+        index = self._indexes.get(partition)
+        if index is None:
             if self._entries is None:
                 self._entries = self._stored()
             options = self._access.options
-            found = HashIndex.of(
+            index = HashIndex.of(
                 {
                     bucket[1]: self._hashes(entry)
                     for bucket, entry in self._entries.items()
@@ -193,8 +193,8 @@ class DynamicBuckets:
                 options.get(keys_identity.DYNAMIC_BUCKET_MAX_BUCKETS),
                 assigners_of(options),
             )
-            self._indexes[partition] = found
-        return found
+            self._indexes[partition] = index
+        return index
 
     def _stored(self) -> dict[Bucket, IndexEntry]:
         head = self._access.head()
@@ -219,11 +219,11 @@ class DynamicBuckets:
 
 def assigners_of(options: TableOptions) -> int:
     """How many assigners deal out dynamic buckets; as in Paimon not more than initial buckets."""
-    given = (
+    counts = (
         options.get(keys_identity.DYNAMIC_BUCKET_ASSIGNER_PARALLELISM),
         options.get(keys_identity.DYNAMIC_BUCKET_INITIAL_BUCKETS),
     )
-    return max(min((count for count in given if count is not None), default=1), 1)
+    return max(min((count for count in counts if count is not None), default=1), 1)
 
 
 def partitions_of(access: TableAccess, rows: pa.Table) -> tuple[list[bytes], Any]:

@@ -69,12 +69,12 @@ def joined(buffer: list[pa.Table]) -> pa.Table:
     parts = [table.columns for table in buffer]
     buffer.clear()
     columns = []
-    for each in schema:
+    for column in schema:
         chunks = [chunk for columns_of in parts for chunk in columns_of.pop(0).chunks]
         columns.append(
             pa.concat_arrays(chunks)
             if len(chunks) > 1
-            else pa.chunked_array(chunks, type=each.type)
+            else pa.chunked_array(chunks, type=column.type)
         )
         del chunks
     return pa.Table.from_arrays(columns, schema=schema)

@@ -73,12 +73,12 @@ def coerce(schema: TableSchema, rows: pa.Table, *, first_row: int = 0) -> pa.Tab
     Raises:
         DataError: an unknown column, a value that does not fit, or NULL where none may be.
     """
-    known, given = {f.name for f in schema.fields} | {ROW_KIND_COLUMN}, rows.column_names
-    unknown = [name for name in given if name not in known]
-    there = set(given)
-    if unknown or len(there) != len(given):
+    known, names = {f.name for f in schema.fields} | {ROW_KIND_COLUMN}, rows.column_names
+    unknown = [name for name in names if name not in known]
+    there = set(names)
+    if unknown or len(there) != len(names):
         raise DataError(
-            f"columns {unknown or given} do not match the table, which has "
+            f"columns {unknown or names} do not match the table, which has "
             f"{[f.name for f in schema.fields]}; add them with alter_table(AddColumn) first",
             column=unknown[0] if unknown else None,
         )
@@ -95,17 +95,17 @@ def coerce(schema: TableSchema, rows: pa.Table, *, first_row: int = 0) -> pa.Tab
 
 
 def stored_column(
-    field: Field, given: pa.ChunkedArray | None, rows: int, first_row: int
+    field: Field, source: pa.ChunkedArray | None, rows: int, first_row: int
 ) -> pa.ChunkedArray:
-    """The column that is stored for ``given``; of NULLs or defaults where nothing is given.
+    """The column that is stored for ``source``; of NULLs or defaults where nothing is given.
 
     Raises:
         DataError: a value does not fit, or NULL where none may be.
     """
-    if given is None:
+    if source is None:
         column = pa.chunked_array([pa.nulls(rows, arrow_type(field.type))])
     else:
-        column = cast_column(field, given, first_row)
+        column = cast_column(field, source, first_row)
     if field.default is not None and column.null_count:
         column = column.fill_null(default_value(field))
     if not field.type.nullable and column.null_count:
@@ -208,9 +208,9 @@ def _kinds(schema: TableSchema, rows: pa.Table, table: pa.Table, first_row: int)
         column, source = rows[ROW_KIND_COLUMN], ROW_KIND_COLUMN
     else:
         return pa.repeat(pa.scalar(0, pa.int8()), rows.num_rows)
-    found = pc.index_in(column.cast(pa.string()), value_set=_KINDS)
-    if found.null_count:
-        at = pc.index(found.is_null(), True).as_py()
+    kinds = pc.index_in(column.cast(pa.string()), value_set=_KINDS)
+    if kinds.null_count:
+        at = pc.index(kinds.is_null(), True).as_py()
         raise DataError(
             f"column {source!r}, row {first_row + at}: {column[at]} is no row kind; use one of "
             f"{', '.join(KIND_TEXTS)}",
@@ -218,15 +218,15 @@ def _kinds(schema: TableSchema, rows: pa.Table, table: pa.Table, first_row: int)
             row=first_row + at,
             value=str(column[at]),
         )
-    if not schema.is_key_table and pc.any(pc.not_equal(found, 0)).as_py():
-        at = pc.index(pc.not_equal(found, 0), True).as_py()
+    if not schema.is_key_table and pc.any(pc.not_equal(kinds, 0)).as_py():
+        at = pc.index(pc.not_equal(kinds, 0), True).as_py()
         raise DataError(
             f"row {first_row + at} is {column[at]}, but a table without primary key takes only +I",
             column=source,
             row=first_row + at,
             value=str(column[at]),
         )
-    return found.cast(pa.int8())
+    return kinds.cast(pa.int8())
 
 
 def _without_ignored(schema: TableSchema, table: pa.Table) -> pa.Table:

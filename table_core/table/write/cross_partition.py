@@ -112,10 +112,10 @@ class CrossPartition:
         _, first = np.unique(group, return_index=True)
         new = np.flatnonzero(home.partition < 0)
         new = new[np.argsort(first[new], kind="stable")]
-        found = _Placements(home.partition.copy(), home.bucket.copy())
-        found.partition[new] = own[first[new]]
-        found.bucket[new] = self._room(found.partition[new], owner[new])
-        return found
+        placements = _Placements(home.partition.copy(), home.bucket.copy())
+        placements.partition[new] = own[first[new]]
+        placements.bucket[new] = self._room(placements.partition[new], owner[new])
+        return placements
 
     def _moved(
         self,
@@ -171,11 +171,11 @@ class CrossPartition:
         fields = self.access.schema.partition_fields
         types = [f.type for f in fields]
         values = [decode_row(types, row, path="partition") for row in self._partitions]
-        for number, each in enumerate(fields):
-            column = array_of([row[number] for row in values], each.type)
+        for number, key in enumerate(fields):
+            column = array_of([row[number] for row in values], key.type)
             there = column.take(pa.array(partition))
-            at = rows.schema.get_field_index(each.name)
-            mixed = pa.concat_arrays([single_chunk(rows[each.name]), there])
+            at = rows.schema.get_field_index(key.name)
+            mixed = pa.concat_arrays([single_chunk(rows[key.name]), there])
             chosen = np.arange(len(there)) + np.where(which, len(there), 0)
             rows = rows.set_column(at, rows.schema.field(at), mixed.take(pa.array(chosen)))
         return rows
@@ -183,16 +183,16 @@ class CrossPartition:
     # ------------------------------------------------------------------------- where keys are
     def _homes(self, keys: pa.Table) -> _Placements:
         """Where each of ``keys`` is, -1 for nowhere."""
-        found = _Placements.nowhere(keys.num_rows)
+        homes = _Placements.nowhere(keys.num_rows)
         wanted = keys.append_column(_GROUP, pa.array(np.arange(keys.num_rows)))
         for known in (*self._stored(), self._written):
             if known is None or not known.num_rows:
                 continue
             both = known.join(wanted, keys=keys.column_names, join_type="inner")
             at = both[_GROUP].to_numpy()
-            found.partition[at] = both[_PARTITION].to_numpy()
-            found.bucket[at] = both[_BUCKET].to_numpy()
-        return found
+            homes.partition[at] = both[_PARTITION].to_numpy()
+            homes.bucket[at] = both[_BUCKET].to_numpy()
+        return homes
 
     def _stored(self) -> Iterator[pa.Table]:
         """The keys of the table, with partition and bucket."""
@@ -252,7 +252,7 @@ class CrossPartition:
     ) -> npt.NDArray[np.int64]:
         """A bucket for each of the keys that are new in ``partitions``, of those of its owner."""
         options = self.access.options
-        found = np.zeros(len(partitions), np.int64)
+        buckets = np.zeros(len(partitions), np.int64)
         placements = np.stack([partitions, owners])
         for number, owner in np.unique(placements, axis=1).T.tolist():
             mine = (partitions == number) & (owners == owner)
@@ -263,8 +263,8 @@ class CrossPartition:
                 owner,
                 assigners_of(options),
             )
-            found[mine] = filling.take(int(mine.sum()))
-        return found
+            buckets[mine] = filling.take(int(mine.sum()))
+        return buckets
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -127,11 +127,11 @@ class TableWriter:
             return  # this very commit has landed: a retry writes nothing
         schema = self._access.schema
         with undone_by(self.abort):
-            for given in self._limits.pieces(batches_of(data)):
-                rows = coerce(schema, given, first_row=self._rows)
+            for piece in self._limits.pieces(batches_of(data)):
+                rows = coerce(schema, piece, first_row=self._rows)
                 if self._versions is not None:
                     self._versions.refuse_retracts(rows)
-                self._rows += given.num_rows
+                self._rows += piece.num_rows
                 self._take(rows if self._local is None else self._local.take(rows))
 
     def prepare(self) -> WriteResult:
@@ -278,8 +278,8 @@ class TableWriter:
         spilled.close()
         self._spilled = None
 
-    def _at_once(self, job: Callable[[Any], _Stored], each: Sequence[Any]) -> None:
-        """Do ``job`` for ``each``; what a thread has freed, the system gets back."""
+    def _at_once(self, job: Callable[[Any], _Stored], inputs: Sequence[Any]) -> None:
+        """Do ``job`` for ``inputs``; what a thread has freed, the system gets back."""
 
         def tidied(one: Any) -> _Stored:
             done = job(one)
@@ -288,7 +288,7 @@ class TableWriter:
             return done
 
         with ThreadPoolExecutor(self._limits.threads) as pool:
-            for bucket, added, changelog in pool.map(tidied, each):
+            for bucket, added, changelog in pool.map(tidied, inputs):
                 old = self._files.setdefault(bucket, ([], []))
                 old[0].extend(added)
                 old[1].extend(changelog)

@@ -17,8 +17,8 @@ import pytest
 import table_core as tc
 from table_core.errors import ErrorKind, OptionError, SchemaError, TableError
 from table_core.options.classes import OptionClass, class_of
-from table_core.options.given import refuse_wrong
 from table_core.options.table import OPTIONS
+from table_core.options.user_options import refuse_wrong
 from tests.option_keys import LINES
 from tests.option_values import OF_COLUMNS_AND_FORMATS, TYPES, WORDS, WRONG, wrong_values
 from tests.tables import new_catalog, write_rows

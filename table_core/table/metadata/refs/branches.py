@@ -21,11 +21,11 @@ def branch_names(access: TableAccess) -> list[str]:
     """Names of all branches but main, sorted; not of one whose making was cut short."""
     folder = access.storage.list(layout.BRANCH_FOLDER)
     names = (info.path.rpartition("/")[2] for info in folder)
-    found = [name.removeprefix(_PREFIX) for name in names if name.startswith(_PREFIX)]
-    if not found:
+    candidates = [name.removeprefix(_PREFIX) for name in names if name.startswith(_PREFIX)]
+    if not candidates:
         return []
     first = Metadata(access.storage).schema_ids()[0]
-    return sorted(n for n in found if access.storage.exists(layout.schema_path(first, n)))
+    return sorted(n for n in candidates if access.storage.exists(layout.schema_path(first, n)))
 
 
 def branch_access(access: TableAccess, branch: str) -> TableAccess:

@@ -65,15 +65,15 @@ class Consumers:
         Raises:
             NotFoundError: there is no such consumer.
         """
-        found = next_snapshot_of(self.access, id)
-        if found is None:
+        next_snapshot = next_snapshot_of(self.access, id)
+        if next_snapshot is None:
             known = sorted(self.list())
             raise NotFoundError(
                 f"{self.access.name} has no consumer {id!r}; there are {known}",
                 name=id,
                 available=known,
             )
-        return found
+        return next_snapshot
 
     def reset(self, id: str, next_snapshot: int, dry_run: bool = False) -> ResultDocument:
         """Let ``id`` go on at ``next_snapshot``; a consumer that is not there is made.
@@ -156,7 +156,7 @@ def _earliest_readable(access: TableAccess) -> int:
 
 def consumers(access: TableAccess) -> dict[str, int]:
     """Every consumer and the next snapshot that it will read; none that goes while they are read."""
-    return {id: found.next_snapshot for id, found in _all(access)}
+    return {id: consumer.next_snapshot for id, consumer in _all(access)}
 
 
 def held_from(access: TableAccess) -> int | None:
@@ -165,7 +165,7 @@ def held_from(access: TableAccess) -> int | None:
     A reader of ours needs the one that it has read last, too: while that is there, nobody can put another in
     its place unseen.
     """
-    return min((_needs(found) for _, found in _all(access)), default=None)
+    return min((_needs(consumer) for _, consumer in _all(access)), default=None)
 
 
 def _needs(consumer: Consumer) -> int:
@@ -185,8 +185,8 @@ def _all(access: TableAccess) -> Iterator[tuple[str, Consumer]]:
 
 def next_snapshot_of(access: TableAccess, id: str) -> int | None:
     """The next snapshot of consumer ``id``; None if there is no such consumer."""
-    found = _stored(access, id)
-    return None if found is None else found.next_snapshot
+    consumer = _stored(access, id)
+    return None if consumer is None else consumer.next_snapshot
 
 
 def position_of(access: TableAccess, id: str) -> Position | None:
@@ -194,19 +194,19 @@ def position_of(access: TableAccess, id: str) -> Position | None:
 
     Other programs keep the number alone: then what would tell its snapshot from others is not there.
     """
-    found = _stored(access, id)
-    if found is None:
+    consumer = _stored(access, id)
+    if consumer is None:
         return None
-    place = SnapshotPlace(id=max(found.next_snapshot - 1, 0))
+    place = SnapshotPlace(id=max(consumer.next_snapshot - 1, 0))
     birth = ""
-    mark = found.extra.get(_MARK)
+    mark = consumer.extra.get(_MARK)
     if isinstance(mark, dict) and mark.get("id") == place.id:  # else somebody else moved it on
         birth = str(mark.get("birth", ""))
         place = SnapshotPlace(
             id=place.id, mark=str(mark.get("mark", "")), time_ms=int(mark.get("time_ms", 0))
         )
     source = TableId(location=access.storage.uri, birth=birth, branch=access.branch)
-    return Position(Reader(ReaderKind.CONSUMER, id, given=True), source, place)
+    return Position(Reader(ReaderKind.CONSUMER, id, explicit=True), source, place)
 
 
 def _stored(access: TableAccess, id: str) -> Consumer | None:

@@ -61,11 +61,11 @@ def snapshot_files(
     key: Callable[[ManifestEntry], Hashable] = key_of,
 ) -> LiveKeys:
     """The data files of ``snapshot`` by ``key``; what is read is not remembered."""
-    found = LiveKeys(key)
+    files = LiveKeys(key)
     for meta in metadata.data_manifests(snapshot):
-        found.take(metadata.read_manifest(meta))
-    found.end_of_state()
-    return found
+        files.take(metadata.read_manifest(meta))
+    files.end_of_state()
+    return files
 
 
 def lost_its_changelog(metadata: Metadata, earliest: Snapshot) -> bool:
@@ -104,14 +104,14 @@ def _settled(what: str, listed: Callable[[], list[str]], read: Callable[[list[st
     """What ``read`` gives of what is ``listed``, once that is the same before and after."""
     before, missing = listed(), None
     for _ in range(_ATTEMPTS):
-        found = None
+        content = None
         try:
-            found = read(before)
+            content = read(before)
         except NotFoundError as error:
             missing = error
         after = listed()
-        if after == before and found is not None:
-            return found
+        if after == before and content is not None:
+            return content
         before = after
     raise FilesExpiredError(f"{what} changed {_ATTEMPTS} times while they were read") from missing
 
@@ -168,9 +168,9 @@ class OtherBranches:
         for tag in tags:
             paths |= self._named(metadata, without_changelog(tag))
         earliest = metadata.earliest_id()
-        for found in (metadata.snapshot(id) for id in ids):
-            lost = found.id == earliest and lost_its_changelog(metadata, found)
-            snapshot = without_changelog(found) if lost else found
+        for stored in (metadata.snapshot(id) for id in ids):
+            lost = stored.id == earliest and lost_its_changelog(metadata, stored)
+            snapshot = without_changelog(stored) if lost else stored
             paths |= self._named(metadata, snapshot)
             for name in (snapshot.delta_manifest_list, snapshot.changelog_manifest_list):
                 self._take_added(files, metadata, metadata.manifest_list(name))
@@ -202,7 +202,7 @@ class OtherBranches:
                 yield Snapshot.from_json(self.access.storage.read(info.path), path=info.path)
 
     def _named(self, metadata: Metadata, document: Snapshot) -> set[str]:
-        found: set[str] = set()
+        paths: set[str] = set()
         lists = (
             document.base_manifest_list,
             document.delta_manifest_list,
@@ -210,15 +210,15 @@ class OtherBranches:
         )
         for name in lists:
             if name is not None:
-                found.add(layout.manifest_path(name))
+                paths.add(layout.manifest_path(name))
                 metas = metadata.manifest_list(name)
-                found.update(layout.manifest_path(meta.file_name) for meta in metas)
+                paths.update(layout.manifest_path(meta.file_name) for meta in metas)
         if document.index_manifest is not None:
             path = layout.manifest_path(document.index_manifest)
-            found.add(path)
+            paths.add(path)
             body = self.access.storage.read(path)
             entries = decode_index_manifest(body, path=path)
-            found.update(index_place(self.access, entry) for entry in entries)
+            paths.update(index_place(self.access, entry) for entry in entries)
         if document.statistics is not None:
-            found.add(layout.statistics_path(document.statistics))
-        return found
+            paths.add(layout.statistics_path(document.statistics))
+        return paths

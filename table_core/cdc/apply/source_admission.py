@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from table_core.cdc.model.record import SourceTable
     from table_core.errors import EventError
 
-__all__ = ["Doors"]
+__all__ = ["SourceAdmission"]
 
 _NAME_BYTES: Final = 200
 """A folder of a file system has room for a name of 255; no source has tables with more than 128."""
 
 
 @dataclass(slots=True)
-class Doors:
+class SourceAdmission:
     """Says of each source table whether its events may come in."""
 
     context: SyncContext
@@ -43,12 +43,12 @@ class Doors:
         Raises:
             EventError: there are others, and no dead letters.
         """
-        for one in batch.changes:
-            name = self.context.route(one.table)
-            if name is None or self.is_open(one.table, name):
-                yield one
+        for group in batch.changes:
+            name = self.context.route(group.table)
+            if name is None or self.is_open(group.table, name):
+                yield group
                 continue
-            errors = self._errors(one, self._closed[one.table])
+            errors = self._errors(group, self._closed[group.table])
             dead_letters = self.context.dead_letters
             if dead_letters is None:
                 refuse(errors, together=False)
@@ -56,12 +56,15 @@ class Doors:
             for error in errors:
                 number = error.facts["row"]
                 assert isinstance(number, int)
-                place, text = one.place(number).text, batch.text_of(number)
-                dead_letters.put(error, place, text, str(one.table))
+                place, text = group.place(number).text, batch.text_of(number)
+                dead_letters.put(error, place, text, str(group.table))
 
     @staticmethod
-    def _errors(one: Changes, why: str) -> list[EventError]:
-        return [bad_line(one.place(n), why, table=str(one.table)) for n in one.lines.tolist()]
+    def _errors(changes: Changes, why: str) -> list[EventError]:
+        return [
+            bad_line(changes.place(n), why, table=str(changes.table))
+            for n in changes.lines.tolist()
+        ]
 
     def is_open(self, table: SourceTable, name: str) -> bool:
         """Whether events of ``table`` may go into the table ``name``."""

@@ -27,14 +27,14 @@ _INT, _LONG = 31, 63
 _DOUBLE: Final = re.compile(r"\s*[+-]?(NaN|Infinity|(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?[fFdD]?)\s*")
 
 
-def refuse_wrong(given: Mapping[str, object]) -> None:
+def refuse_wrong(options: Mapping[str, object]) -> None:
     """Refuse options that nobody knows, and values that are none of theirs.
 
     Raises:
         OptionError: names the option, the value, what it must be and what may have been meant.
     """
-    refuse_unknown(given)
-    for key, value in given.items():
+    refuse_unknown(options)
+    for key, value in options.items():
         text = str(value)
         reader = _reader(key, text)
         if reader is None:
@@ -73,10 +73,10 @@ def _strict(read: Callable[[str], Any]) -> Callable[[str], Any]:
     words = {word.lower() for word in read.written}
 
     def one(text: str) -> str:
-        found: str = read(text)
+        choice: str = read(text)
         if text.lower() not in words:
-            raise ValueError(f"Apache Paimon writes it {read.spelled.get(found, found)!r}")
-        return found
+            raise ValueError(f"Apache Paimon writes it {read.spelled.get(choice, choice)!r}")
+        return choice
 
     return one
 
@@ -85,10 +85,10 @@ def _bare(read: Callable[[str], Any]) -> Callable[[str], Any]:
     """``read`` of a text without blanks around it, which Java does not take away."""
 
     def bare(text: str) -> Any:
-        found = read(text)
+        parsed = read(text)
         if text != text.strip():
             raise ValueError("there are blanks around it")
-        return found
+        return parsed
 
     return bare
 
@@ -97,10 +97,10 @@ def _within(bits: int, read: Callable[[str], Any]) -> Callable[[str], Any]:
     """``read``, where the number fits ``bits`` and a sign."""
 
     def within(text: str) -> Any:
-        found = read(text)
-        if not -(1 << bits) <= found < 1 << bits:
+        number = read(text)
+        if not -(1 << bits) <= number < 1 << bits:
             raise ValueError(f"it does not fit {bits + 1} bits")
-        return found
+        return number
 
     return within
 
@@ -109,10 +109,10 @@ def _amount(read: Callable[[str], Any]) -> Callable[[str], Any]:
     """A duration or a size: digits as Java's ``Long.parseLong`` of them."""
 
     def amount(text: str) -> Any:
-        found = read(text)
+        parsed = read(text)
         if not text.strip()[0].isascii():
             raise ValueError("write it with the digits 0 to 9")
-        return found
+        return parsed
 
     return _within(_LONG, amount)
 

@@ -1,0 +1,138 @@
+import { useState, type KeyboardEvent, type PointerEvent } from "react";
+
+import { change, dateTime, UNKNOWN } from "../text/format";
+import { areaPath, greatest, linear, linePath, nearest, ticks } from "./scales";
+import { useWidth } from "./useWidth";
+
+const HEIGHT = 172;
+const PAD = { left: 60, right: 12, top: 12, bottom: 24 };
+
+/** A measure over time.  The pointer or the arrow keys read single points; a table of them is behind it. */
+export function HistoryChart({ title, at, values, as, axis = as, base = 1000, tone }: {
+  title: string;
+  at: readonly string[];
+  values: readonly (number | null)[];
+  as: (n: number | null) => string;
+  axis?: (n: number | null) => string;
+  base?: 1000 | 1024;
+  tone: string;
+}) {
+  const [box, width] = useWidth<HTMLDivElement>();
+  const [seen, setSeen] = useState<number | null>(null);
+  const times = at.map((iso) => Date.parse(iso));
+  const grid = ticks(greatest(values), 3, base);
+  const x = linear([times[0] ?? 0, times.at(-1) ?? 1], [PAD.left, width - PAD.right]);
+  const y = linear([0, grid.at(-1) ?? 1], [HEIGHT - PAD.bottom, PAD.top]);
+  const xs = times.map(x);
+  const ys = values.map((value) => (value === null ? null : y(value)));
+  const last = values.length - 1;
+  const shown = seen ?? last;
+
+  const onMove = (event: PointerEvent<SVGSVGElement>) => {
+    const left = event.currentTarget.getBoundingClientRect().left;
+    setSeen(nearest(xs, event.clientX - left));
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    const step = event.key === "ArrowLeft" ? -1 : event.key === "ArrowRight" ? 1 : 0;
+    if (step !== 0) {
+      event.preventDefault();
+      setSeen(Math.min(last, Math.max(0, shown + step)));
+    }
+  };
+  const value = values[shown] ?? null;
+  const first = values.find((v) => v !== null) ?? null;
+  const grown = value === null || first === null ? null : value - first;
+  return (
+    <figure className={`pt-chart pt-chart--${tone}`}>
+      <figcaption className="pt-chart-head">
+        <span className="pt-chart-title">{title}</span>
+        <span className="pt-chart-value">{as(value)}</span>
+        <span className="pt-muted">
+          {seen === null ? (grown === null ? "" : `${change(grown, as)} in this time`) : dateTime(at[shown])}
+        </span>
+      </figcaption>
+      <div ref={box} className="pt-chart-box">
+        <svg
+          width={width}
+          height={HEIGHT}
+          role="img"
+          aria-label={`${title} over time: ${as(first)} at first, ${as(values[last] ?? null)} at last. Arrow keys read single points.`}
+          tabIndex={0}
+          onPointerMove={onMove}
+          onPointerLeave={() => setSeen(null)}
+          onBlur={() => setSeen(null)}
+          onKeyDown={onKeyDown}
+        >
+          {grid.map((tick) => (
+            <g key={tick}>
+              <line x1={PAD.left} x2={width - PAD.right} y1={y(tick)} y2={y(tick)} className="pt-gridline" />
+              <text x={PAD.left - 8} y={y(tick)} dy="0.32em" textAnchor="end" className="pt-axis">
+                {axis(tick)}
+              </text>
+            </g>
+          ))}
+          <path d={areaPath(xs, ys, HEIGHT - PAD.bottom)} className="pt-area" />
+          <path d={linePath(xs, ys)} className="pt-line" />
+          {at.length > 0 ? (
+            <>
+              <text x={PAD.left} y={HEIGHT - 6} className="pt-axis">
+                {day(at[0])}
+              </text>
+              <text x={width - PAD.right} y={HEIGHT - 6} textAnchor="end" className="pt-axis">
+                {day(at.at(-1))}
+              </text>
+            </>
+          ) : null}
+          {seen !== null && xs[shown] !== undefined ? (
+            <g>
+              <line x1={xs[shown]} x2={xs[shown]} y1={PAD.top} y2={HEIGHT - PAD.bottom} className="pt-cross" />
+              {ys[shown] == null ? null : <circle cx={xs[shown]} cy={ys[shown]} r="4" className="pt-dot" />}
+            </g>
+          ) : null}
+        </svg>
+      </div>
+      <Numbers title={title} at={at} values={values} as={as} />
+    </figure>
+  );
+}
+
+function day(iso: string | undefined): string {
+  const text = dateTime(iso);
+  return text === UNKNOWN ? "" : text.slice(0, 16);
+}
+
+const ROWS_MAX = 200;
+
+function Numbers({ title, at, values, as }: {
+  title: string;
+  at: readonly string[];
+  values: readonly (number | null)[];
+  as: (n: number | null) => string;
+}) {
+  const [open, setOpen] = useState(false);
+  return (
+    <details className="pt-numbers" onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>As a table</summary>
+      {open ? (
+        <table className="pt-grid">
+          <thead>
+            <tr>
+              <th scope="col">Time</th>
+              <th scope="col" className="pt-number">
+                {title}
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {at.slice(-ROWS_MAX).map((iso, i) => (
+              <tr key={`${iso} ${i}`}>
+                <td>{dateTime(iso)}</td>
+                <td className="pt-number">{as(values[Math.max(0, at.length - ROWS_MAX) + i] ?? null)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      ) : null}
+    </details>
+  );
+}

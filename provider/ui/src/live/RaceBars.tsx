@@ -1,0 +1,81 @@
+import { short } from "../text/format";
+import { useWidth } from "../charts/useWidth";
+
+const ROW = 34;
+const SHOWN = 14;
+const LABEL = 120;
+const NUMBER = 76;
+
+/** The groups in the order of their numbers; they move and grow as commits come, unless motion is unwanted. */
+export function RaceBars({ bars, title }: { bars: readonly [string, number][]; title: string }) {
+  const [box, width] = useWidth<HTMLDivElement>(560);
+  const shown = bars.slice(0, SHOWN);
+  const most = Math.max(0, ...shown.map(([, n]) => n));
+  const room = Math.max(40, width - LABEL - NUMBER);
+  // in a fixed order, so that each keeps its element and its move can be seen
+  const byKey = shown.map(([key, n], place) => ({ key, n, place })).sort((a, b) => (a.key < b.key ? -1 : 1));
+  return (
+    <div ref={box} className="pt-chart-box">
+      <svg width={width} height={Math.max(1, shown.length) * ROW} role="img" aria-label={`${title}: ${shown.slice(0, 3).map(([k, n]) => `${k} ${short(n)}`).join(", ")}. The table below has all.`}>
+        {byKey.map(({ key, n, place }) => {
+          const share = most > 0 ? Math.max(0, n / most) : 0;
+          return (
+            <g key={key} className="pt-race" style={{ transform: `translateY(${place * ROW}px)` }}>
+              <text x={LABEL - 10} y={ROW / 2} dy="0.34em" textAnchor="end" className="pt-race-name">
+                {key.length > 16 ? `${key.slice(0, 15)}…` : key}
+                <title>{key}</title>
+              </text>
+              <rect
+                x={LABEL}
+                y={5}
+                width={room}
+                height={ROW - 10}
+                rx="3"
+                className={`pt-race-bar pt-race-bar--${hue(key)}`}
+                style={{ transform: `scaleX(${Math.max(0.002, share)})`, transformOrigin: `${LABEL}px 0` }}
+              />
+              <g className="pt-race-number" style={{ transform: `translateX(${LABEL + share * room + 8}px)` }}>
+                <text y={ROW / 2} dy="0.34em">
+                  {short(n)}
+                </text>
+              </g>
+            </g>
+          );
+        })}
+      </svg>
+      {bars.length > SHOWN ? <p className="pt-muted">and {bars.length - SHOWN} more</p> : null}
+      <details className="pt-numbers">
+        <summary>As a table</summary>
+        <table className="pt-grid">
+          <thead>
+            <tr>
+              <th scope="col">Group</th>
+              <th scope="col" className="pt-number">
+                {title}
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {bars.map(([key, n]) => (
+              <tr key={key}>
+                <td>{key}</td>
+                <td className="pt-number">{n.toLocaleString("en-US")}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </details>
+    </div>
+  );
+}
+
+const HUES = 6;
+
+/** The same group has the same colour each time. */
+function hue(key: string): number {
+  let sum = 7;
+  for (const letter of key) {
+    sum = (sum * 31 + (letter.codePointAt(0) ?? 0)) % 9973;
+  }
+  return sum % HUES;
+}

@@ -1,0 +1,61 @@
+import type { Sample, TableDocument } from "../api/types";
+import { useData } from "../api/useData";
+import { Card } from "../parts/bits";
+import { Empty, Loaded } from "../parts/states";
+import { plural } from "../text/format";
+
+/** Some rows, for those who may read them. */
+export function SampleTab({ table }: { table: TableDocument }) {
+  const sample = useData<Sample>(table.may_read_rows ? "table/sample" : null, { uri: table.uri, limit: 20 });
+  if (!table.may_read_rows) {
+    return <NotAllowed />;
+  }
+  return (
+    <Loaded of={sample}>
+      {(data) =>
+        data.rows.length === 0 ? (
+          <Empty title="The table has no rows" />
+        ) : (
+          <Card
+            title="Sample"
+            note={`${plural(data.rows.length, "row")}${data.snapshot_id === null ? "" : ` of snapshot #${data.snapshot_id}`}`}
+            wide
+          >
+            {/* eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls must be reached by keyboard */}
+            <div className="pt-grid-box" role="region" aria-label="Rows" tabIndex={0}>
+              <table className="pt-grid pt-grid--rows">
+                <thead>
+                  <tr>
+                    {data.columns.map((column) => (
+                      <th key={column.name} scope="col">
+                        {column.name}
+                        <span className="pt-muted pt-name-where">{column.type}</span>
+                      </th>
+                    ))}
+                  </tr>
+                </thead>
+                <tbody>
+                  {data.rows.map((row, i) => (
+                    <tr key={i}>
+                      {row.map((value, j) => (
+                        <td key={j}>{value === null ? <em className="pt-muted">null</em> : value}</td>
+                      ))}
+                    </tr>
+                  ))}
+                </tbody>
+              </table>
+            </div>
+          </Card>
+        )
+      }
+    </Loaded>
+  );
+}
+
+export function NotAllowed() {
+  return (
+    <Empty title="You may not read rows of this table">
+      Rows are for those who may read the Dag that last wrote it. Ask an administrator for that permission.
+    </Empty>
+  );
+}
