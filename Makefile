@@ -95,7 +95,7 @@ java:
 java-build:
 	@demo/java.sh build
 
-demo: java $(STAMP) ## Run the streamhouse pipeline in an Airflow of its own
+demo: java $(STAMP) ## Run the streamhouse pipeline in an Airflow of its own; DEMO=auto: in the worker what is small
 	@$(BIN)/python -m demo.run $(DEMO)
 
 demo-down: ## Stop what the demo started

@@ -7,6 +7,8 @@ or run twice: what is in is in once, because positions are kept with the commits
 
 from __future__ import annotations
 
+import os
+
 from airflow.sdk import DAG, Param
 
 from paimon_provider.operators.compact import PaimonCompactOperator
@@ -57,6 +59,8 @@ WAITING_SQL = f"""{DUE}
 SELECT * FROM due WHERE NOT EXISTS (SELECT 1 FROM customers WHERE id = customer_id)"""
 SNAPSHOT = {"customers": {"table": CUSTOMERS}}
 LIVED_IN = "SELECT DISTINCT country FROM customers"
+# "auto": in the worker, while there are few rows
+ENGINE = os.environ.get("STREAMHOUSE_ENGINE", "spark")
 # announced by the watcher of streamhouse_report, so the tasks keep silent
 SILENT = {"table": SALES, "events": "none"}
 ZEROS = {"country": "source.country", "revenue": "0", "order_count": "0"}
@@ -96,6 +100,7 @@ with DAG(
         sql=SALES_SQL,
         sources={"orders": {"table": ORDERS, "mode": "changes"}} | SNAPSHOT,
         pending={"table": WAITING, "sql": WAITING_SQL},
+        engine=ENGINE,
     )
     align_countries = PaimonMergeIntoOperator(
         **SILENT,
@@ -106,6 +111,7 @@ with DAG(
             {"action": "not-matched-insert", "values": ZEROS},
             {"action": "not-matched-by-source-delete"},
         ],
+        engine=ENGINE,
     )
     # a row for each country: not worth a JVM
     deliver = PaimonCompactOperator(task_id="deliver_changes", engine="local", **SILENT)

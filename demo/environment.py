@@ -16,6 +16,7 @@ __all__ = [
     "COMPONENTS",
     "CONNECTION",
     "DAGS",
+    "ENGINE",
     "MIGRATE",
     "TABLES",
     "USER",
@@ -32,6 +33,8 @@ CATALOG = "demo"
 DAGS = ("streamhouse", "streamhouse_report", "streamhouse_upkeep")
 TABLES = ("default.customers", "default.orders", "default.country_sales")
 USER = "admin"
+ENGINE = "STREAMHOUSE_ENGINE"
+"""Variable that says on which engine the tasks of the Dags run that compute rows."""
 
 
 def airflow_settings(

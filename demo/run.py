@@ -1,6 +1,8 @@
 """Run the streamhouse from an empty folder to the last table: what ``make demo`` does.
 
-    python -m demo.run [--home .demo] [--deliveries 5,5] [--seconds 600]
+    python -m demo.run [auto] [--home .demo] [--deliveries 5,5] [--seconds 600]
+
+With ``auto``, what is small runs in the worker, and nothing is large here; else Spark computes all rows.
 
 Every delivery hands over that many rounds of the sample input and is one run of Dag ``streamhouse``.
 Afterwards Airflow stays up to look around; ``make demo-down`` stops it.
@@ -24,7 +26,7 @@ from rich.console import Console
 from demo import generate, show
 from demo.airflow_home import AirflowHome, DemoError
 from demo.components import ComponentDiedError, Components
-from demo.environment import DAGS, paimon_connection
+from demo.environment import DAGS, ENGINE, paimon_connection
 from demo.watch import Watch
 
 if TYPE_CHECKING:
@@ -55,6 +57,7 @@ def main(arguments: list[str]) -> int:
     """Run the demo; 0 when every table holds what it must."""
     about = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=about)
+    parser.add_argument("engine", nargs="?", choices=("spark", "auto"), default="spark")
     parser.add_argument("--home", type=Path, default=PROJECT / ".demo")
     parser.add_argument("--dags", type=Path, default=PROJECT / "dags")
     parser.add_argument("--deliveries", default="5,5")
@@ -63,6 +66,7 @@ def main(arguments: list[str]) -> int:
     wish = parser.parse_args(arguments)
     console = Console(highlight=False)
     home = wish.home.resolve()
+    os.environ[ENGINE] = wish.engine
     parts = list(deliveries(wish.deliveries))
     try:
         if wish.attach:

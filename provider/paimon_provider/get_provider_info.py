@@ -122,6 +122,12 @@ def _connection_type() -> dict[str, Any]:
                 '"time-limit": "10 min", "threads": "4"}',
                 "schema": _JSON,
             },
+            "auto_limits": {
+                "label": "Limits of engine auto",
+                "description": 'JSON object, e.g. {"bytes": "256 mb", "rows": "5000000"}: a task with '
+                "engine auto that touches more goes to Spark.",
+                "schema": _JSON,
+            },
         },
     }
 

@@ -95,7 +95,7 @@ _SCHEDULE: Final = OneOf(
         Record(members={"changes": ListOf(item=Text(), least=1)}, required=["changes"]),
     ],
 )
-_ENGINE: Final = Text(one_of=("spark", "local"))
+_ENGINE: Final = Text(one_of=("spark", "local", "auto"))
 _ZONE: Final = "[A-Za-z0-9_+-]+(/[A-Za-z0-9_+-]+)*"
 _PIPELINE: Final = Record(
     members={

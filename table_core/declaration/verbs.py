@@ -129,7 +129,7 @@ _MERGE: Final = Record(
 COMMON: Final[Mapping[str, Shape]] = {
     "table": Text(about="The table that it writes."),
     "after": ListOf(item=Text(), about="Sources and flows that must be done first."),
-    "engine": Text(one_of=("spark", "local")),
+    "engine": Text(one_of=("spark", "local", "auto")),
     "events": Text(
         about="Which commits announce the table to other Dags.", one_of=("changes", "any", "none")
     ),

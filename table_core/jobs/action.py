@@ -19,6 +19,7 @@ from table_core.options.nearest import meant, require_one_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from table_core.jobs.engine_choice import Touched
     from table_core.jobs.flow import Engine
     from table_core.table.api.catalog import Catalog
     from table_core.table.api.table import Table
@@ -227,6 +228,8 @@ class Action:
     parameters: tuple[Parameter, ...] = ()
     target: Target = Target.TABLE
     run_by: RunBy = RunBy.PROCESS
+    touches: Callable[[Job], Touched | None] | None = None
+    """What it would read and write, by metadata alone; of what Spark's tasks may do.  None: nothing they could."""
     command: Command | None = Command()
     """None: there is no such command, or one that is more than the action."""
     step: Step | None = None

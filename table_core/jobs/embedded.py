@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from table_core.table.metadata.results import Commit, CommitAs, ResultDocument
     from table_core.table.metadata.sharing import Share
 
-__all__ = ["EmbeddedEngine", "SqlLimits", "view_rows"]
+__all__ = ["EmbeddedEngine", "SqlLimits", "one_select", "view_rows"]
 
 
 class EmbeddedEngine:
@@ -69,7 +69,7 @@ class EmbeddedEngine:
             ArgumentError: it is not one SELECT, it wants more than ``tables``, it finds more rows than
                 the limits have memory for, or DuckDB refuses it.
         """
-        text, names = _one_select(sql)
+        text, names = one_select(sql)
         return rows_of(text, tables, named(parameters, names), self.limits)
 
     def sharing(self, action: str, target: str) -> Share:  # noqa: ARG002
@@ -94,8 +94,13 @@ class EmbeddedEngine:
             return writer.commit()
 
 
-def _one_select(sql: str) -> tuple[str, set[str]]:
-    """The text of the only statement of ``sql``, and the parameters that it names."""
+def one_select(sql: str) -> tuple[str, set[str]]:
+    """The text of the only statement of ``sql``, and the parameters that it names.
+
+    Raises:
+        ArgumentError: DuckDB does not parse it, or it is not one SELECT.
+        MissingPackageError: DuckDB is not installed.
+    """
     try:
         import duckdb
     except ImportError as error:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from table_core.table.api.catalog import Catalog
     from table_core.table.api.table import Table
 
-__all__ = ["Pinned", "View", "pin"]
+__all__ = ["Pinned", "View", "pin", "views_ahead"]
 
 _TAKES_AWAY: Final = frozenset({"TRUNCATE", "DELETE"})
 """Operations of snapshots that bring no row."""
@@ -180,6 +180,17 @@ def pin(catalog: Catalog, table: Table, args: Mapping[str, Any]) -> Pinned:
     return pinned
 
 
+def views_ahead(catalog: Catalog, table: Table, args: Mapping[str, Any]) -> dict[str, View]:
+    """What ``pin`` would give to the query, by metadata alone: nothing is held, nothing refused."""
+    kept, pending = Kept(positions_of(table.access).properties), args.get("pending")
+    pinned = Pinned(flow=FlowName.of(args), views={}, kept=kept, consumers={})
+    waiting = {} if pending is None else {view_of_pending(pending): {"table": pending["table"]}}
+    for name, spec in {**(args.get("sources") or {}), **waiting}.items():
+        source = _Source(catalog, pinned, table, name, spec, catalog.table(spec["table"]), None)
+        pinned.views[name] = source.ahead()
+    return pinned.views
+
+
 @dataclass(slots=True)
 class _Source:
     """One source of a flow."""
@@ -219,6 +230,18 @@ class _Source:
             self.pinned.kept.forget(self._old_key)
         if stored is not None:
             self.pinned.first = False
+
+    def ahead(self) -> View:
+        """What it would be pinned to."""
+        head, flow, key = self.table.latest_snapshot(), self.pinned.flow, self.spec.get("position")
+        view = View(table=self.table, snapshot=head.id if head else None)
+        if self.spec.get("mode") != "changes":
+            return view
+        reader = flow.reader if key is None else Reader(ReaderKind.FLOW, key, explicit=True)
+        stored, _ = self._stored(reader, key or flow.key(self.view))
+        place = stored and stored.place
+        after = place.id or None if isinstance(place, SnapshotPlace) else None
+        return replace(view, changes=True, after=after)
 
     @property
     def _old_key(self) -> str:

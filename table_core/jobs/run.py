@@ -16,10 +16,11 @@ from table_core.table.metadata.results import CommitAs
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from table_core.jobs.action import Action
     from table_core.jobs.flow import Engine
     from table_core.jobs.job_spec import JobSpec
 
-__all__ = ["run_embedded", "run_job"]
+__all__ = ["job_of", "run_embedded", "run_job"]
 
 _STORAGE: Final = "storage."
 
@@ -33,6 +34,18 @@ def run_job(spec: JobSpec, engine: Engine) -> dict[str, object]:
     """Do what ``spec`` says; rows are computed and written by ``engine``.
 
     The result document also has ``commits``: what was committed, each a ``deliveries.CommitNote``.
+
+    Raises:
+        ArgumentError: an argument is unknown to the action, missing, or not of its kind.
+    """
+    action, job = job_of(spec, engine)
+    with told() as notes:
+        document = action.run(job).to_document()
+    return {**document, "commits": notes.to_documents()}
+
+
+def job_of(spec: JobSpec, engine: Engine) -> tuple[Action, Job]:
+    """What ``spec`` asks for, checked.
 
     Raises:
         ArgumentError: an argument is unknown to the action, missing, or not of its kind.
@@ -59,6 +72,4 @@ def run_job(spec: JobSpec, engine: Engine) -> dict[str, object]:
         options=spec.options,
         storage_options=storage,
     )
-    with told() as notes:
-        document = action.run(job).to_document()
-    return {**document, "commits": notes.to_documents()}
+    return action, job

@@ -325,7 +325,7 @@ SPILL_COMPRESSION: Final[Option[str]] = Option(
     "spill-compression",
     parse.text,
     "zstd",
-    "codec of spilled rows: zstd, lz4 or none",
+    "codec of spilled rows: zstd, lz4 or none; a writer packs them only where it is set",
     fits=fits.one_of("zstd", "lz4", "none"),
 )
 SPILL_COMPRESSION_ZSTD_LEVEL: Final[Option[int]] = Option(

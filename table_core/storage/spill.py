@@ -33,11 +33,28 @@ class SpilledRows:
     _spill: Spill
     _extents: tuple[tuple[int, int], ...]
 
-    def batches(self) -> Iterator[pa.RecordBatch]:
-        """The rows in their order; one batch is in memory at a time."""
+    def batches(self, batch_bytes: int = 0) -> Iterator[pa.RecordBatch]:
+        """The rows in their order; one batch is in memory at a time.
+
+        A batch is what was written together, or as many of these as ``batch_bytes`` hold: a reader that
+        merges has the less to do the fewer batches there are.
+        """
+        held: list[pa.RecordBatch] = []
+        size = 0
         for offset, length in self._extents:
             with pa.ipc.open_stream(self._spill.read(offset, length)) as stream:
-                yield from stream
+                for batch in stream:
+                    held.append(batch)
+                    size += batch.nbytes
+                    if size >= batch_bytes:
+                        yield _one(held)
+                        held, size = [], 0
+        if held:
+            yield _one(held)
+
+
+def _one(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+    return batches[0] if len(batches) == 1 else pa.concat_batches(batches)
 
 
 class Spill:

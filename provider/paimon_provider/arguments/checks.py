@@ -15,6 +15,7 @@ from paimon_provider.arguments import documents, values
 from paimon_provider.arguments.table_identity import is_template
 from paimon_provider.arguments.values import Check, optional
 from table_core.errors import ArgumentError
+from table_core.jobs.engine_choice import AutoLimits
 from table_core.options.spark_settings import require_settings
 
 __all__ = [
@@ -33,6 +34,11 @@ _PARAMETERS: Final = {"dry_run_only": "dry_run"}
 def _settings(value: Any, name: str) -> None:
     documents.mapping(value, name)
     require_settings(value)
+
+
+def _auto_limits(value: Any, name: str) -> None:
+    documents.mapping(value, name)
+    AutoLimits.of(value)
 
 
 def _text(value: Any, name: str) -> None:
@@ -56,7 +62,8 @@ CHECKS: Final[Mapping[str, Check]] = {
     "database": values.name_of_file,
     "paimon_conn_id": values.text,
     "catalog": optional(values.text),
-    "engine": values.one_of("spark", "local"),
+    "engine": values.one_of("spark", "local", "auto"),
+    "auto_limits": optional(_auto_limits),
     "events": values.one_of("changes", "any", "none"),
     "strategy": values.one_of("full", "minor"),
     "drift": values.one_of("apply", "fail", "ignore"),

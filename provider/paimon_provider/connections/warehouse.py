@@ -47,10 +47,12 @@ _EXTRAS: Final = (
     "spark_rest_port",
     "env",
     "sql_limits",
+    "auto_limits",
 )
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,255}")
 _PORTS: Final = 1 << 16
 _SQL_LIMITS: Final = ("memory-limit", "disk-limit", "time-limit", "threads")
+_AUTO_LIMITS: Final = ("bytes", "rows")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,6 +108,8 @@ class Warehouse:
     spark: SparkSettings = field(default_factory=SparkSettings)
     sql_limits: Mapping[str, str] = field(default_factory=dict)
     """``memory-limit``, ``disk-limit``, ``time-limit`` and ``threads`` of a query in the worker."""
+    auto_limits: Mapping[str, str] = field(default_factory=dict)
+    """``bytes`` and ``rows``: up to so much, ``engine="auto"`` runs a job in the worker."""
 
     @classmethod
     def of(
@@ -158,7 +162,8 @@ class Warehouse:
                 *references.secrets,
                 *looking_secret({**options, **spark.conf, **spark.env}),
             ),
-            sql_limits=_limits(extra.get("sql_limits"), name),
+            sql_limits=_limits("sql_limits", extra.get("sql_limits"), _SQL_LIMITS, name),
+            auto_limits=_limits("auto_limits", extra.get("auto_limits"), _AUTO_LIMITS, name),
             spark=spark.with_conf(of_spark | _hidden(of_spark, spark.conf)),
         )
 
@@ -298,14 +303,13 @@ def _environment(value: object, name: str, references: References) -> dict[str, 
     return {**passed, **_texts(variables, f"env of connection {name!r}", references)}
 
 
-def _limits(value: object, name: str) -> dict[str, str]:
-    limits = _texts(value, f"sql_limits of connection {name!r}", References(_nowhere))
-    unknown = sorted(set(limits) - set(_SQL_LIMITS))
+def _limits(setting: str, value: object, known: tuple[str, ...], name: str) -> dict[str, str]:
+    limits = _texts(value, f"{setting} of connection {name!r}", References(_nowhere))
+    unknown = sorted(set(limits) - set(known))
     if unknown:
         raise ArgumentError(
-            f"sql_limits of connection {name!r}: {', '.join(unknown)} is none of "
-            f"{', '.join(_SQL_LIMITS)}",
-            argument="sql_limits",
+            f"{setting} of connection {name!r}: {', '.join(unknown)} is none of {', '.join(known)}",
+            argument=setting,
             value=unknown,
         )
     return limits

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from paimon_provider._compat import AirflowNotFoundException, BaseHook, mask_secret
 from paimon_provider.connections.warehouse import Warehouse, looking_secret
 from paimon_provider.launchers.job_log import ProgressLine, Redaction, log_text, progress_of
+from paimon_provider.runs.auto_engine import decided
 from paimon_provider.runs.identity import is_commit_of
 from paimon_provider.watching.conditions import Seen, SnapshotFacts, UnseenSnapshots
+from paimon_provider.watching.seen import reaches
 from table_core.errors import ArgumentError, ErrorKind, NotFoundError, TableError
+from table_core.jobs.engine_choice import AUTO, AutoLimits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,6 +26,7 @@ if TYPE_CHECKING:
     from paimon_provider.launchers.standalone import StandaloneLauncher
     from paimon_provider.runs.identity import RunIdentity
     from paimon_provider.watching.conditions import NewSnapshots
+    from table_core.jobs.engine_choice import EngineChoice
     from table_core.jobs.job_spec import JobSpec
 
 __all__ = ["PaimonHook"]
@@ -125,7 +130,7 @@ class PaimonHook(BaseHook):
         if self._by_handle is None:
             assert self.identity is not None
             self._by_handle = self.identity.apart("handles")
-        return _next_of(self._by_handle)
+        return self._by_handle.next_commit()
 
     def commit_as(self, **more: Any) -> Any:
         """A ``table_core.CommitAs`` for the next verb of this task run."""
@@ -133,7 +138,7 @@ class PaimonHook(BaseHook):
 
         if self.identity is None:
             return CommitAs(**more)
-        return _next_of(self.identity, **more)
+        return self.identity.next_commit(**more)
 
     def run(
         self,
@@ -151,6 +156,10 @@ class PaimonHook(BaseHook):
         """
         from paimon_provider.launchers.base import launcher_for
 
+        if engine == AUTO:
+            choice = self.engine_for(action, table, args)
+            self.log.info("engine auto: %s, for %s", choice.engine, choice.reason)
+            engine = choice.engine
         spec = self.job_spec(action, table, args)
         self._launcher = launcher_for(engine, self.warehouse.spark.with_conf(spark_conf or {}))
         try:
@@ -172,18 +181,45 @@ class PaimonHook(BaseHook):
 
     def job_spec(self, action: str, table: str, args: Mapping[str, Any]) -> JobSpec:
         """The spec of the next verb of this task run."""
+        spec = self._spec(action, table, args)
+        if self.identity is None:
+            return spec
+        return replace(
+            spec,
+            commit_user=self.identity.user,
+            commit_identifier=self.identity.next_identifier(),
+            commit_since_ms=self.identity.since_ms,
+        )
+
+    def engine_for(
+        self,
+        action: str,
+        table: str,
+        args: Mapping[str, Any],
+        limits: Mapping[str, Any] | None = None,
+    ) -> EngineChoice:
+        """Where a verb runs with ``engine="auto"``, as the metadata and this worker are now, and why.
+
+        ``limits`` (``bytes``, ``rows``) win over those of the connection.
+
+        Raises:
+            TableError: of kind ``unavailable``: the metadata cannot be read now.
+        """
+        known = AutoLimits.of(self.warehouse.auto_limits, limits or {})
+        with self.no_secret_told():
+            return decided(self._spec(action, table, args), known)
+
+    def _spec(self, action: str, table: str, args: Mapping[str, Any]) -> JobSpec:
         from table_core.jobs.job_spec import JobSpec
 
         self.hide(args)
+        options = self.warehouse.job_options()
         return JobSpec(
             action=action,
             warehouse=self.warehouse.uri,
             table=table,
             args=dict(args),
-            options=self.warehouse.job_options(),
-            commit_user=self.identity.user if self.identity else None,
-            commit_identifier=self.identity.next_identifier() if self.identity else None,
-            commit_since_ms=self.identity.since_ms if self.identity else None,
+            options=options,
         )
 
     def cluster(self, spark_conf: Mapping[str, str] | None = None) -> StandaloneLauncher:
@@ -247,7 +283,7 @@ class PaimonHook(BaseHook):
             return UnseenSnapshots(catalog=self.warehouse.catalog_name)
         self._watched[table] = handle
         facts, whole = [] if head is None else [_facts(handle, head)], False
-        while facts and since is not None and not _reaches(facts[-1], since, facts[0].id):
+        while facts and since is not None and not reaches(facts[-1], since, facts[0].id):
             try:
                 facts.append(_facts(handle, handle.snapshot(facts[-1].id - 1)))
             except NotFoundError:
@@ -359,27 +395,3 @@ def _birth(handle: Any) -> str:
 
 def _mark(head: Any) -> Seen:
     return Seen.up_to(SnapshotFacts.of(head))
-
-
-def _reaches(oldest: SnapshotFacts, since: Seen, head_id: int) -> bool:
-    """Whether nothing below ``oldest`` can be new to somebody who has come to ``since``."""
-    if oldest.id <= 1 or (oldest.id, oldest.mark) in since.path:
-        return True
-    if oldest.id == since.snapshot_id and Seen.up_to(oldest).is_at(since):
-        return True
-    if since.snapshot_id < oldest.id and since.snapshot_id <= head_id:
-        return False
-    remembered = min((id for id, _ in since.path), default=oldest.id + 1)
-    return oldest.id < remembered and 0 < oldest.time_millis <= since.time_millis
-
-
-def _next_of(identity: RunIdentity, **more: Any) -> Any:
-    """The ``CommitAs`` of the next verb of a task run."""
-    from table_core.table.metadata.results import CommitAs
-
-    return CommitAs(
-        user=identity.user,
-        identifier=identity.next_identifier(),
-        since_ms=identity.since_ms,
-        **more,
-    )

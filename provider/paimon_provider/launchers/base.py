@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ENGINES", "Launcher", "launcher_for"]
 
-ENGINES = ("spark", "local")
+ENGINES = ("spark", "local", "auto")
 
 
 class Launcher(Protocol):
@@ -40,7 +40,7 @@ def launcher_for(engine: str, spark: SparkSettings) -> Launcher:
     """The launcher for ``engine``; for Spark, the one that the connection asks for.
 
     Raises:
-        ArgumentError: no such engine.
+        ArgumentError: no such engine; ``auto`` is decided before.
     """
     from paimon_provider.launchers.connect import ConnectLauncher
     from paimon_provider.launchers.embedded import EmbeddedLauncher

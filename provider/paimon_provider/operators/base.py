@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
@@ -14,14 +13,17 @@ from paimon_provider.arguments.checks import (
     require_early,
     with_checks,
 )
+from paimon_provider.arguments.spark_conf import literal_conf, rendered_conf
 from paimon_provider.arguments.table_identity import TableIdentity, is_template, require_named_so
 from paimon_provider.arguments.values import name_of_file
 from paimon_provider.assets import table_asset
 from paimon_provider.failures import TABLE_RETRIES, airflow_failures
 from paimon_provider.links import SparkUILink, TableLink, show_link, show_table, web_address
+from paimon_provider.runs.auto_engine import engine_now
 from paimon_provider.runs.cluster_jobs import ClusterJobs
 from paimon_provider.runs.identity import run_identity
 from paimon_provider.runs.mapped_tables import as_given, over_tables, own_of
+from paimon_provider.runs.worker_attempts import WorkerAttempts
 from paimon_provider.watching.commit_events import (
     event_of_commits,
     note_delivers,
@@ -29,11 +31,10 @@ from paimon_provider.watching.commit_events import (
     with_earlier,
 )
 from paimon_provider.watching.events import bounded_result
-from table_core.errors import ArgumentError
-from table_core.options.spark_settings import chooses_code, require_settings
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+    from contextlib import AbstractContextManager
 
     from paimon_provider._compat import Context, RetryPolicy
     from paimon_provider.hooks.paimon import PaimonHook
@@ -58,7 +59,10 @@ class PaimonTableOperator(ChecksArguments, BaseOperator):
 
     :param table: ``database.table``.  (templated)
     :param paimon_conn_id: the connection with the warehouse and the Spark settings.
-    :param engine: ``spark``, or ``local`` for Arrow inside the worker, without a JVM.
+    :param engine: ``spark``, ``local`` for Arrow inside the worker, without a JVM, or ``auto``: in
+        the worker if the metadata says that the job is small, else on Spark.
+    :param auto_limits: what is small for ``engine="auto"``, e.g. ``{"bytes": "256 mb", "rows":
+        5_000_000}``, instead of what the connection says.
     :param spark_conf: Spark configuration for this task, merged over that of the connection. A
         setting that selects code, a location or an identity may not come from a template.
         (templated)
@@ -87,6 +91,7 @@ class PaimonTableOperator(ChecksArguments, BaseOperator):
         table: str,
         paimon_conn_id: str = _CONNECTION,
         engine: str = "spark",
+        auto_limits: Mapping[str, Any] | None = None,
         spark_conf: Mapping[str, str] | None = None,
         catalog: str | None = None,
         events: str = "changes",
@@ -104,8 +109,9 @@ class PaimonTableOperator(ChecksArguments, BaseOperator):
         self.table = table
         self.paimon_conn_id = paimon_conn_id
         self.engine = engine
+        self.auto_limits = auto_limits
         self.spark_conf = spark_conf
-        self._literal_conf = _literal(spark_conf, mapped=is_mapped(self))
+        self._literal_conf = literal_conf(spark_conf, mapped=is_mapped(self))
         self.catalog = catalog
         self.events = events
         self.deferrable = deferrable
@@ -137,17 +143,7 @@ class PaimonTableOperator(ChecksArguments, BaseOperator):
         Raises:
             ArgumentError: a name or value is none, or a setting that chooses code was templated.
         """
-        conf = self.spark_conf or {}
-        require_settings(conf)
-        for name, value in conf.items():
-            if chooses_code(name, value) and self._literal_conf.get(name) != value:
-                raise ArgumentError(
-                    f"spark_conf: {name!r} chooses code, a place or an identity: set it in the "
-                    "connection, or as plain text in the Dag, not by a template or a mapped value",
-                    argument="spark_conf",
-                    value=name,
-                )
-        return dict(conf)
+        return rendered_conf(self.spark_conf, self._literal_conf)
 
     def arguments(self) -> dict[str, Any]:
         """What the job gets: what the parameters of ``action`` name, JSON-safe; templates are rendered by now."""
@@ -167,20 +163,9 @@ class PaimonTableOperator(ChecksArguments, BaseOperator):
             self.outlets = own_of(self.outlets, self._asset_uri())
             show_table(context, self, self._asset_uri())
             self.hook.on_progress = lambda facts: show_link(context, self, facts)
-            if self._is_on_cluster():
-                result = self._on_cluster(context, user)
-            else:
-                if self.deferrable and self.engine == "spark":
-                    self.log.info(
-                        "Waiting here: only a job of backend 'standalone' can be deferred"
-                    )
-                result = self.hook.run(
-                    self.action,
-                    self.table,
-                    self.arguments(),
-                    engine=self.engine,
-                    spark_conf=self.task_conf(),
-                )
+            args = self.arguments()
+            with self.engine_now(context, user, self.action, args) as engine:
+                result = self._done_by(engine, context, user, self.action, args)
             self._announce(context, result, user)
         return self.finished(context, result)
 
@@ -206,15 +191,53 @@ class PaimonTableOperator(ChecksArguments, BaseOperator):
         self._tell(result)
         return result
 
-    def _is_on_cluster(self) -> bool:
-        """Whether jobs outlive the attempt that submits them."""
-        return self.engine == "spark" and self.hook.warehouse.spark.backend == "standalone"
+    def engine_now(
+        self,
+        context: Context,
+        user: str,
+        action: str,
+        args: Mapping[str, Any],
+        *,
+        part: str | None = None,
+    ) -> AbstractContextManager[str]:
+        """The engine of this attempt; ``part`` names one of several jobs of the task."""
 
-    def _on_cluster(self, context: Context, user: str) -> dict[str, Any]:
+        def submitted() -> bool:
+            return (
+                self._outlives_attempts and self._cluster_jobs(context, user, part).has_submitted()
+            )
+
+        return engine_now(
+            self.engine,
+            lambda: self.hook.engine_for(action, self.table, args, self.auto_limits),
+            WorkerAttempts(context, user),
+            submitted=submitted,
+            log=self.log.info,
+        )
+
+    @property
+    def _outlives_attempts(self) -> bool:
+        """Whether jobs on Spark outlive the attempt that submits them."""
+        return self.hook.warehouse.spark.backend == "standalone"
+
+    def _cluster_jobs(self, context: Context, user: str, part: str | None = None) -> ClusterJobs:
+        return ClusterJobs(self.hook.cluster(self.task_conf()), context, user, action=part)
+
+    def _done_by(
+        self, engine: str, context: Context, user: str, action: str, args: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """Run the job, wherever that is, and wait for its result."""
+        if engine == "spark" and self._outlives_attempts:
+            return self._on_cluster(context, user, args)
+        if self.deferrable and engine == "spark":
+            self.log.info("Waiting here: only a job of backend 'standalone' can be deferred")
+        conf = self.task_conf()
+        return self.hook.run(action, self.table, args, engine=engine, spark_conf=conf)
+
+    def _on_cluster(self, context: Context, user: str, args: Mapping[str, Any]) -> dict[str, Any]:
         """Submit, or find what an earlier attempt submitted; wait here or in the triggerer."""
-        jobs = ClusterJobs(self.hook.cluster(self.task_conf()), context, user)
-        self._jobs = jobs  # on_kill may come from now on
-        spec = self.hook.job_spec(self.action, self.table, self.arguments())
+        self._jobs = jobs = self._cluster_jobs(context, user)  # on_kill may come from now on
+        spec = self.hook.job_spec(self.action, self.table, args)
         with self.hook.no_secret_told():
             submission = jobs.submitted_or(spec)
             self.log.info("The job is %s on %s", submission.id, self.hook.warehouse.spark.master)
@@ -329,17 +352,6 @@ class PaimonTableOperator(ChecksArguments, BaseOperator):
     def _keep_silent(self, asset: Any) -> None:
         """Take the event of ``asset`` back."""
         self.outlets = [outlet for outlet in self.outlets if outlet is not asset]
-
-
-def _literal(conf: object, *, mapped: bool) -> dict[str, str]:
-    """What the Dag's own code says, no template and no other task."""
-    if mapped or not isinstance(conf, Mapping):
-        return {}
-    return {
-        name: value
-        for name, value in conf.items()
-        if isinstance(name, str) and isinstance(value, str) and not is_template(name + value)
-    }
 
 
 class PaimonDatabaseOperator(PaimonTableOperator):

@@ -13,7 +13,6 @@ from paimon_provider.failures import TABLE_RETRIES, airflow_failures
 from paimon_provider.links import show_table
 from paimon_provider.operators.base import PaimonTableOperator
 from paimon_provider.pages.reports_folder import clear_reports
-from paimon_provider.runs.cluster_jobs import ClusterJobs
 from paimon_provider.runs.identity import run_identity
 from table_core.errors import ArgumentError, ErrorKind, SchemaError, TableError
 
@@ -224,11 +223,12 @@ class PaimonUpkeepOperator(PaimonTableOperator):
         self, context: Context, user: str, action: str, args: Mapping[str, Any]
     ) -> dict[str, Any]:
         """The result of ``action``; of a job that an earlier attempt has submitted, if it did."""
-        conf = self.task_conf()
-        if not self._is_on_cluster():
-            return self.hook.run(action, self.table, args, engine=self.engine, spark_conf=conf)
-        jobs = ClusterJobs(self.hook.cluster(conf), context, user, action=action)
-        self._jobs = jobs  # on_kill may come from now on
-        spec = self.hook.job_spec(action, self.table, args)
-        with self.hook.no_secret_told():
-            return jobs.wait(jobs.submitted_or(spec), self.hook.told)
+        with self.engine_now(context, user, action, args, part=action) as engine:
+            if engine != "spark" or not self._outlives_attempts:
+                conf = self.task_conf()
+                return self.hook.run(action, self.table, args, engine=engine, spark_conf=conf)
+            jobs = self._cluster_jobs(context, user, action)
+            self._jobs = jobs  # on_kill may come from now on
+            spec = self.hook.job_spec(action, self.table, args)
+            with self.hook.no_secret_told():
+                return jobs.wait(jobs.submitted_or(spec), self.hook.told)

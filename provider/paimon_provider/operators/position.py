@@ -51,7 +51,7 @@ class PaimonPositionOperator(PaimonTableOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(engine=engine, **kwargs)
-        if engine != "local":
+        if engine == "spark":
             raise ArgumentError(
                 f"task {self.task_id!r}: a position is set with engine='local'",
                 argument="engine",

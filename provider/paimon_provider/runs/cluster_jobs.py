@@ -59,6 +59,11 @@ class ClusterJobs:
             self._store.set(self._key, {**submission.to_document(), "user": self.user})
         return submission
 
+    def has_submitted(self) -> bool:
+        """Whether a job of an earlier attempt may still bring the result."""
+        known = self._known()
+        return known is not None and self._may_bring_result(known)
+
     def _may_bring_result(self, known: Submission) -> bool:
         state = self.launcher.state(known)
         return state in ACTIVE or (state == "FINISHED" and self.launcher.has_result(known))

@@ -53,6 +53,13 @@ class RunIdentity:
         self._verbs += 1
         return identifier
 
+    def next_commit(self, **more: Any) -> Any:
+        """The ``table_core.CommitAs`` of the next verb."""
+        from table_core.table.metadata.results import CommitAs  # Arrow stays out of Dag parsing
+
+        identifier = self.next_identifier()
+        return CommitAs(user=self.user, identifier=identifier, since_ms=self.since_ms, **more)
+
 
 def run_identity(context: Mapping[str, Any] | Any, *, resumed: bool = False) -> RunIdentity:
     """Who this task run is: the same in every attempt, another one after somebody clears the task.

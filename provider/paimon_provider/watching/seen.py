@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from paimon_provider.watching.snapshot_facts import SnapshotFacts
 
-__all__ = ["Seen", "Since", "UnseenSnapshots", "since", "unseen"]
+__all__ = ["Seen", "Since", "UnseenSnapshots", "reaches", "since", "unseen"]
 
 _PATH_MAX: Final = 64
 _NEWEST: Final = 32
@@ -211,3 +211,15 @@ def _after_reset(ordered: list[SnapshotFacts], seen: Seen, *, anew: bool) -> lis
 def unseen(snapshots: Sequence[SnapshotFacts], seen: Seen) -> list[SnapshotFacts]:
     """The snapshots that are new to somebody who has come as far as ``seen``, oldest first."""
     return list(since(snapshots, seen).new)
+
+
+def reaches(oldest: SnapshotFacts, since: Seen, head_id: int) -> bool:
+    """Whether nothing below ``oldest`` can be new to somebody who has come to ``since``."""
+    if oldest.id <= 1 or (oldest.id, oldest.mark) in since.path:
+        return True
+    if oldest.id == since.snapshot_id and Seen.up_to(oldest).is_at(since):
+        return True
+    if since.snapshot_id < oldest.id and since.snapshot_id <= head_id:
+        return False
+    remembered = min((id for id, _ in since.path), default=oldest.id + 1)
+    return oldest.id < remembered and 0 < oldest.time_millis <= since.time_millis

@@ -9,6 +9,7 @@ from table_core.jobs.common_parameters import DRY_RUN
 from table_core.jobs.kinds import Kind
 
 if TYPE_CHECKING:
+    from table_core.jobs.engine_choice import Touched
     from table_core.table.metadata.results import ResultDocument
 
 __all__ = ["ACTIONS"]
@@ -21,6 +22,13 @@ def _analyze(job: Job) -> ResultDocument:
     return analyze(job.table.access, columns, job.commit, dry_run=dry_run, share=job.share)
 
 
+def _touched(job: Job) -> Touched:
+    from table_core.jobs.touched import touched_state
+
+    access = job.table.access
+    return touched_state(access, access.head())
+
+
 ACTIONS: Final = (
     Action(
         name="analyze",
@@ -28,6 +36,7 @@ ACTIONS: Final = (
         run=_analyze,
         command=Command(example="shop.orders --columns amount"),
         run_by=RunBy.TASKS,
+        touches=_touched,
         parameters=(
             Parameter(
                 name="columns",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from table_core.jobs.action import Action, Job, Parameter, RunBy
@@ -9,6 +10,7 @@ from table_core.jobs.common_parameters import DRY_RUN, SNAPSHOT, TAG, TIMESTAMP
 from table_core.jobs.kinds import Kind
 
 if TYPE_CHECKING:
+    from table_core.jobs.engine_choice import Touched
     from table_core.table.metadata.results import ResultDocument
 
 __all__ = ["ACTIONS"]
@@ -25,12 +27,23 @@ def _clone(job: Job) -> ResultDocument:
     return clone_table(job.catalog, source, job.target, commit=job.commit, share=job.share, **args)
 
 
+def _touched(job: Job) -> Touched:
+    """Files of the state, which are copied and not decoded."""
+    from table_core.jobs.touched import touched_state
+    from table_core.table.api.clone import state_of
+
+    access = job.catalog.table(job.args["source"]).access
+    named = [job.args.get(name) for name in ("snapshot", "tag", "timestamp")]
+    return replace(touched_state(access, state_of(access, *named)), memory=0)
+
+
 ACTIONS: Final = (
     Action(
         name="clone",
         about="Copy one state of a table to a new table, which the job's table is.",
         run=_clone,
         run_by=RunBy.TASKS,
+        touches=_touched,
         parameters=(
             Parameter(
                 name="source",

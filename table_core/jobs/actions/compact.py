@@ -16,6 +16,7 @@ from table_core.jobs.common_parameters import (
 from table_core.jobs.kinds import Kind
 
 if TYPE_CHECKING:
+    from table_core.jobs.engine_choice import Touched
     from table_core.table.metadata.results import ResultDocument
 
 __all__ = ["ACTIONS"]
@@ -46,6 +47,25 @@ def _compact_database(job: Job) -> ResultDocument:
     return job.verb("compact_database", job.catalog)(job.target, **job.args)
 
 
+def _touched_by_compaction(job: Job) -> Touched:
+    from table_core.jobs.touched import touched_by_compaction
+
+    return touched_by_compaction(job.table, job.args)
+
+
+def _touched_by_rescale(job: Job) -> Touched:
+    from table_core.jobs.touched import partitions_of, touched_state
+
+    access = job.table.access
+    return touched_state(access, access.head(), partitions_of(access, job.args))
+
+
+def _touched_in_database(job: Job) -> Touched:
+    from table_core.jobs.touched import touched_by_compactions
+
+    return touched_by_compactions(job.catalog, job.target, job.args)
+
+
 ACTIONS: Final = (
     Action(
         name="compact",
@@ -53,6 +73,7 @@ ACTIONS: Final = (
         run=_compact,
         command=Command(commits=True, example="shop.orders --strategy full"),
         run_by=RunBy.SPARK,
+        touches=_touched_by_compaction,
         parameters=(
             _STRATEGY,
             replace(PARTITIONS, option=None),
@@ -80,6 +101,7 @@ ACTIONS: Final = (
         run=_compact_database,
         command=Command(example="shop --strategy full --dry-run"),
         run_by=RunBy.SPARK,
+        touches=_touched_in_database,
         target=Target.DATABASE,
         parameters=(
             replace(_STRATEGY, default="minor"),
@@ -98,6 +120,7 @@ ACTIONS: Final = (
         run=_rescale,
         command=Command(example="shop.orders --buckets 2 --dry-run"),
         run_by=RunBy.SPARK,
+        touches=_touched_by_rescale,
         parameters=(
             Parameter(
                 name="buckets",

@@ -15,6 +15,7 @@ from table_core.jobs.common_parameters import (
 from table_core.jobs.kinds import Kind
 
 if TYPE_CHECKING:
+    from table_core.jobs.engine_choice import Touched
     from table_core.table.metadata.results import ResultDocument
 
 __all__ = ["ACTIONS"]
@@ -49,6 +50,14 @@ def _remove_orphan_files(job: Job) -> ResultDocument:
     from table_core.table.maintenance.orphan_remover import remove_orphan_files
 
     return remove_orphan_files(job.table.access, share=job.share, **job.args)
+
+
+def _touched_by_sweep(job: Job) -> Touched:
+    """Manifests, which are read; data files are only listed."""
+    from table_core.jobs.touched import touched_state
+
+    access = job.table.access
+    return replace(touched_state(access, access.head()), bytes=0, rows=0)
 
 
 ACTIONS: Final = (
@@ -91,6 +100,7 @@ ACTIONS: Final = (
         run=_remove_orphan_files,
         command=Command(example="shop.orders --dry-run"),
         run_by=RunBy.TASKS,
+        touches=_touched_by_sweep,
         parameters=(
             replace(
                 _OLDER_THAN,

@@ -10,6 +10,7 @@ from table_core.jobs.common_parameters import DRY_RUN
 from table_core.jobs.kinds import Kind
 
 if TYPE_CHECKING:
+    from table_core.jobs.engine_choice import Touched
     from table_core.table.metadata.results import ResultDocument
 
 __all__ = ["ACTIONS"]
@@ -43,12 +44,19 @@ def _done(job: Job, name: str) -> ResultDocument:
     return job.verb(name, job.table)(**args)
 
 
+def _touched(job: Job) -> Touched:
+    from table_core.jobs.touched import touched_where
+
+    return touched_where(job.table, job.args["where"])
+
+
 ACTIONS: Final = (
     Action(
         name="delete",
         about="Delete the rows that a condition holds for.",
         run=_delete,
         run_by=RunBy.SPARK,
+        touches=_touched,
         parameters=(_WHERE, _DRY_RUN),
         command=Command(
             heading=Heading.ROWS,
@@ -62,6 +70,7 @@ ACTIONS: Final = (
         about="Set columns of the rows that a condition holds for.",
         run=_update,
         run_by=RunBy.SPARK,
+        touches=_touched,
         parameters=(
             Parameter(
                 name="values",

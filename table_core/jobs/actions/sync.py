@@ -10,6 +10,7 @@ from table_core.jobs.common_parameters import EXCLUDING, INCLUDING
 from table_core.jobs.kinds import Kind
 
 if TYPE_CHECKING:
+    from table_core.jobs.engine_choice import Touched
     from table_core.table.metadata.results import ResultDocument
 
 __all__ = ["ACTIONS"]
@@ -34,6 +35,12 @@ def _sync_database(job: Job) -> ResultDocument:
 def _by_engine(job: Job) -> dict[str, object]:
     engine = job.engine
     return {"progress": engine.progress, "each": engine.each, "records_by": engine.records_by}
+
+
+def _touched(job: Job) -> Touched:
+    from table_core.jobs.touched_by_sync import touched_by_sync
+
+    return touched_by_sync(job)
 
 
 def _setting(name: str, kind: Kind, about: str) -> Parameter:
@@ -79,6 +86,7 @@ ACTIONS: Final = (
         about="Apply the change events of a source to a table.",
         run=_sync_table,
         run_by=RunBy.TASKS,
+        touches=_touched,
         parameters=(
             _SOURCE,
             _names("primary_key", "Of a table to be made."),
@@ -95,6 +103,7 @@ ACTIONS: Final = (
         about="Apply the change events of many tables to the tables of a database.",
         run=_sync_database,
         run_by=RunBy.TASKS,
+        touches=_touched,
         target=Target.DATABASE,
         parameters=(
             _SOURCE,

@@ -13,6 +13,7 @@ from table_core.jobs.kinds import Kind
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from table_core.jobs.engine_choice import Touched
     from table_core.table.metadata.results import ResultDocument
 
 __all__ = ["ACTIONS"]
@@ -73,12 +74,37 @@ def _clause(document: Mapping[str, Any]) -> Any:
     return cls(**members)
 
 
+def _touched_by_write(job: Job) -> Touched | None:
+    from table_core.jobs.touched import touched_by_flow
+
+    return touched_by_flow(job)
+
+
+def _touched_by_merge(job: Job) -> Touched:
+    """The source, in memory, and all of the target, which any of its rows may match."""
+    from table_core.jobs.flow import views_of
+    from table_core.jobs.touched import touched_by_query, touched_state
+    from table_core.table.api.opening import open_table
+
+    target, source = job.table.access, job.args["source"]
+    found = touched_state(target, target.head())
+    if source.get("sql"):
+        views = views_of(job.catalog, source.get("sources") or {})
+        return found + touched_by_query(job, [source["sql"]], views)
+    if source.get("path"):
+        given = open_table(source["path"], storage_options=job.storage_options).access
+    else:
+        given = job.catalog.table(source["table"]).access
+    return found + touched_state(given, given.head())
+
+
 ACTIONS: Final = (
     Action(
         name="write",
         about="Write the rows of a query, or of files, into a table in one commit.",
         run=_write,
         run_by=RunBy.TASKS,
+        touches=_touched_by_write,
         parameters=(
             Parameter(
                 name="sql",
@@ -156,6 +182,7 @@ ACTIONS: Final = (
         about="Merge a table or the result of a query into a table, row by row.",
         run=_merge_into,
         run_by=RunBy.SPARK,
+        touches=_touched_by_merge,
         parameters=(
             Parameter(
                 name="source",

@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from table_core.table.metadata.sharing import Share
     from table_core.table.metadata.timestamps import PointInTime
 
-__all__ = ["clone_table"]
+__all__ = ["clone_table", "state_of"]
 
 _CHUNK_BYTES: Final = 8 << 20
 _THREADS_MAX: Final = min(8, 2 * (os.cpu_count() or 1))
@@ -96,7 +96,7 @@ def clone_table(  # noqa: PLR0913 - as the verb on a catalog
             available=names,
         )
     access = catalog.table(name).access
-    state = _state(access, snapshot, tag, timestamp)
+    state = state_of(access, snapshot, tag, timestamp)
     target = home.root(database, table)
     commit = (commit or CommitAs()).with_request(
         "clone", source=name, snapshot=snapshot, tag=tag, timestamp=timestamp
@@ -117,7 +117,7 @@ def _positions(access: TableAccess, state: Snapshot) -> dict[str, str]:
     return kept if history.complete else {**kept, HISTORY_PROPERTY: HISTORY_INCOMPLETE}
 
 
-def _state(
+def state_of(
     access: TableAccess, snapshot: int | None, tag: str | None, timestamp: PointInTime | None
 ) -> Snapshot | None:
     """The state that the arguments name, the newest by default; None: the table is empty."""

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["BufferLimits", "SpilledRuns", "joined"]
 
+_COMPRESSION: Final = "none"
+"""Where no option says another: nobody else reads these rows, and packing them takes as long as all the rest."""
 _RUNS_MAX: Final = 64
 _PIECES: Final = 8
 _THREADS_MAX: Final = min(4, os.cpu_count() or 1)
@@ -37,6 +39,11 @@ class BufferLimits:
     spills: bool
     threads: int
     """How many buckets are written at once: each needs memory for a row group."""
+
+    @property
+    def merge_bytes(self) -> int:
+        """What a bucket may hold of its runs while they are merged: there are no rows in the buffer then."""
+        return self.buffer_bytes // (2 * self.threads)
 
     @classmethod
     def of(cls, options: TableOptions) -> Self:
@@ -91,7 +98,9 @@ class SpilledRuns:
 
     def __post_init__(self) -> None:
         self._spill = Spill(
-            compression=self.options.get(keys_write.SPILL_COMPRESSION),
+            compression=self.options.get(keys_write.SPILL_COMPRESSION)
+            if self.options.is_set(keys_write.SPILL_COMPRESSION)
+            else _COMPRESSION,
             zstd_level=self.options.get(keys_write.SPILL_COMPRESSION_ZSTD_LEVEL),
         )
 
@@ -112,9 +121,10 @@ class SpilledRuns:
         with self._lock:
             self._runs.setdefault(bucket, []).append(run)
 
-    def runs(self, bucket: Bucket) -> list[Iterator[pa.RecordBatch]]:
-        """The runs of ``bucket``, oldest first."""
-        return [run.batches() for run in self._runs[bucket]]
+    def runs(self, bucket: Bucket, memory: int = 0) -> list[Iterator[pa.RecordBatch]]:
+        """The runs of ``bucket``, oldest first; their batches take about ``memory`` bytes together."""
+        runs = self._runs[bucket]
+        return [run.batches(memory // len(runs)) for run in runs]
 
     def join(self, writer: BucketWriter) -> None:
         """Make one run of those of a bucket that has too many to be merged at once."""

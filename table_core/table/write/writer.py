@@ -271,7 +271,7 @@ class TableWriter:
         """Turn what is on the disk into files."""
 
         def store(bucket: Bucket) -> _Stored:
-            runs = spilled.runs(bucket)
+            runs = spilled.runs(bucket, self._limits.merge_bytes)
             return bucket, self._buckets.store(bucket, self._buckets.merged(bucket, runs)), []
 
         self._at_once(store, spilled.buckets)

@@ -1,0 +1,209 @@
+"""SQL that means the same to Spark and to DuckDB.
+
+``engine="auto"`` may run a query in either, and a retry in the other.  So it runs in the worker only what is
+surely the same: both parsers read the same tree, and the tree holds nothing of which one engine makes
+something else.  ``concat`` of NULL, ``5 / 2`` of decimals, a cast of 1.5 to INT and ``upper('ß')`` are examples.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from table_core.datatypes.kinds import Atomic, Root
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from table_core.datatypes.kinds import DataType, Field
+
+__all__ = ["why_only_spark"]
+
+_SAME: Final = frozenset(
+    {
+        *("Select", "From", "Where", "Group", "Having", "Limit", "Distinct", "Order", "Ordered"),
+        *("With", "CTE", "Subquery", "Union", "Intersect", "Except", "Join", "Exists"),
+        *(
+            "Table",
+            "TableAlias",
+            "Alias",
+            "Column",
+            "Identifier",
+            "Star",
+            "Placeholder",
+            "Parameter",
+        ),
+        *("Var", "Literal", "Null", "Boolean", "Paren", "Tuple", "DataType", "DataTypeParam"),
+        *("EQ", "NEQ", "GT", "GTE", "LT", "LTE", "And", "Or", "Not", "Is", "In", "Between"),
+        *("Case", "If", "Coalesce", "Nullif", "Count", "Sum", "Min", "Max"),
+        *("Add", "Sub", "Mul", "Neg", "Cast", "Like"),
+        *("Window", "WindowSpec", "RowNumber", "Rank", "DenseRank"),
+    }
+)
+_COMPARES: Final = (
+    *(exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.In, exp.Between, exp.Like),
+    *(exp.Coalesce, exp.Nullif, exp.Case),
+)
+"""Where two values of two types meet, and one becomes of the other's."""
+_CALCULATES: Final = (exp.Add, exp.Sub, exp.Mul, exp.Neg)
+_DIGITS_MAX: Final = 38
+_UNKNOWN: Final = _DIGITS_MAX + 1
+_INTEGERS: Final[Mapping[Root, int]] = {Root.INT: 10, Root.BIGINT: 20}
+_NUMBERS: Final = frozenset({*_INTEGERS, Root.TINYINT, Root.SMALLINT, Root.DECIMAL, Root.DOUBLE})
+_SURE: Final = _NUMBERS | {Root.BOOLEAN, Root.VARCHAR, Root.DATE, Root.TIMESTAMP}
+"""Not FLOAT, whose 0.1 is another to each; not CHAR, which one pads; not what has the time zone of a session."""
+_CAST_OF_NUMBERS: Final = (
+    exp.DataType.Type.DECIMAL,
+    exp.DataType.Type.BIGINT,
+    exp.DataType.Type.INT,
+)
+
+
+def why_only_spark(
+    sql: str, fields: Iterable[Field], parameters: Mapping[str, object] | None = None
+) -> str:
+    """What of ``sql`` Spark alone is sure about; '' if both engines answer the same.
+
+    ``fields`` are the columns of its views, ``parameters`` the values of its ``$name``.
+    """
+    try:
+        tree = _plain(sqlglot.parse_one(sql, read="spark"), parameters or {})
+        other = _plain(sqlglot.parse_one(sql, read="duckdb"), parameters or {})
+    except SqlglotError:
+        return "the SQL is not understood"
+    if tree != other:
+        return "the SQL means other things to Spark and to DuckDB"
+    types = _types(tree, fields)
+    return next(filter(None, (_why(node, types) for node in tree.walk())), "")
+
+
+def _plain(tree: exp.Expr, parameters: Mapping[str, object]) -> exp.Expr:
+    """The same SQL without the nodes that only one dialect makes of the same text, and with its values."""
+
+    def plain(node: exp.Expr) -> exp.Expr:
+        if isinstance(
+            node, exp.TryCast
+        ):  # so sqlglot reads Spark's CAST; since Spark 4 it fails as DuckDB's
+            return exp.Cast(this=node.this, to=node.args["to"])
+        if isinstance(node, exp.Parameter) and isinstance(node.this, exp.Var):
+            node = exp.Placeholder(this=node.this.name)
+        if isinstance(node, exp.Placeholder) and node.name in parameters:
+            return exp.convert(parameters[node.name])
+        return node
+
+    return tree.transform(plain)
+
+
+def _types(tree: exp.Expr, fields: Iterable[Field]) -> dict[str, list[DataType]]:
+    """The types of each name; none of a name that the SQL itself gives to something else."""
+    found: dict[str, list[DataType]] = {}
+    for field in fields:
+        found.setdefault(field.name.casefold(), []).append(field.type)
+    plain = isinstance(tree, exp.Select) and not any(
+        tree.args.get(clause) for clause in ("group", "having", "order", "qualify")
+    )
+    for alias in tree.find_all(exp.Alias):
+        if plain and alias.parent is tree:
+            continue  # nobody reads what the outermost query calls it
+        name = alias.alias.casefold()
+        if not isinstance(alias.this, exp.Column) or alias.this.name.casefold() != name:
+            found.pop(name, None)
+    return found
+
+
+def _why(node: exp.Expr, types: Mapping[str, list[DataType]]) -> str:
+    name = type(node).__name__
+    if name not in _SAME:
+        return f"only Spark is sure about {name.upper()} in the SQL"
+    if isinstance(node, exp.Literal) and node.is_string and "\\" in node.name:
+        return "a text in the SQL has a backslash"
+    unsure = (
+        (isinstance(node, exp.Cast) and not _is_same_cast(node, types))
+        or (isinstance(node, _CALCULATES) and not _is_same_number(node, types))
+        or (isinstance(node, _COMPARES) and not _is_same_meeting(node, types))
+        or (isinstance(node, exp.Distinct) and len(node.expressions) > 1)
+        or (isinstance(node, exp.TableAlias) and bool(node.columns))
+        or (isinstance(node, exp.SetOperation) and not _is_same_union(node, types))
+    )
+    return f"only Spark is sure about {node.sql()}" if unsure else ""
+
+
+def _is_same_union(node: exp.SetOperation, types: Mapping[str, list[DataType]]) -> bool:
+    """Columns of the same names, each of one kind: no value becomes of another's type."""
+    names = node.left.named_selects
+    kinds = ({_kind(type_) for type_ in types.get(name.casefold(), [])} for name in names)
+    return names == node.right.named_selects and all(len(each) < 2 for each in kinds)
+
+
+def _kind(type_: DataType) -> str:
+    root = type_.root if isinstance(type_, Atomic) else None
+    return "number" if root in _NUMBERS else str(root)
+
+
+def _is_same_cast(node: exp.Cast, types: Mapping[str, list[DataType]]) -> bool:
+    """Casts of NULL, of a text to a date, and of exact numbers to DECIMAL."""
+    to, inner = node.to.this, node.this
+    if isinstance(inner, exp.Null):
+        return True
+    if isinstance(inner, exp.Literal):
+        return to == exp.DataType.Type.DATE if inner.is_string else to in _CAST_OF_NUMBERS
+    if to != exp.DataType.Type.DECIMAL or not isinstance(
+        inner, exp.Sum | exp.Min | exp.Max | exp.Count | exp.Column
+    ):
+        return False
+    return all(0 < _digits(column, types) < _UNKNOWN for column in inner.find_all(exp.Column))
+
+
+def _is_same_number(node: exp.Expr, types: Mapping[str, list[DataType]]) -> bool:
+    """Integers among themselves, which overflow alike; doubles; decimals that nobody has to round."""
+    if isinstance(node.parent, (*_CALCULATES, exp.Paren)):
+        return True  # judged with what it is a part of
+    roots = _roots(node, types)
+    whole = all("." not in n.name and not n.is_string for n in node.find_all(exp.Literal))
+    if roots <= _INTEGERS.keys() and whole:
+        return True
+    return roots == {Root.DOUBLE} or _digits(node, types) <= _DIGITS_MAX
+
+
+def _roots(node: exp.Expr, types: Mapping[str, list[DataType]]) -> set[Root | None]:
+    """The families of what ``node`` names; None for what nobody knows."""
+    names = [column.name.casefold() for column in node.find_all(exp.Column)]
+    found: list[DataType | None] = [one for name in names for one in types.get(name, [None])]
+    return {type_.root if isinstance(type_, Atomic) else None for type_ in found}
+
+
+def _digits(node: exp.Expr, types: Mapping[str, list[DataType]]) -> int:
+    """How many digits an exact number may have; more than 38 where nobody can tell."""
+    if isinstance(node, exp.Paren | exp.Neg):
+        return _digits(node.this, types)
+    if isinstance(node, exp.Literal):
+        return _UNKNOWN if node.is_string else len(node.name)
+    if isinstance(node, exp.Column):
+        return max(map(_digits_of, types.get(node.name.casefold(), [])), default=_UNKNOWN)
+    if isinstance(node, exp.Add | exp.Sub | exp.Mul):
+        return _digits(node.left, types) + _digits(node.right, types) + 1
+    return _UNKNOWN
+
+
+def _digits_of(type_: DataType) -> int:
+    if not isinstance(type_, Atomic):
+        return _UNKNOWN
+    return type_.precision if type_.root is Root.DECIMAL else _INTEGERS.get(type_.root, _UNKNOWN)
+
+
+def _is_same_meeting(node: exp.Expr, types: Mapping[str, list[DataType]]) -> bool:
+    """Numbers with numbers and texts with texts: what else meets is cast, and by each in its own way."""
+    roots = _roots(node, types)
+    if not roots <= _SURE:
+        return False
+    texts = any(literal.is_string for literal in node.find_all(exp.Literal))
+    numbers = any(not literal.is_string for literal in node.find_all(exp.Literal))
+    kinds = {"number" if root in _NUMBERS else str(root) for root in roots}
+    if isinstance(node, exp.Case):  # what is asked and what is answered may be of two types
+        return not roots & {Root.DATE, Root.TIMESTAMP} or not texts
+    if len(kinds) > 1:
+        return False
+    return not (texts and "number" in kinds) and not (numbers and kinds and kinds != {"number"})

@@ -1,0 +1,94 @@
+"""What a sync would read: files by their sizes; of a server or a broker only whether it was read before."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from table_core.cdc.apply.target import CLAIMS_PROPERTY
+from table_core.cdc.model.position import POSITION_PROPERTY
+from table_core.cdc.sync.source_kinds import SOURCE_KINDS
+from table_core.errors import NotFoundError
+from table_core.jobs.action import Target
+from table_core.jobs.engine_choice import Touched
+from table_core.jobs.registry import action_of
+from table_core.position.document import Positions
+from table_core.position.files import FilesRead
+from table_core.storage.row_files import list_files, split_glob
+from table_core.storage.stores.locate import open_storage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from table_core.jobs.action import Job
+    from table_core.table.api.table import Table
+
+__all__ = ["touched_by_sync"]
+
+_PACKAGES: Final = {"kafka": "confluent_kafka", "mysql": "pymysql", "postgres": "psycopg"}
+_EVENT: Final = 256
+"""Bytes of a small event: there are rarely more rows than that."""
+_PACKED: Final = 8
+"""So many times longer is what a compressed file of events holds."""
+_WINDOWS: Final = 512 << 20
+"""Of a window of events, decoded, and of rows that wait for their commit."""
+
+
+def touched_by_sync(job: Job) -> Touched:
+    """What is ahead of the positions of the tables; a source's first run over a server goes to Spark."""
+    source = job.args["source"]
+    kind = str(source.get("kind", "files"))
+    if kind != "files":
+        package = _PACKAGES.get(kind)
+        first = not any(_has_position(table) for table in _tables(job))
+        why = f"nobody can tell how much {kind} has, and nothing of it was read yet"
+        known = kind in SOURCE_KINDS and first
+        return Touched(
+            memory=_WINDOWS,
+            packages=(package,) if package else (),
+            spark_because=why if known else "",
+        )
+    sizes = _sizes(source, job.storage_options)
+    taken = _taken(_tables(job))
+    left = {path: size - taken.get(path, 0) for path, size in sizes.items()}
+    lengths = [n * _PACKED if path.endswith(".gz") else n for path, n in left.items() if n > 0]
+    total = sum(lengths)
+    return Touched(
+        files=len(lengths), bytes=total, rows=total // _EVENT, memory=min(8 * total, _WINDOWS)
+    )
+
+
+def _sizes(source: Mapping[str, Any], storage_options: Mapping[str, str]) -> dict[str, int]:
+    folder, pattern = split_glob(str(source["uri"]))
+    storage = open_storage(folder, source.get("storage_options") or storage_options)
+    return {f"{storage.uri}/{info.path}": info.size for info in list_files(storage, pattern)}
+
+
+def _tables(job: Job) -> Iterator[Table]:
+    """The targets that there are."""
+    if action_of(job.action).target is Target.TABLE:
+        names = [job.target]
+    elif job.target in job.catalog.databases():
+        names = [f"{job.target}.{name}" for name in job.catalog.tables(job.target)]
+    else:
+        names = []
+    for name in names:
+        try:
+            yield job.catalog.table(name)
+        except NotFoundError:  # not made yet, or dropped meanwhile
+            continue
+
+
+def _has_position(table: Table) -> bool:
+    return table.position(POSITION_PROPERTY) is not None
+
+
+def _taken(tables: Iterator[Table]) -> dict[str, int]:
+    """Bytes that were read of each file, of all tables the least."""
+    found: list[dict[str, int]] = []
+    for table in tables:
+        held = Positions.parse(table.position(CLAIMS_PROPERTY)) or Positions()
+        places = [one.place for one in held if isinstance(one.place, FilesRead)]
+        if places:
+            found.append({p: t.size for place in places for p, t in place.files.items()})
+    paths = set(found[0]).intersection(*found[1:]) if found else set()
+    return {path: min(each[path] for each in found) for path in paths}

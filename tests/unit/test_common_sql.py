@@ -1,0 +1,87 @@
+"""SQL that ``engine="auto"`` may give to either engine, and SQL that it may not."""
+
+from __future__ import annotations
+
+import pytest
+
+from table_core.datatypes.kinds import Atomic, Field, Root
+from table_core.jobs.common_sql import why_only_spark
+
+TYPES = {
+    "id": Atomic(Root.BIGINT),
+    "n": Atomic(Root.INT),
+    "tiny": Atomic(Root.TINYINT),
+    "amount": Atomic(Root.DECIMAL, precision=12, scale=2),
+    "wide": Atomic(Root.DECIMAL, precision=30, scale=10),
+    "x": Atomic(Root.DOUBLE),
+    "f": Atomic(Root.FLOAT),
+    "name": Atomic(Root.VARCHAR, length=2**31 - 1),
+    "code": Atomic(Root.CHAR, length=3),
+    "dt": Atomic(Root.DATE),
+    "placed": Atomic(Root.TIMESTAMP, precision=3),
+    "moment": Atomic(Root.TIMESTAMP_LTZ, precision=3),
+}
+FIELDS = [Field(n, name, type_) for n, (name, type_) in enumerate(TYPES.items())]
+SAME = [
+    "SELECT * FROM t",
+    "SELECT name, sum(amount) AS s, count(*), max(placed) FROM t GROUP BY name",
+    "SELECT name, CAST(sum(amount) AS DECIMAL(18, 2)) AS s FROM t GROUP BY 1 HAVING count(*) > 2",
+    "WITH d AS (SELECT id, n FROM t UNION ALL SELECT id, n FROM u) SELECT * FROM d WHERE NOT EXISTS "
+    "(SELECT 1 FROM u WHERE u.id = d.id)",
+    "SELECT DISTINCT name FROM t WHERE name LIKE 'a%' AND n IN (1, 2) AND id BETWEEN 3 AND 5",
+    "SELECT coalesce(n, 0) AS n, CASE WHEN x > 0.5 THEN 'high' ELSE 'low' END AS level FROM t",
+    "SELECT id + n AS s, x * x AS y, amount * n AS total FROM t",
+    "SELECT id, row_number() OVER (PARTITION BY name ORDER BY placed NULLS FIRST) AS place FROM t",
+    "SELECT t.id, u.name FROM t LEFT JOIN u ON t.id = u.id WHERE t.dt = DATE '2026-01-01'",
+    "SELECT f, moment, code FROM t",
+    "SELECT name FROM t WHERE id = $id AND name = $name",
+]
+ONLY_SPARK = {
+    "SELECT concat(name, 'x') FROM t": "",
+    "SELECT upper(name) FROM t": "UPPER",
+    "SELECT amount / 3 FROM t": "",
+    "SELECT avg(amount) FROM t": "AVG",
+    "SELECT CAST(x AS INT) FROM t": "CAST",
+    "SELECT CAST(x AS DECIMAL(10, 2)) FROM t": "CAST",
+    "SELECT CAST(placed AS DATE) FROM t": "CAST",
+    "SELECT CAST(name AS BIGINT) FROM t": "CAST",
+    "SELECT name FROM t ORDER BY name": "other things",
+    'SELECT "name" FROM t': "other things",
+    "SELECT name FROM t WHERE name LIKE 'a\\\\_%'": "",
+    "SELECT wide * wide FROM t": "wide * wide",
+    "SELECT tiny + 1 FROM t": "tiny + 1",
+    "SELECT id FROM t WHERE f > 0.1": "f > 0.1",
+    "SELECT id FROM t WHERE moment > '2026-01-01'": "moment",
+    "SELECT id FROM t WHERE code = 'a'": "code",
+    "SELECT id FROM t WHERE name = 5": "name = 5",
+    "SELECT id FROM t WHERE id = '5'": "id = '5'",
+    "SELECT id FROM t WHERE id = $name": "id = 'ada'",
+    "SELECT g FROM (SELECT f AS g FROM t) AS s WHERE g > 0.1": "g > 0.1",
+    "SELECT id FROM (SELECT name AS id FROM t) AS s WHERE id > 1": "id > 1",
+    "SELECT dt + 1 FROM t": "dt + 1",
+    "SELECT id FROM t UNION ALL SELECT name FROM t": "UNION",
+    "SELECT count(DISTINCT id, n) FROM t": "",
+    "SELECT current_date FROM t": "",
+    "SELECT FROM WHERE": "not understood",
+    "SELECT try_cast(n AS STRING) FROM t": "",
+    "SELECT explode(array(1, 2))": "",
+}
+VALUES = {"id": 7, "name": "ada"}
+
+
+@pytest.mark.parametrize("sql", SAME)
+def test_what_both_engines_answer_alike(sql: str) -> None:
+    assert why_only_spark(sql, FIELDS, VALUES) == ""
+
+
+@pytest.mark.parametrize("sql", ONLY_SPARK)
+def test_what_spark_alone_is_sure_about(sql: str) -> None:
+    why = why_only_spark(sql, FIELDS, VALUES)
+    assert why
+    assert ONLY_SPARK[sql] in why
+
+
+def test_a_name_of_two_types_is_compared_as_neither() -> None:
+    both = [*FIELDS, Field(99, "id", Atomic(Root.VARCHAR, length=9))]
+    assert why_only_spark("SELECT id FROM t WHERE id = 5", both)
+    assert why_only_spark("SELECT id FROM t WHERE id = 5", FIELDS) == ""
