@@ -6,6 +6,7 @@ with the function.  Each piece is pickled on its own, so a task unpacks only its
 
 from __future__ import annotations
 
+import math
 import pickle
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -67,18 +68,22 @@ def distribute(
 
 
 def groups_of(items: Sequence[T], weight: Callable[[T], int], slots: int) -> list[list[T]]:
-    """``items``, in order, as groups for tasks: a few for each of ``slots``, none of them tiny."""
+    """``items``, in order, as groups for tasks: as few as their bytes need, and as even as they can be.
+
+    More groups than run at once come in whole rounds of ``slots``.  An item goes where its middle lies, so
+    no group is larger than an even share and one item.
+    """
     weights = [weight(item) + _OPEN_BYTES for item in items]
-    target = max(sum(weights) / max(1, slots * _ROUNDS), _TASK_BYTES)
-    groups: list[list[T]] = []
-    filled = target
+    slots, total = max(1, slots), sum(weights)
+    count = math.ceil(total / max(total / (slots * _ROUNDS), _TASK_BYTES)) if weights else 0
+    if count > slots:
+        count = -(-count // slots) * slots
+    groups: list[list[T]] = [[] for _ in range(count)]
+    before = 0
     for item, size in zip(items, weights, strict=True):
-        if filled + size / 2 > target:
-            groups.append([])
-            filled = 0
-        groups[-1].append(item)
-        filled += size
-    return groups
+        groups[int((before + size / 2) * count / total)].append(item)
+        before += size
+    return [group for group in groups if group]
 
 
 def keeps_order(schema: TableSchema) -> bool:
