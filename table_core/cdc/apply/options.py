@@ -33,7 +33,7 @@ class SyncOptions(TypedDict, total=False):
     """An event that would give a table more columns cannot be applied (default 4096)."""
     progress: Callable[..., None] | None
     """Told ``(stage, **facts)`` while it runs: ``snapshot``, ``events``, ``committed``."""
-    each: Callable[[Callable[[Any], Any], Sequence[Any]], Iterator[Any]] | None
+    map_pieces: Callable[[Callable[[Any], Any], Sequence[Any]], Iterator[Any]] | None
     """Has pieces of first snapshots read by others: ``table_core.spark.sync`` gives Spark's tasks."""
     records_by: RecordsBy | None
     """Has records of topics read and decoded by others, where they are many: likewise."""

@@ -34,7 +34,11 @@ def _sync_database(job: Job) -> ResultDocument:
 
 def _by_engine(job: Job) -> dict[str, object]:
     engine = job.engine
-    return {"progress": engine.progress, "each": engine.each, "records_by": engine.records_by}
+    return {
+        "progress": engine.progress,
+        "map_pieces": engine.map_pieces,
+        "records_by": engine.records_by,
+    }
 
 
 def _touched(job: Job) -> Touched:
