@@ -92,6 +92,8 @@ class _Done(ProgressColumn):
     """``1.2 MB of 3.4 MB``."""
 
     def render(self, task: Task) -> Text:
+        if task.total is None and not task.completed:
+            return Text("")
         done = _amount(task.completed, task)
         return Text(done if task.total is None else f"{done} of {_amount(task.total, task)}")
 

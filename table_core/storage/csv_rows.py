@@ -18,9 +18,9 @@ from table_core.errors import DataError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["csv_line", "csv_rows"]
+__all__ = ["BLOCK_BYTES", "csv_line", "csv_rows"]
 
-_BLOCK_BYTES: Final = 4 << 20
+BLOCK_BYTES: Final = 4 << 20
 
 
 def csv_rows(file: Any, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
@@ -41,7 +41,7 @@ def csv_rows(file: Any, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         with pc.open_csv(
             file,
             # in one thread: then a row that is cut short has a number
-            read_options=pc.ReadOptions(block_size=_BLOCK_BYTES, use_threads=False),
+            read_options=pc.ReadOptions(block_size=BLOCK_BYTES, use_threads=False),
             parse_options=pc.ParseOptions(newlines_in_values=True, invalid_row_handler=refuse),
             convert_options=pc.ConvertOptions(
                 column_types={name: pa.string() for name in schema.names},

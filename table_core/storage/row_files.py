@@ -13,7 +13,7 @@ import pyarrow.json as pj
 import pyarrow.parquet as pq
 
 from table_core.errors import ArgumentError, DataError
-from table_core.storage.csv_rows import csv_line, csv_rows
+from table_core.storage.csv_rows import BLOCK_BYTES, csv_line, csv_rows
 from table_core.storage.json_rows import json_line, json_rows
 
 if TYPE_CHECKING:
@@ -115,9 +115,9 @@ def read_rows(
     path: str,
     schema: pa.Schema,
     format: str | None = None,
-    taken: Callable[[int], None] | None = None,
+    taken: Callable[[float], None] | None = None,
 ) -> Iterator[pa.RecordBatch]:
-    """Rows of the file ``path``, in batches; ``taken`` is told how many bytes of it are read by then.
+    """Rows of the file ``path``, in batches; ``taken`` is told which part of it they were so far, 1.0 in the end.
 
     Parquet keeps the types of the file.  CSV and JSON have none: values are read as ``schema`` says, and
     a column that it does not name is an error.  ``format`` is one of ``FORMATS``; without it the name
@@ -130,10 +130,16 @@ def read_rows(
     format = format or format_of(path)
     try:
         with _opened(storage, path, format) as (file, raw):
-            for batch in _BATCHES[format](file, schema):
+            size = max(raw.seek(0, 2), 1)
+            raw.seek(0)
+            for number, (batch, part) in enumerate(_BATCHES[format](file, schema), start=1):
                 yield batch
                 if taken is not None:
-                    taken(raw.tell())
+                    # Arrow reads CSV some blocks ahead
+                    read = min(raw.tell(), number * BLOCK_BYTES) / size
+                    taken(read if part is None else part)
+            if taken is not None:
+                taken(1.0)
     except pa.ArrowException as error:
         raise DataError(f"{storage.uri}/{path}: {error}", path=path) from error
     except (gzip.BadGzipFile, EOFError) as error:
@@ -194,9 +200,20 @@ def format_of(path: str) -> str:
     )
 
 
-def _parquet_rows(file: Any, _: pa.Schema) -> Iterator[pa.RecordBatch]:
-    yield from pq.ParquetFile(file).iter_batches(_BATCH_ROWS)
+def _parquet_rows(file: Any, _: pa.Schema) -> Iterator[tuple[pa.RecordBatch, float | None]]:
+    rows, parquet = 0, pq.ParquetFile(file)
+    for batch in parquet.iter_batches(_BATCH_ROWS):
+        rows += batch.num_rows
+        yield batch, rows / parquet.metadata.num_rows
 
 
-_BATCHES: Final = {"parquet": _parquet_rows, "csv": csv_rows, "json": json_rows}
+def _csv_rows(file: Any, schema: pa.Schema) -> Iterator[tuple[pa.RecordBatch, float | None]]:
+    return ((batch, None) for batch in csv_rows(file, schema))
+
+
+def _json_rows(file: Any, schema: pa.Schema) -> Iterator[tuple[pa.RecordBatch, float | None]]:
+    return ((batch, None) for batch in json_rows(file, schema))
+
+
+_BATCHES: Final = {"parquet": _parquet_rows, "csv": _csv_rows, "json": _json_rows}
 _LINES: Final = {"csv": csv_line, "json": json_line}

@@ -141,12 +141,12 @@ def test_a_long_file_comes_in_pieces_and_its_last_line_is_found(tmp_path: Path) 
     (tmp_path / "a.jsonl").write_text("\n".join(body))
     storage = LocalStorage(tmp_path)
     for name, line in (("a.csv", lines + 2), ("a.jsonl", lines + 1)):
-        told: list[int] = []
+        told: list[float] = []
         batches = list(read_rows(storage, name, SCHEMA, taken=told.append))
         assert sum(batch.num_rows for batch in batches) == lines
         assert len(batches) > 1
         assert told == sorted(told)
-        assert told[-1] == (tmp_path / name).stat().st_size
+        assert (0 < told[0] < 1, told[-1]) == (True, 1.0)
         with (tmp_path / name).open("a") as file:
             file.write("\nx,2\n" if name == "a.csv" else '\n{"id": "x"}\n')
         with pytest.raises(DataError, match=f"line {line}: column 'id': 'x' is no BIGINT"):

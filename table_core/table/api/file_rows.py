@@ -249,8 +249,9 @@ class _Files:
         schema = pa.schema([f for f in self.table.arrow_schema if f.name not in made])
         first_row, before = self.rows, self.bytes
 
-        def taken(read: int) -> None:
-            self.bytes = before + read
+        def taken(part: float) -> None:
+            self.bytes = before + int(part * info.size)
+            tell("reading", self.bytes, total)
 
         for batch in read_rows(storage, info.path, schema, self.format, taken):
             try:
@@ -258,5 +259,3 @@ class _Files:
             except DataError as error:
                 raise wrong_row(error, storage, info.path, self.format, first_row) from error
             self.rows += batch.num_rows
-            tell("reading", self.bytes, total)
-        self.bytes = before + info.size
