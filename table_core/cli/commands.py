@@ -6,6 +6,7 @@ with an example below each command's own help, and the reference page.
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -53,7 +54,7 @@ def add_all(
             app.add_typer(home, name=group[0], rich_help_panel=groups[group[0]][0].value)
         home.command(
             name,
-            help=entry.about or None,
+            help=_reflowed(entry.about or entry.command.__doc__ or ""),
             epilog=f"Example: {_harmless(entry.line)}",
             rich_help_panel=None if group else entry.heading.value,
         )(entry.command)
@@ -62,6 +63,11 @@ def add_all(
 
 def _heading(entry: Entry, groups: Mapping[str, tuple[Heading, typer.Typer]]) -> Heading:
     return groups[entry.path[0]][0] if len(entry.path) > 1 else entry.heading
+
+
+def _reflowed(text: str) -> str:
+    """Paragraphs without the line breaks of the source: the terminal breaks lines."""
+    return "\n\n".join(" ".join(part.split()) for part in inspect.cleandoc(text).split("\n\n"))
 
 
 def _harmless(text: str) -> str:

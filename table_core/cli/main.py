@@ -96,9 +96,13 @@ def main() -> None:
             sys.stderr.write(json.dumps(document, default=str) + "\n")
         else:
             console = Console(stderr=True, highlight=False, emoji=False)
-            console.print(f"[bold red]{error.kind}[/]: {escape(shown(str(error)))}", soft_wrap=True)
+            whole = not console.is_terminal  # a file gets each fact in one line
+            console.print(
+                f"[bold red]{error.kind}[/]: {escape(shown(str(error)))}", soft_wrap=whole
+            )
             for key, value in error.facts.items():
-                console.print(shown(f"  {key}: {value}"), markup=False, soft_wrap=True)
+                if value is not None:
+                    console.print(shown(f"  {key}: {value}"), markup=False, soft_wrap=whole)
         sys.exit(1)
 
 

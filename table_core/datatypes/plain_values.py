@@ -209,6 +209,11 @@ _READERS: Final[tuple[tuple[Callable[[pa.DataType], bool], Callable[[Any, Any], 
 
 def _named(type_: pa.DataType) -> str:
     """A type in the words of a table, where they differ from Arrow's."""
+    if pa.types.is_decimal(type_):
+        return f"DECIMAL({type_.precision}, {type_.scale})"
+    if pa.types.is_timestamp(type_):
+        zone = "+00:00" if type_.tz else ""
+        return f"TIMESTAMP, e.g. 2026-01-31 10:30:00{zone}"
     return _NAMES.get(str(type_), str(type_))
 
 

@@ -175,7 +175,7 @@ def test_a_wrong_value_is_named_and_nothing_is_written(orders: Shell) -> None:
     good = orders.file("good.csv", CSV)
     bad = orders.file("bad.csv", "id,amount\n1,2\n\n2,much\n")
     for words, stdin, told in (
-        ((good, bad), None, r"bad\.csv, line 4: column 'amount': 'much' is no decimal128\(9, 2\)"),
+        ((good, bad), None, r"bad\.csv, line 4: column 'amount': 'much' is no DECIMAL\(9, 2\)"),
         (("--format", "csv"), b"id\nx\n", "^standard input, line 2: column 'id': 'x' is no BIGINT"),
         ((orders.file("null.jsonl", '{"id": 1}\n{"city": "x"}\n'),), None, r"null\.jsonl, line 2: column 'id' is NOT NULL"),
         ((orders.file("more.csv", "id,size\n"),), None, "names 'size', and the table has the columns id, city, amount"),

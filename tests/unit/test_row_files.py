@@ -110,7 +110,7 @@ def test_what_no_number_is_has_a_name(tmp_path: Path, special: str) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "told"),
     [
-        ("a.csv", 'id,price\n"1","x\ny"\n', "line 2: column 'price': 'x\\ny' is no decimal"),
+        ("a.csv", 'id,price\n"1","x\ny"\n', "line 2: column 'price': 'x\\ny' is no DECIMAL(9, 2)"),
         ("a.csv", 'price,id\n1,2\n"3\n\n",4\n\n5,six\n', "line 3: column 'price'"),
         ("a.csv", "price,id\n1,2\n\n\n5,six\n", "line 5: column 'id': 'six' is no BIGINT"),
         ("a.csv", "id,price\n1,2\n3\n", "line 3: expected 2 cells and found 1: '3'"),

@@ -20,7 +20,7 @@ def _rollback(job: Job) -> ResultDocument:
 ACTIONS: Final = (
     Action(
         name="rollback",
-        about="Make an older state the newest; what came later is gone.",
+        about="Make an older state the newest. Later snapshots are removed.",
         run=_rollback,
         command=Command(heading=Heading.HISTORY, example="shop.orders --snapshot 1 --dry-run"),
         parameters=(SNAPSHOT, TAG, TIMESTAMP, DRY_RUN),

@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 __all__ = ["remove_orphan_files"]
 
 _BATCH_FILES: Final = 10_000
+_TOLD_FILES: Final = 500
+"""Who watches is told after so many."""
 _LISTED_MAX: Final = 1_000
 
 
@@ -77,7 +79,6 @@ def remove_orphan_files(
             seen.take(orphans)
         if not dry_run:
             access.storage.delete(info.path for info, _ in orphans)
-        tell("looking at", seen.files, unit="files")
     if not dry_run:
         _remove_emptied(access, idle)
     head = access.metadata.head_id()
@@ -139,6 +140,8 @@ class _Seen:
         for info in files:
             self.files += 1
             self.bytes += info.size
+            if self.files % _TOLD_FILES == 1:
+                tell("looking at", self.files, unit="files")
             role = self.rules.role(info.path)
             if role is FileRole.FOREIGN:
                 self.foreign += 1
