@@ -87,15 +87,15 @@ def _touched_by_merge(job: Job) -> Touched:
     from table_core.table.api.opening import open_table
 
     target, source = job.table.access, job.args["source"]
-    found = touched_state(target, target.head())
+    touched = touched_state(target, target.head())
     if source.get("sql"):
         views = views_of(job.catalog, source.get("sources") or {})
-        return found + touched_by_query(job, [source["sql"]], views)
+        return touched + touched_by_query(job, [source["sql"]], views)
     if source.get("path"):
-        given = open_table(source["path"], storage_options=job.storage_options).access
+        access = open_table(source["path"], storage_options=job.storage_options).access
     else:
-        given = job.catalog.table(source["table"]).access
-    return found + touched_state(given, given.head())
+        access = job.catalog.table(source["table"]).access
+    return touched + touched_state(access, access.head())
 
 
 ACTIONS: Final = (
