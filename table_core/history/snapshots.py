@@ -129,12 +129,71 @@ class Chunk:
         """Read what ``to_document`` made; columns of later releases are left out.
 
         Raises:
-            ValueError, KeyError, TypeError: it is none.
+            ValueError: it is none: others may have written it.
         """
-        columns = [str(name) for name in document["columns"]]
-        kept = [at for at, name in enumerate(columns) if name in _NAMES]
-        rows = [SnapshotRow(**{columns[at]: row[at] for at in kept}) for row in document["rows"]]
-        return cls(tuple(rows))
+        columns, rows = document.get("columns"), document.get("rows")
+        fits = isinstance(columns, list) and isinstance(rows, list)
+        if not fits or columns is None or rows is None:
+            raise ValueError("no chunk of snapshots")
+        kept = [(at, name) for at, name in enumerate(columns) if name in _NAMES]
+        return cls(tuple(_row(row, kept, len(columns)) for row in rows))
+
+
+def _row(row: object, kept: Sequence[tuple[int, str]], length: int) -> SnapshotRow:
+    """A row of a document, each member of its kind.
+
+    Raises:
+        ValueError: it is none.
+    """
+    members = (
+        {name: row[at] for at, name in kept} if isinstance(row, list) and len(row) == length else {}
+    )
+    for name, fits in _FITS.items():
+        if name not in members and name in _REQUIRED:
+            raise ValueError(f"a snapshot without {name}")
+        if name in members and not fits(members[name]):
+            raise ValueError(f"{name} of a snapshot is none")
+    return SnapshotRow(**members)
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and abs(value) <= 2**63
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _is_texts(value: object) -> bool:
+    return isinstance(value, dict) and all(map(_is_text, value.values()))
+
+
+def _is_buckets(value: object) -> bool:
+    return isinstance(value, list) and all(
+        isinstance(one, list)
+        and len(one) == 8
+        and _is_text(one[0])
+        and all(map(_is_whole, one[1:]))
+        for one in value
+    )
+
+
+def _or_none(fits: Callable[[object], bool]) -> Callable[[object], bool]:
+    return lambda value: value is None or fits(value)
+
+
+_REQUIRED: Final = (
+    *("id", "at_ms", "kind", "user", "identifier", "rows_added", "rows_deleted", "rows"),
+    *("schema_id", "mark"),
+)
+_FITS: Final[Mapping[str, Callable[[object], bool]]] = {
+    **dict.fromkeys(_NAMES, _or_none(_is_whole)),
+    **dict.fromkeys(_REQUIRED, _is_whole),
+    **dict.fromkeys(("kind", "user", "mark"), _is_text),
+    "operation": _or_none(_is_text),
+    "properties": _or_none(_is_texts),
+    "by_bucket": _or_none(_is_buckets),
+}
 
 
 def chunk_part(first_id: int) -> str:

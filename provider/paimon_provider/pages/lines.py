@@ -81,14 +81,14 @@ def _line(
         "database": identity.database,
         "name": identity.name,
         "table": _spelled(kept.get("table"), identity),
-        "kind": kind if kind in _KINDS else "unknown",
+        "kind": kind if isinstance(kind, str) and kind in _KINDS else "unknown",
         **{
             name: _number(kept, name)
             for name in ("rows", "bytes", "files", "small_files", "partitions", "snapshot_id")
         },
         "updated_ms": updated if updated is not None else last_event,
         "user": cell_text(kept["user"], _TEXT_MAX) if kept.get("user") else None,
-        "health": health if health in HEALTH else "unknown",
+        "health": health if isinstance(health, str) and health in HEALTH else "unknown",
         "badges": _badges(kept.get("badges")),
         "next_maintenance": _next(kept.get("next_maintenance")),
         "cut": kept.get("cut") if isinstance(kept.get("cut"), dict) else {},
@@ -113,7 +113,7 @@ def _badges(stored: object) -> list[dict[str, str]]:
         return []
     badges = []
     for badge in stored[:_BADGES_MAX]:
-        if isinstance(badge, dict) and badge.get("severity") in {"info", "warning", "error"}:
+        if isinstance(badge, dict) and badge.get("severity") in ("info", "warning", "error"):
             told = {name: cell_text(badge.get(name), _TEXT_MAX) for name in ("code", "text")}
             badges.append({**told, "severity": badge["severity"]})
     return badges

@@ -84,7 +84,7 @@ def _newest_first(asker: Asker, uri: str, before: int | None = None) -> Iterator
 def _chunk(document: Mapping[str, Any]) -> tuple[SnapshotRow, ...]:
     try:
         return Chunk.from_document(document).rows
-    except (KeyError, TypeError, ValueError):  # none, or written by somebody else
+    except ValueError:  # none, or written by somebody else
         return ()
 
 

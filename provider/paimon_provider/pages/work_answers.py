@@ -47,7 +47,7 @@ def maintenance_answer(asker: Asker, uri: str, limit: int) -> dict[str, Any]:
     runs = []
     for at, by, result in _results(asker, uri):
         action = result.get("action")
-        if action not in _MAINTENANCE or result.get("dry_run"):
+        if not isinstance(action, str) or action not in _MAINTENANCE or result.get("dry_run"):
             continue
         runs.append(
             {

@@ -214,8 +214,12 @@ class _Work:
         for uri, _, document in self._kept(
             Kind.OPEN, uris_of(self.catalog_name, self.choice.database)
         ):
-            if uri in wanted:
+            if uri not in wanted:
+                continue
+            try:
                 chunks[uri] = Chunk.from_document(document)
+            except ValueError:  # somebody else wrote it: begin anew with this table
+                self.states[uri] = None
         return chunks
 
     def _kept(self, kind: Kind, prefix: str) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
