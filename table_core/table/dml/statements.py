@@ -83,16 +83,25 @@ class Statement:
                 change.put_in(_updated(self.access, rows, self.values))
 
 
-def delete(access: TableAccess, where: str | Expression, commit: CommitAs) -> ResultDocument:
+def delete(
+    access: TableAccess, where: str | Expression, commit: CommitAs, *, dry_run: bool = False
+) -> ResultDocument:
     """See ``Table.delete``."""
-    return run(deletion(access, where), commit)
+    statement = deletion(access, where)
+    return _foreseen(statement) if dry_run else run(statement, commit)
 
 
 def update(
-    access: TableAccess, values: Mapping[str, str], where: str | Expression, commit: CommitAs
+    access: TableAccess,
+    values: Mapping[str, str],
+    where: str | Expression,
+    commit: CommitAs,
+    *,
+    dry_run: bool = False,
 ) -> ResultDocument:
     """See ``Table.update``."""
-    return run(updating(access, values, where), commit)
+    statement = updating(access, values, where)
+    return _foreseen(statement) if dry_run else run(statement, commit)
 
 
 def deletion(access: TableAccess, where: str | Expression) -> Statement:
@@ -163,6 +172,18 @@ def _once(statement: Statement, commit: CommitAs) -> ResultDocument:
             part = replace(part, changed=statement.changed(rows))
             done = commit_parts(access, commit, append=part, operation=statement.operation)
     return described(statement, head, done, rows, started_ms)
+
+
+def _foreseen(statement: Statement) -> ResultDocument:
+    """How many rows ``statement`` would change; their new values are computed, so that faults show."""
+    access = statement.access
+    started_ms, head, rows = access.clock.now_ms(), access.head(), 0
+    refuse_fallback_rows(access, head, statement.where)
+    for batch in statement_scan(access, head, statement.where).to_batches():
+        if statement.values is not None:
+            _updated(access, pa.Table.from_batches([batch]), statement.values)
+        rows += batch.num_rows
+    return described(statement, head, None, rows, started_ms).having(dry_run=True)
 
 
 def _need_where(action: str, where: object) -> None:
