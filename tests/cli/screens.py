@@ -46,6 +46,7 @@ _SAME: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"\b1[789]\d{11}\b", "1700000000000"),
     (r'("seconds": )[\d.e-]+', r"\g<1>0.0"),
     (r"(│ seconds +│ +)\d+\.\d+( *│)", r"\g<1>0.00\2"),
+    (r"\b\d\d\.\d kB", "00.0 kB"),
     (r"(│ (?:oldest|newest) snapshot age +│ )\d+ s *", _as_long),
     (r'("(oldest|newest)_snapshot_age_ms": )\d+', r"\g<1>0"),
     (r'("(manifest_bytes|bytes\w*|size)": )\d+', r"\g<1>0"),
