@@ -174,7 +174,7 @@ def clustering_of(
     refuse_unsortable(access)
     if strategy != "full":
         raise ArgumentError(
-            f"order_by writes every file anew, and strategy={strategy!r} does not; use 'full'",
+            f"order_by rewrites every file, and strategy={strategy!r} does not; use 'full'",
             argument="strategy",
             value=strategy,
         )

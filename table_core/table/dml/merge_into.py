@@ -194,7 +194,7 @@ def source_column(source: Sequence[str], name: str) -> str | None:
     matches = [column for column in source if column.lower() == name.lower()]
     if len(matches) > 1:
         raise ArgumentError(
-            f"the source has {matches}, and which of them is {name!r} nobody can tell; name it so",
+            f"the source has {matches}, so nobody can tell which of them is {name!r}; use its exact name",
             argument="source",
             value=matches,
         )

@@ -135,8 +135,8 @@ def updating(access: TableAccess, values: Mapping[str, str], where: str | Expres
     fixed = sorted(set(values) & {*access.schema.primary_keys, *access.schema.partition_keys})
     if fixed:
         raise ArgumentError(
-            f"update cannot change {fixed}, which say where a row is; delete the rows and write "
-            "them anew",
+            f"update cannot change {fixed}: key and partition columns determine where a row is stored; "
+            "delete the rows and write them again",
             argument="values",
             value=fixed,
         )
@@ -189,7 +189,7 @@ def _foreseen(statement: Statement) -> ResultDocument:
 def _need_where(action: str, where: object) -> None:
     if where is None or where == "":
         raise ArgumentError(
-            f"{action} needs a condition; 'true' stands for all rows", argument="where"
+            f"{action} needs a condition; use 'true' for all rows", argument="where"
         )
 
 
