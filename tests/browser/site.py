@@ -25,6 +25,12 @@ from paimon_provider.operators.collect import PaimonCollectMetadataOperator
 with DAG(dag_id="collect", schedule=None):
     PaimonCollectMetadataOperator(task_id="shop", database="shop")
 """,
+    "actions.py": """
+# a Dag of Airflow
+from paimon_provider.table_actions import table_actions_dag
+
+actions = table_actions_dag(databases=["shop"], catalog="demo")
+""",
 }
 
 

@@ -19,8 +19,9 @@ AXE = ROOT / "provider" / "ui" / "node_modules" / "axe-core" / "axe.min.js"
 OF_SALES = f"?table={quote(SALES, safe='')}"
 HOSTILE = "<script>alert(1)<"
 TABS = (
-    "overview snapshots live levels partitions schema options refs maintenance quality sample read actions"
-).split()
+    *("overview", "snapshots", "live", "levels", "partitions", "schema", "options", "refs"),
+    *("maintenance", "quality", "sample", "read", "actions"),
+)
 
 
 def settled(page: Page) -> None:
@@ -99,6 +100,37 @@ def test_a_commit_moves_the_bars_and_its_rows_scroll_by(
     assert page.locator(".pt-change").filter(has_text="Lemuria").count() == 0
     page.get_by_role("button", name="Go on").click()
     expect(page.locator(".pt-change").filter(has_text="Lemuria").first).to_be_visible()
+
+
+def test_an_action_is_previewed_and_then_done(site: Site, open_page: Open, shots: Path) -> None:
+    def snapshots() -> int:
+        return len(list(site.catalog.table("shop.country_sales").snapshots()))
+
+    before = snapshots()
+    assert before > 10
+    page = open_page(f"{OF_SALES}&tab=actions&action=expire_snapshots")
+    page.get_by_label("retain max").fill("five")
+    page.get_by_role("button", name="Preview").click()
+    expect(page.get_by_text("This is a whole number.")).to_be_visible()
+    page.get_by_label("retain max").fill("6")
+    page.get_by_label("retain min").fill("1")
+    page.get_by_role("button", name="Preview").click()
+    expect(page.get_by_role("heading", name="nothing is changed yet")).to_be_visible(
+        timeout=180_000
+    )
+    assert snapshots() == before
+    assert serious(page) == []
+    page.screenshot(path=shots / "table-action-light.png")
+    page.get_by_role("button", name="do it now").click()
+    expect(page.get_by_role("heading", name="Done")).to_be_visible(timeout=180_000)
+    assert snapshots() == 6
+
+
+def test_a_viewer_may_look_and_not_act(site: Site, open_page: Open) -> None:
+    page = open_page(f"{OF_SALES}&tab=actions&action=compact", user="vera")
+    page.get_by_role("button", name="Preview").click()
+    expect(page.get_by_role("alert")).to_contain_text("You may not start this Dag")
+    assert site.airflow.get("/dags/paimon_table_actions/dagRuns", limit=50)["total_entries"] <= 2
 
 
 def test_two_snapshots_are_compared(open_page: Open) -> None:
