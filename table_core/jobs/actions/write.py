@@ -76,15 +76,15 @@ def _touched_by_merge(job: Job) -> Touched:
     from table_core.table.api.opening import open_table
 
     target, source = job.table.access, job.args["source"]
-    found = touched_state(target, target.head())
+    touched = touched_state(target, target.head())
     if source.get("sql"):
         views = views_of(job.catalog, source.get("sources") or {})
-        return found + touched_by_query(job, [source["sql"]], views)
+        return touched + touched_by_query(job, [source["sql"]], views)
     if source.get("path"):
-        given = open_table(source["path"], storage_options=job.storage_options).access
+        access = open_table(source["path"], storage_options=job.storage_options).access
     else:
-        given = job.catalog.table(source["table"]).access
-    return found + touched_state(given, given.head())
+        access = job.catalog.table(source["table"]).access
+    return touched + touched_state(access, access.head())
 
 
 ACTIONS: Final = (
@@ -98,7 +98,7 @@ ACTIONS: Final = (
             Parameter(
                 name="sql",
                 kind=Kind.SQL,
-                about="One SELECT over the views that sources names.",
+                about="One SELECT over the views in `sources`.",
                 templated=True,
             ),
             SQL_PARAMETERS,
@@ -123,31 +123,31 @@ ACTIONS: Final = (
             Parameter(
                 name="rows_position",
                 kind=Kind.TEXT,
-                about="The property that keeps which files were taken.",
+                about="The property that records which files were loaded.",
             ),
             Parameter(
                 name="name",
                 kind=Kind.TEXT,
-                about="Of the flow: its positions are found again by it.",
+                about="The name of the flow. Its positions are stored under this name.",
                 operator="flow_name",
                 templated=True,
             ),
             Parameter(
                 name="task",
                 kind=Kind.TEXT,
-                about="What runs the flow, where it has no name.",
+                about="The task that runs the flow, if the flow has no name.",
                 operator=None,
             ),
             Parameter(
                 name="overwrite",
                 kind=Kind.TEXT_OR_VALUES,
-                about="What the rows take the place of: table, partitions, or one partition.",
+                about="What the rows replace: table, partitions, or one partition.",
                 templated=True,
             ),
             Parameter(
                 name="computed_columns",
                 kind=Kind.NAMES,
-                about="Columns made from others before the rows are written.",
+                about="Columns that are computed from others before the rows are written.",
             ),
         ),
         command=None,
@@ -170,14 +170,14 @@ ACTIONS: Final = (
             Parameter(
                 name="on",
                 kind=Kind.NAMES_OR_VALUES,
-                about="The columns that rows are matched on; or theirs to those of the source.",
+                about="The columns to match rows on, or a mapping from target columns to source columns.",
                 required=True,
                 templated=True,
             ),
             Parameter(
                 name="when",
                 kind=Kind.RECORDS,
-                about="What to do, first match wins: {action, values, condition}.",
+                about="The clauses: {action, values, condition}. The first clause that matches is used.",
                 required=True,
                 templated=True,
             ),
