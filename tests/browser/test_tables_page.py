@@ -52,7 +52,7 @@ def test_the_walk_from_the_list_to_a_table(
     assert page.evaluate("document.documentElement.classList.contains('dark')") == (
         scheme == "dark"
     )
-    assert serious(page) == []
+    faults = {"list": serious(page)}
     page.screenshot(path=shots / f"tables-list-{scheme}.png")
     page.get_by_role("link", name="country_sales", exact=True).click()
     expect(page.get_by_role("heading", level=1)).to_have_text("country_sales")
@@ -61,9 +61,10 @@ def test_the_walk_from_the_list_to_a_table(
         page.locator(f"#pt-tab-{tab}").click()
         settled(page)
         assert page.locator(".pt-panel > *").count() > 0
-        assert serious(page) == [], tab
+        faults[tab] = serious(page)
         if tab in {"overview", "snapshots", "levels"}:
             page.screenshot(path=shots / f"table-{tab}-{scheme}.png")
+    assert {tab: found for tab, found in faults.items() if found} == {}
 
 
 def test_searching_sorting_and_filtering_are_in_the_address(open_page: Open) -> None:
@@ -86,17 +87,15 @@ def test_a_commit_moves_the_bars_and_its_rows_scroll_by(
 ) -> None:
     page = open_page(f"{OF_SALES}&tab=live&by=country&value=revenue&agg=sum", scheme="dark")
     page.get_by_text("live", exact=True).wait_for()
-    site.sell("Atlantis", 5_000_000.0)
+    site.sell("Atlantis", 3_000.0)
     expect(page.locator(".pt-race-name").filter(has_text="Atlantis")).to_be_visible(timeout=20_000)
     expect(page.locator(".pt-change").filter(has_text="Atlantis").first).to_be_visible()
-    site.sell("Atlantis", 1_000_000.0)
-    expect(page.locator(".pt-race-number").filter(has_text="6M")).to_be_visible(timeout=20_000)
+    site.sell("Atlantis", 1_500.0)
+    expect(page.locator(".pt-race-number").filter(has_text="4.5K")).to_be_visible(timeout=20_000)
     page.screenshot(path=shots / "table-live-dark.png")
     page.get_by_role("button", name="Pause").click()
-    site.sell("Lemuria", 9_000_000.0)
-    expect(page.get_by_role("button", name="Go on (1 commit waiting)")).to_be_visible(
-        timeout=20_000
-    )
+    site.sell("Lemuria", 900.0)
+    expect(page.get_by_role("button", name="waiting")).to_be_visible(timeout=20_000)
     assert page.locator(".pt-change").filter(has_text="Lemuria").count() == 0
     page.get_by_role("button", name="Go on").click()
     expect(page.locator(".pt-change").filter(has_text="Lemuria").first).to_be_visible()

@@ -132,7 +132,7 @@ function Head({ table }: { table: TableDocument }) {
         <Link className="pt-button" to={`/assets?name_pattern=${encodeURIComponent(table.uri)}`}>
           Asset
         </Link>
-        <Copy text={table.uri} what="the asset URI" label="Copy URI" small={false} />
+        <Copy text={table.uri} what="of the asset" label="Copy URI" small={false} />
         <button type="button" className="pt-button" onClick={() => go({ table: table.uri, tab: "live" }, { keep: false })}>
           Watch live
         </button>
