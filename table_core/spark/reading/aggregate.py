@@ -71,15 +71,10 @@ def aggregate(
     known = table.read(snapshot=snapshot, tag=tag, timestamp=timestamp).schema.names
     folds = _folds(known, by, values)
     columns = list(dict.fromkeys([*by, *(fold.column for fold in folds if fold.column)]))
-    columns = columns or [
-        table.definition.fields[0].name
-    ]  # to count the rows of, something is read
+    columns = columns or known[:1]  # to count the rows of, something is read
     scan = table.read(columns=columns, where=where, snapshot=snapshot, tag=tag, timestamp=timestamp)
-    own = scan.own_reader
-    if isinstance(scan, MemoryScan) or not isinstance(own, SplitReader):
-        return _whole(frame_of(spark, scan), by, folds)
-    fields = shown_fields(scan, "refuse")
-    if not _are_folded(fields, by, folds):
+    own = None if isinstance(scan, MemoryScan) else scan.own_reader
+    if not isinstance(own, SplitReader) or not _are_folded(shown_fields(scan, "refuse"), by, folds):
         return _whole(frame_of(spark, scan), by, folds)
     with translated():
         return _met(spark, scan, own, by, folds)
