@@ -97,8 +97,8 @@ class _Fold:
         """The value over what parts of a group have given, in the type that rows would give it."""
         if self.function in _EXTREMES:
             return _SPARK[self.function](named(self.name))
-        found = f.sum(named(self.name))
-        return (f.coalesce(found, f.lit(0)) if self.function == "count" else found).cast(type_)
+        total = f.sum(named(self.name))
+        return (f.coalesce(total, f.lit(0)) if self.function == "count" else total).cast(type_)
 
 
 _SPARK: Final[dict[str, Callable[[Column], Column]]] = {
@@ -249,9 +249,9 @@ def _folded(parts: pa.Table, by: Sequence[str], folds: Sequence[_Fold]) -> pa.Ta
         if pa.types.is_integer(parts.schema.field(name).type) and not _fits(parts[name]):
             return None
     asked = [(fold.name, _OVER_PARTS[fold.function]) for fold in folds]
-    found = parts.group_by(list(by), use_threads=False).aggregate(asked)
-    columns = [found[name] for name in by]
-    columns += [found[f"{name}_{how}"].cast(parts.schema.field(name).type) for name, how in asked]
+    grouped = parts.group_by(list(by), use_threads=False).aggregate(asked)
+    columns = [grouped[name] for name in by]
+    columns += [grouped[f"{name}_{how}"].cast(parts.schema.field(name).type) for name, how in asked]
     return pa.Table.from_arrays(columns, schema=parts.schema)
 
 

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 __all__ = [
     "RESULT_TYPE",
     "distribute",
-    "each",
     "groups_of",
     "keeps_order",
+    "map_pieces",
     "packed",
     "share",
     "tasks_of",
@@ -108,7 +108,7 @@ def packed(result: object) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays([pa.array([pickle.dumps(result)])], schema=_RESULT)
 
 
-def each(
+def map_pieces(
     spark: SparkSession | Callable[[], SparkSession],
     work: Callable[[Any], Any],
     pieces: Sequence[Any],
@@ -118,7 +118,7 @@ def each(
     slots = parallelism(session)
     for first in range(0, len(pieces), slots):
         with translated():
-            found = unpacked(
+            outcomes = unpacked(
                 distribute(
                     session,
                     pieces[first : first + slots],
@@ -126,7 +126,7 @@ def each(
                     RESULT_TYPE,
                 )
             )
-        yield from found
+        yield from outcomes
 
 
 def share(
@@ -142,10 +142,10 @@ def share(
         yield from alone(work, items, weight)
         return
     with translated():
-        found = distribute(
+        batches = distribute(
             started(spark), groups, lambda group: iter([packed(work(group))]), RESULT_TYPE
         )
-        results = unpacked(found)
+        results = unpacked(batches)
     yield from results
 
 

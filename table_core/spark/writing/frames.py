@@ -115,9 +115,9 @@ def write_frame(
     refuse_unwritable(access, adds_only=True)
     overwrite_selection(access, overwrite, ())
     commit = commit.with_request("write", access.branch, overwrite=overwrite)
-    found = find_commit(access, commit)
-    if found is not None:
-        return found
+    landed = find_commit(access, commit)
+    if landed is not None:
+        return landed
     results = written(df, access, replaces=overwrite is not None)
     if overwrite is None:
         results.append(compacted_along(df.sparkSession, access, results))

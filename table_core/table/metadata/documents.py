@@ -66,7 +66,7 @@ class Metadata:
     """Snapshots that commits of this handle have searched."""
     _schemas: dict[int, TableSchema] = field(default_factory=dict, repr=False)
     _stamps: dict[int, tuple[int, int]] = field(default_factory=dict, repr=False)
-    """Size and time of the files of schemas, as listed last: one that has others was made anew."""
+    """Size and time of the files of schemas, as listed last: one that has others was recreated."""
 
     # ------------------------------------------------------------------------------- schemas
     def schema_ids(self) -> list[int]:
@@ -232,6 +232,10 @@ class Metadata:
             return hinted
         ids = self.snapshot_ids()
         return ids[0] if ids else FIRST_ID
+
+    def hinted_head(self) -> int | None:
+        """What ``LATEST`` says, in one request: it may be late; None where it is missing or no number."""
+        return self._hint("LATEST")
 
     def hinted_floor(self) -> int | None:
         """What ``EARLIEST`` says; None where it is missing or no number."""
