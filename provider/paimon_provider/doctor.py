@@ -43,5 +43,5 @@ def findings(connection: str | None) -> Iterator[dict[str, str]]:
     yield _told(check, "ok" if works else "fault", text, remedy)
 
 
-def _told(check: str, state: str, found: str, remedy: str) -> dict[str, str]:
-    return {"check": check, "state": state, "found": found, "remedy": remedy}
+def _told(check: str, state: str, observed: str, remedy: str) -> dict[str, str]:
+    return {"check": check, "state": state, "found": observed, "remedy": remedy}

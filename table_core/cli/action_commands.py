@@ -75,26 +75,26 @@ def partition_of(text: str) -> dict[str, str]:
     Raises:
         ArgumentError: a part has no '='.
     """
-    found = [part.partition("=") for part in text.split(",")]
-    if any(not mark for _, mark, _ in found):
+    parts = [part.partition("=") for part in text.split(",")]
+    if any(not mark for _, mark, _ in parts):
         raise ArgumentError(f"{text!r}: write dt=2026-01-01,hour=5", argument="partition")
-    return {name.strip(): value for name, _, value in found}
+    return {name.strip(): value for name, _, value in parts}
 
 
 def _command(action: Action, command: Command) -> Callable[..., None]:
     """What typer makes a command of: its parameters are those of ``action``."""
     target, target_type = _TARGETS[action.target]
 
-    def run(*, warehouse: str, as_json: bool, **given: Any) -> None:
+    def run(*, warehouse: str, as_json: bool, **arguments: Any) -> None:
         from table_core.table.metadata.results import ResultDocument
 
-        name = given.pop(target)
-        who = {option: given.pop(option, None) for option in _COMMIT}
+        name = arguments.pop(target)
+        who = {option: arguments.pop(option, None) for option in _COMMIT}
         result = run_action(
             action.name,
             warehouse,
             name,
-            _arguments(action, given),
+            _arguments(action, arguments),
             as_json=as_json,
             commit=commit_as(*who.values()),
         )
@@ -158,22 +158,22 @@ def _options(action: Action) -> Iterator[tuple[str, Any, Any]]:
             yield parameter.name, Annotated[optional, told], default
 
 
-def _arguments(action: Action, given: Mapping[str, Any]) -> dict[str, Any]:
+def _arguments(action: Action, values: Mapping[str, Any]) -> dict[str, Any]:
     """What the job gets of what the command line has."""
-    found: dict[str, Any] = {}
+    arguments: dict[str, Any] = {}
     for parameter in action.parameters:
         option = parameter.option
         if option is None or not parameter.job:
             continue
         if not option.shown:
-            found[parameter.name] = option.default
+            arguments[parameter.name] = option.default
             continue
-        value = given[parameter.name]
+        value = values[parameter.name]
         if value is None and parameter.required:  # a list that may be named again and again
             value = []
         if value is not None and (value != [] or parameter.required):
-            found[parameter.name] = _value(parameter, value)
-    return found
+            arguments[parameter.name] = _value(parameter, value)
+    return arguments
 
 
 def _value(parameter: Parameter, value: Any) -> Any:
@@ -184,19 +184,19 @@ def _value(parameter: Parameter, value: Any) -> Any:
 
 
 def _flag(parameter: Parameter) -> str:
-    given = parameter.option.flag if parameter.option else ""
-    return given or f"--{parameter.name.replace('_', '-')}"
+    flag = parameter.option.flag if parameter.option else ""
+    return flag or f"--{parameter.name.replace('_', '-')}"
 
 
 def _numbers(texts: list[str], parameter: Parameter) -> dict[str, float]:
-    found = {}
+    numbers = {}
     flag = _flag(parameter)
     for name, value in pairs(texts, flag).items():
         try:
-            found[name] = float(value)
+            numbers[name] = float(value)
         except ValueError as error:
             raise ArgumentError(f"{flag} {name}: {error}", argument=flag.lstrip("-")) from error
-    return found
+    return numbers
 
 
 _LISTS: Final = (Kind.PARTITIONS, Kind.VALUES, Kind.NUMBERS)

@@ -158,25 +158,25 @@ def names(text: str | None) -> list[str] | None:
     """
     if text is None:
         return None
-    found = [name.strip() for name in text.split(",")]
-    twice = sorted({name for name in found if found.count(name) > 1})
+    columns = [name.strip() for name in text.split(",")]
+    twice = sorted({name for name in columns if columns.count(name) > 1})
     if twice:
         raise ArgumentError(f"{', '.join(twice)} named twice", argument="columns", value=text)
-    return found
+    return columns
 
 
-def pairs(given: list[str] | None, flag: str = "--option") -> dict[str, str]:
+def pairs(texts: list[str] | None, flag: str = "--option") -> dict[str, str]:
     """``key=value`` texts of the option ``flag``.
 
     Raises:
         ArgumentError: one has no ``=``.
     """
-    found = {}
-    for text in given or []:
+    options = {}
+    for text in texts or []:
         key, sign, value = text.partition("=")
         if not sign:
             raise ArgumentError(
                 f"{flag} {text}: write key=value", argument=flag.lstrip("-"), value=text
             )
-        found[key.strip()] = value.strip()
-    return found
+        options[key.strip()] = value.strip()
+    return options

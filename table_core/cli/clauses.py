@@ -36,12 +36,12 @@ def clause_of(text: str) -> dict[str, Any]:
     action, _, rest = text.strip().partition(" ")
     require_one_of("when", action, _ACTIONS)
     values, condition = _parts(f" {rest.strip()}", text)
-    found: dict[str, Any] = {"action": action}
+    clause: dict[str, Any] = {"action": action}
     if values is not None:
-        found["values"] = dict(_assignment(one, text) for one in _split(values, ","))
+        clause["values"] = dict(_assignment(one, text) for one in _split(values, ","))
     if condition is not None:
-        found["condition"] = condition
-    return found
+        clause["condition"] = condition
+    return clause
 
 
 def _parts(rest: str, whole: str) -> tuple[str | None, str | None]:
@@ -80,13 +80,13 @@ def _pieces(text: str) -> Iterator[tuple[str, bool]]:
 
 
 def _split(text: str, mark: str) -> list[str]:
-    found = [""]
+    pieces = [""]
     for piece, outside in _pieces(text):
         if outside and piece == mark:
-            found.append("")
+            pieces.append("")
         else:
-            found[-1] += piece
-    return found
+            pieces[-1] += piece
+    return pieces
 
 
 def _assignment(text: str, whole: str) -> tuple[str, str]:

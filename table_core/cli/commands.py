@@ -46,8 +46,8 @@ def add_all(
 ) -> list[Entry]:
     """Give ``app`` and its ``groups`` the commands; all of them, in the order in which the help shows them."""
     order = list(Heading)
-    found = sorted(entries, key=lambda entry: order.index(_heading(entry, groups)))
-    for entry in found:
+    in_order = sorted(entries, key=lambda entry: order.index(_heading(entry, groups)))
+    for entry in in_order:
         *group, name = entry.path
         home = groups[group[0]][1] if group else app
         if group and not home.registered_commands:
@@ -58,7 +58,7 @@ def add_all(
             epilog=f"Example: {_harmless(entry.line)}",
             rich_help_panel=None if group else entry.heading.value,
         )(entry.command)
-    return found
+    return in_order
 
 
 def _heading(entry: Entry, groups: Mapping[str, tuple[Heading, typer.Typer]]) -> Heading:

@@ -21,10 +21,10 @@ WAREHOUSE = "TABLE_CORE_WAREHOUSE"
 def complete_database(ctx: typer.Context, incomplete: str) -> list[str]:
     """Databases that begin so."""
     try:
-        found = _catalog(ctx).databases()
+        databases = _catalog(ctx).databases()
     except TableError:
         return []  # a shell shows no error while somebody types
-    return [name for name in found if name.startswith(incomplete)]
+    return [name for name in databases if name.startswith(incomplete)]
 
 
 def complete_table(ctx: typer.Context, incomplete: str) -> list[str]:

@@ -17,12 +17,12 @@ def data_files(handle: Any, snapshot: Snapshot | None) -> list[dict[str, Any]]:
     from table_core.table.system_tables.files import file_path, key_texts, row_text
 
     access = handle.access
-    found = []
+    records = []
     for entry in access.live_entries(snapshot):
         file = entry.file
         low, high = key_texts(access, file)
         created = file.creation_time_ms
-        found.append(
+        records.append(
             {
                 "partition": row_text(access, entry.partition),
                 "bucket": entry.bucket,
@@ -37,7 +37,7 @@ def data_files(handle: Any, snapshot: Snapshot | None) -> list[dict[str, Any]]:
                 "file": file_path(access, entry),
             }
         )
-    return sorted(found, key=lambda one: (one["partition"] or "", one["bucket"], one["level"]))
+    return sorted(records, key=lambda one: (one["partition"] or "", one["bucket"], one["level"]))
 
 
 def named_shortly(files: list[dict[str, Any]], *, as_json: bool) -> list[dict[str, Any]]:

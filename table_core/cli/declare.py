@@ -189,11 +189,11 @@ def dags(file: File, select: Select = None, target: Target = None, as_json: AsJs
     from table_core.declaration.selection import chosen
 
     declaration = _parsed(_body(file), file, target)
-    found = dags_of(declaration, chosen(declaration, select) if select else None)
+    plans = dags_of(declaration, chosen(declaration, select) if select else None)
     if as_json:
-        typer.echo(json.dumps({"dags": [one.to_document() for one in found]}))
+        typer.echo(json.dumps({"dags": [one.to_document() for one in plans]}))
     else:
-        typer.echo(as_text(found), nl=False)
+        typer.echo(as_text(plans), nl=False)
 
 
 def init(
@@ -259,8 +259,8 @@ def _pools(declaration: Declaration) -> dict[str, Any]:
     }
 
 
-def _words(given: Sequence[str] | None) -> list[str]:
-    words = [word.strip() for one in given or () for word in one.split(",") if word.strip()]
+def _words(texts: Sequence[str] | None) -> list[str]:
+    words = [word.strip() for one in texts or () for word in one.split(",") if word.strip()]
     unknown = [word for word in words if word not in WORDS]
     if unknown:
         known = "; ".join(f"{word}: {about}" for word, about in WORDS.items())

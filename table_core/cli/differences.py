@@ -75,10 +75,10 @@ def diff(
         )
         rows.show_rows(scan, "json" if as_json else format, file)
         return
-    found, layout = _OF[what](handle, before, after)
+    records, layout = _OF[what](handle, before, after)
     if what is What.FILES:
-        found = named_shortly(found, as_json=as_json)
-    rows.show_records(found, as_json=as_json, layout=layout)
+        records = named_shortly(records, as_json=as_json)
+    rows.show_records(records, as_json=as_json, layout=layout)
 
 
 def _files(handle: Any, before: int, after: int) -> tuple[list[dict[str, Any]], Layout]:
@@ -105,12 +105,12 @@ def _options(handle: Any, before: int, after: int) -> tuple[list[dict[str, Any]]
 def _schemas(handle: Any, before: int, after: int) -> tuple[list[dict[str, Any]], Layout]:
     old, new = (_schema(handle, id) for id in (before, after))
     parts = [_parts(one) for one in (old, new)]
-    found = []
+    changes = []
     for what in parts[1]:
         for change in _changed("name", parts[0][what], parts[1][what]):
             name = _name_of(change) if what == "column" else change["name"]
-            found.append({"what": what, **change, "name": name})
-    return found, _CHANGES
+            changes.append({"what": what, **change, "name": name})
+    return changes, _CHANGES
 
 
 def _schema(handle: Any, id: int) -> TableSchema | None:

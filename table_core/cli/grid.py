@@ -114,9 +114,9 @@ def _next_to_go(
     names: Sequence[str], columns: dict[int, list[str]], left: Sequence[int], layout: Layout
 ) -> int | None:
     """The column that is left out next; None if none may be."""
-    found = [at for name in layout.yields for at in left if names[at] == name]
-    empty = [at for at in found if not any(columns[at])]
-    return next(iter([*empty, *found]), None)
+    yielding = [at for name in layout.yields for at in left if names[at] == name]
+    empty = [at for at in yielding if not any(columns[at])]
+    return next(iter([*empty, *yielding]), None)
 
 
 def _width(

@@ -132,8 +132,8 @@ def fast_forward(
 
 def list_consumers(warehouse: Warehouse, table: TableName, as_json: AsJson = False) -> None:
     """List consumers with the snapshots that they read next."""
-    found = opened(warehouse, table).consumers.list()
-    rows = [{"consumer": id, "next_snapshot": found[id]} for id in sorted(found)]
+    next_snapshots = opened(warehouse, table).consumers.list()
+    rows = [{"consumer": id, "next_snapshot": next_snapshots[id]} for id in sorted(next_snapshots)]
     show_records(rows, as_json=as_json)
 
 
@@ -174,8 +174,8 @@ def show_position(
     warehouse: Warehouse, table: TableName, name: Position, branch: Branch = None
 ) -> None:
     """Print all that a position holds, as JSON."""
-    found = opened(warehouse, table, branch).positions.show(name)
-    sys.stdout.write(json.dumps(found, indent=2) + "\n")
+    records = opened(warehouse, table, branch).positions.show(name)
+    sys.stdout.write(json.dumps(records, indent=2) + "\n")
 
 
 def set_position(

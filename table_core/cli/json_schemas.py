@@ -230,10 +230,10 @@ _RESULTS: Final = (
 
 def _all() -> dict[str, dict[str, Any]]:
     of_actions = [a.command.path or (a.name,) for a in ACTIONS.values() if a.command is not None]
-    found = {**dict.fromkeys((*_RESULTS, *of_actions), _RESULT), **_OWN}
+    schemas = {**dict.fromkeys((*_RESULTS, *of_actions), _RESULT), **_OWN}
     return {
         " ".join(path): {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
-        for path, schema in sorted(found.items())
+        for path, schema in sorted(schemas.items())
     }
 
 

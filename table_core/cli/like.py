@@ -59,13 +59,13 @@ def _document(path: Path) -> dict[str, Any] | None:
     if path.stat().st_size > _DOCUMENT_MAX:
         return None
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        document = json.loads(path.read_text(encoding="utf-8"))
     except ValueError:
         return None
-    is_schema = isinstance(found, dict) and isinstance(
-        found.get("fields", found.get("columns")), list
+    is_schema = isinstance(document, dict) and isinstance(
+        document.get("fields", document.get("columns")), list
     )
-    return found if is_schema else None
+    return document if is_schema else None
 
 
 def _of_document(document: dict[str, Any], name: str) -> Likeness:

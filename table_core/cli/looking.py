@@ -39,8 +39,8 @@ _OPTIONS: Final = Layout(wraps=("value", "meaning"))
 
 def databases(warehouse: Warehouse, as_json: AsJson = False) -> None:
     """List the databases of a warehouse."""
-    found = [{"database": name} for name in catalog_of(warehouse).databases()]
-    show_records(found, as_json=as_json)
+    records = [{"database": name} for name in catalog_of(warehouse).databases()]
+    show_records(records, as_json=as_json)
 
 
 def tables(
@@ -50,12 +50,12 @@ def tables(
 ) -> None:
     """List tables, with their newest snapshot."""
     catalog = catalog_of(warehouse)
-    found = []
+    records = []
     for name in [database] if database else catalog.databases():
         for table in catalog.tables(name):
             head = catalog.table(f"{name}.{table}").latest_snapshot()
-            found.append({"table": f"{name}.{table}", "snapshot": head.id if head else None})
-    show_records(found, as_json=as_json, layout=Layout())
+            records.append({"table": f"{name}.{table}", "snapshot": head.id if head else None})
+    show_records(records, as_json=as_json, layout=Layout())
 
 
 def describe(
@@ -69,7 +69,7 @@ def snapshots(
     warehouse: Warehouse, table: TableName, branch: Branch = None, as_json: AsJson = False
 ) -> None:
     """List the snapshots of a table, oldest first; times are in UTC."""
-    found = [
+    records = [
         {
             "id": s.id,
             "kind": s.commit_kind.value,
@@ -83,7 +83,7 @@ def snapshots(
         }
         for s in opened(warehouse, table, branch).snapshots()
     ]
-    show_records(found, as_json=as_json, layout=_SNAPSHOTS)
+    show_records(records, as_json=as_json, layout=_SNAPSHOTS)
 
 
 def files(
@@ -99,8 +99,8 @@ def files(
     """
     handle = opened(warehouse, table, branch)
     state = handle.latest_snapshot() if snapshot is None else handle.snapshot(snapshot)
-    found = data_files(handle, state)
-    show_records(named_shortly(found, as_json=as_json), as_json=as_json, layout=_FILES)
+    records = data_files(handle, state)
+    show_records(named_shortly(records, as_json=as_json), as_json=as_json, layout=_FILES)
 
 
 def options(
@@ -116,12 +116,12 @@ def options(
     """List the options of a table: their values, their defaults, and what each does."""
     values = opened(warehouse, table, branch).options
     keys = sorted({*values, *OPTIONS} if every else values)
-    found: list[dict[str, Any]] = []
+    records: list[dict[str, Any]] = []
     for key in keys:
         if like not in key:
             continue
         option = OPTIONS.get(key)
-        found.append(
+        records.append(
             {
                 "option": key,
                 "value": values.get(key),
@@ -131,11 +131,11 @@ def options(
             }
         )
     if not as_json:
-        found = [
+        records = [
             {"option": one["option"], "value": _value(one), "meaning": one["meaning"]}
-            for one in found
+            for one in records
         ]
-    show_records(found, as_json=as_json, layout=_OPTIONS)
+    show_records(records, as_json=as_json, layout=_OPTIONS)
 
 
 def _value(option: dict[str, Any]) -> str:

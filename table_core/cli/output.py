@@ -130,15 +130,15 @@ def show_description(table: Table, *, as_json: bool) -> None:
     show_records(options, as_json=False, layout=_OPTIONS)
 
 
-def show_health(found: Health, *, as_json: bool) -> None:
+def show_health(health: Health, *, as_json: bool) -> None:
     """Verdicts first, then the numbers."""
-    document = found.to_document()
+    document = health.to_document()
     if as_json:
         _print(json.dumps(document, default=str))
         return
     verdicts = [
         {"action": v.action, "verdict": v.urgency.value, "reasons": "; ".join(v.reasons)}
-        for v in found.verdicts
+        for v in health.verdicts
     ]
     show_records(verdicts, as_json=False, layout=_HEALTH)
     plain = {k: v for k, v in document.items() if not isinstance(v, dict | list)}

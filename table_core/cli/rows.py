@@ -168,15 +168,15 @@ def _draft(file: Path) -> Iterator[Path]:
 
 def _format_of(file: str) -> str:
     """The format that the name of a file tells."""
-    found = _ENDINGS.get(Path(file).suffix.lower())
-    if found is None:
+    format_ = _ENDINGS.get(Path(file).suffix.lower())
+    if format_ is None:
         raise ArgumentError(
             f"-o {file}: say what to write with --format csv, json or parquet; a table for a "
             f"terminal shows {_SHOWN_ROWS} rows at the most",
             argument="format",
             value="table",
         )
-    return found
+    return format_
 
 
 def _print_table(schema: pa.Schema, rows: Sequence[Mapping[str, Any]], out: IO[str]) -> None:

@@ -22,7 +22,7 @@ def run_action(
     name: str,
     warehouse: str | Catalog,
     target: str,
-    given: Mapping[str, Any],
+    arguments: Mapping[str, Any],
     *,
     as_json: bool,
     commit: CommitAs | None = None,
@@ -40,7 +40,7 @@ def run_action(
         action=name,
         catalog=catalog_of(warehouse) if isinstance(warehouse, str) else warehouse,
         target=target,
-        args=action.checked(given),
+        args=action.checked(arguments),
         commit=commit or CommitAs(),
         engine=EmbeddedEngine(),
     )

@@ -71,7 +71,7 @@ def sync(
     from table_core.cdc.sync.sync import sync_from_spec
     from table_core.table.metadata.results import CommitAs
 
-    given = {
+    arguments = {
         "primary_key": names(primary_key),
         "partition_by": names(partition_by),
         "computed_columns": computed_column or None,
@@ -85,7 +85,7 @@ def sync(
         "dead_letter": dead_letter,
         **{key: _json_or_text(text) for key, text in pairs(setting, "--set").items()},
     }
-    args = {key: value for key, value in given.items() if value is not None}
+    args = {key: value for key, value in arguments.items() if value is not None}
     one = "." in target
     if one and (wrong := sorted({"including", "excluding", "table_prefix"} & args.keys())):
         raise ArgumentError(f"{', '.join(wrong)}: only for a whole database", argument=wrong[0])
@@ -109,14 +109,14 @@ def _described(text: str) -> dict[str, Any]:
     except OSError as error:
         raise ArgumentError(f"--source {text}: {error}", argument="source") from error
     try:
-        found = json.loads(body)
+        source = json.loads(body)
     except ValueError as error:
         raise ArgumentError(f"--source is no JSON: {error}", argument="source") from error
-    if not isinstance(found, dict):
+    if not isinstance(source, dict):
         raise ArgumentError("--source is no JSON object", argument="source")
     if in_line:
-        _refuse_secrets(found)
-    return found
+        _refuse_secrets(source)
+    return source
 
 
 def _refuse_secrets(members: dict[str, Any]) -> None:

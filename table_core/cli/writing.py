@@ -74,13 +74,13 @@ def create(
     """Create a table, and its database and warehouse where they are missing."""
     import table_core as tc
 
-    given = Likeness({}) if like is None else like_file(like)
+    likeness = Likeness({}) if like is None else like_file(like)
     args = {
-        "columns": {**given.columns, **dict(map(_column, column or ()))},
-        "primary_key": names(primary_key) or given.primary_key,
-        "partition_by": names(partition_by) or given.partition_by,
-        "options": {**given.options, **pairs(option)},
-        "comment": comment or given.comment,
+        "columns": {**likeness.columns, **dict(map(_column, column or ()))},
+        "primary_key": names(primary_key) or likeness.primary_key,
+        "partition_by": names(partition_by) or likeness.partition_by,
+        "options": {**likeness.options, **pairs(option)},
+        "comment": comment or likeness.comment,
         "if_not_exists": if_not_exists,
     }
     if not args["columns"]:
@@ -124,9 +124,9 @@ def write(
     and column, and nothing is written.
     """
     commit = commit_as(commit_user, commit_identifier, property, watermark)
-    with _named(files, format) as given:
+    with _named(files, format) as uris:
         args = {
-            "rows_files": given,
+            "rows_files": uris,
             "rows_format": format,
             "overwrite": _overwrite(overwrite),
             "dry_run": dry_run,
@@ -176,9 +176,9 @@ def merge_into(
     """
     catalog = catalog_of(warehouse)
     commit = commit_as(commit_user, commit_identifier, property, watermark)
-    with _source(catalog, source or [], sql, pairs(view, "--view"), format) as given:
+    with _source(catalog, source or [], sql, pairs(view, "--view"), format) as merge_source:
         args = {
-            "source": given,
+            "source": merge_source,
             "on": pairs(on.split(","), "--on") if "=" in on else names(on),
             "when": [clause_of(text) for text in when],
             "dry_run": dry_run,
@@ -243,25 +243,25 @@ def _named(files: Sequence[str] | None, format: str | None) -> Iterator[list[str
 
 @contextmanager
 def _source(
-    catalog: Any, given: list[str], sql: str | None, views: dict[str, str], format: str | None
+    catalog: Any, texts: list[str], sql: str | None, views: dict[str, str], format: str | None
 ) -> Iterator[dict[str, Any]]:
     """What rows come from, as the action takes it."""
-    if (sql is None) == (not given):
+    if (sql is None) == (not texts):
         raise ArgumentError("name the rows by --source, or by --sql", argument="source")
     if sql is not None:
         yield {"sql": sql, "sources": {name: {"table": table} for name, table in views.items()}}
-    elif _is_table(catalog, given):
-        yield {"table": given[0]}
+    elif _is_table(catalog, texts):
+        yield {"table": texts[0]}
     else:
-        with _named(given, format) as files:
+        with _named(texts, format) as files:
             yield {"files": files, "format": format}
 
 
-def _is_table(catalog: Any, given: list[str]) -> bool:
+def _is_table(catalog: Any, texts: list[str]) -> bool:
     """One name that is no file, of a database that is there."""
-    if len(given) != 1 or given[0] == _STDIN or Path(given[0]).exists() or "/" in given[0]:
+    if len(texts) != 1 or texts[0] == _STDIN or Path(texts[0]).exists() or "/" in texts[0]:
         return False
-    return given[0].partition(".")[0] in catalog.databases()
+    return texts[0].partition(".")[0] in catalog.databases()
 
 
 ENTRIES: Final[Sequence[Entry]] = (

@@ -63,13 +63,13 @@ def column_of_values(values: list[Any], type_: pa.DataType) -> pa.Array:
     Raises:
         WrongValueError: the first value that is none.
     """
-    found = []
+    converted = []
     for row, value in enumerate(values):
         try:
-            found.append(_value_of(value, type_))
+            converted.append(_value_of(value, type_))
         except (ValueError, TypeError, OverflowError) as error:
             raise WrongValueError(row, value, type_) from error
-    return pa.array(found, type_)
+    return pa.array(converted, type_)
 
 
 def _parsed(text: str | None, type_: pa.DataType) -> Any:

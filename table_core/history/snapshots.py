@@ -201,34 +201,34 @@ def chunk_part(first_id: int) -> str:
     return f"{first_id:020d}"
 
 
-def bounded_properties(given: Mapping[str, str] | None) -> dict[str, str] | None:
+def bounded_properties(properties: Mapping[str, str] | None) -> dict[str, str] | None:
     """Those that a page shows: few and short."""
-    if not given:
+    if not properties:
         return None
-    shown = [(k, v) for k, v in given.items() if not k.startswith("table-core.")]
+    shown = [(k, v) for k, v in properties.items() if not k.startswith("table-core.")]
     return {k[:_TEXT_MAX]: str(v)[:_TEXT_MAX] for k, v in shown[:_PROPERTIES_MAX]} or None
 
 
 def file_change(parts: Iterable[FileColumns], text_of: Callable[[bytes], str]) -> FileChange:
     """What the manifest entries ``parts`` add and delete."""
-    found = FileChange()
+    change = FileChange()
     buckets: dict[tuple[bytes, int], list[int]] = {}
     for part in parts:
         if not len(part):
             continue
         is_new = part.kind == 0
-        found = replace(
-            found,
-            files_added=found.files_added + int(is_new.sum()),
-            files_deleted=found.files_deleted + int((~is_new).sum()),
-            rows_added=found.rows_added + int(part.rows[is_new].sum()),
-            rows_deleted=found.rows_deleted + int(part.rows[~is_new].sum()),
-            bytes_added=found.bytes_added + int(part.size[is_new].sum()),
-            bytes_deleted=found.bytes_deleted + int(part.size[~is_new].sum()),
+        change = replace(
+            change,
+            files_added=change.files_added + int(is_new.sum()),
+            files_deleted=change.files_deleted + int((~is_new).sum()),
+            rows_added=change.rows_added + int(part.rows[is_new].sum()),
+            rows_deleted=change.rows_deleted + int(part.rows[~is_new].sum()),
+            bytes_added=change.bytes_added + int(part.size[is_new].sum()),
+            bytes_deleted=change.bytes_deleted + int(part.size[~is_new].sum()),
         )
         _add_buckets(buckets, part, is_new)
     if len(buckets) > _BUCKETS_MAX:
-        return replace(found, by_bucket=None)
+        return replace(change, by_bucket=None)
     told = [
         BucketChange(
             partition=text_of(partition),
@@ -242,7 +242,7 @@ def file_change(parts: Iterable[FileColumns], text_of: Callable[[bytes], str]) -
         )
         for (partition, bucket), sums in buckets.items()
     ]
-    return replace(found, by_bucket=tuple(sorted(told, key=lambda b: (b.partition, b.bucket))))
+    return replace(change, by_bucket=tuple(sorted(told, key=lambda b: (b.partition, b.bucket))))
 
 
 def _add_buckets(
@@ -268,13 +268,13 @@ def with_totals(rows: Sequence[SnapshotRow], files: int, bytes_: int) -> list[Sn
 
         head has 5 files, it added 2 and deleted 1  ->  before it there were 4
     """
-    found: list[SnapshotRow] = []
+    totals: list[SnapshotRow] = []
     known: tuple[int, int] | None = (files, bytes_)
     for row in reversed(rows):
         if known is None:
-            found.append(row)
+            totals.append(row)
             continue
-        found.append(replace(row, files=known[0], bytes=known[1]))
+        totals.append(replace(row, files=known[0], bytes=known[1]))
         if row.files_added is None or row.bytes_added is None:
             known = None
             continue
@@ -282,5 +282,5 @@ def with_totals(rows: Sequence[SnapshotRow], files: int, bytes_: int) -> list[Sn
             known[0] - row.files_added + (row.files_deleted or 0),
             known[1] - row.bytes_added + (row.bytes_deleted or 0),
         )
-    found.reverse()
-    return found
+    totals.reverse()
+    return totals

@@ -146,24 +146,24 @@ def _by_line(block: bytes, schema: pa.Schema, first_row: int) -> pa.RecordBatch:
 
 def _object(line: bytes, schema: pa.Schema, row: int) -> dict[str, Any]:
     try:
-        found = json.loads(line, parse_float=str, object_pairs_hook=_members)
+        members = json.loads(line, parse_float=str, object_pairs_hook=_members)
     except ValueError as error:
         raise DataError(f"no JSON: {error}", row=row) from error
-    if not isinstance(found, dict):
+    if not isinstance(members, dict):
         raise DataError("write one object a line: this is none", row=row)
-    for name in found:
+    for name in members:
         if name not in schema.names and name != ROW_KIND_COLUMN:
             raise DataError(
                 f"there is no column {name!r}; the table has {', '.join(schema.names)}",
                 row=row,
                 column=name,
             )
-    return found
+    return members
 
 
 def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    members = dict(pairs)
+    if len(members) != len(pairs):
         names = [name for name, _ in pairs]
         raise ValueError(f"{next(n for n in names if names.count(n) > 1)!r} is there twice")
-    return found
+    return members

@@ -87,8 +87,8 @@ def inferred_schema(storage: Storage, path: str, format: str) -> pa.Schema:
         return parquet_schema(storage, path)
     try:
         with _opened(storage, path, format) as (file, _):
-            found = pc.open_csv(file) if format == "csv" else pj.open_json(file)
-            schema = found.schema
+            reader = pc.open_csv(file) if format == "csv" else pj.open_json(file)
+            schema = reader.schema
     except (pa.ArrowException, gzip.BadGzipFile, EOFError) as error:
         raise DataError(f"{storage.uri}/{path}: {error}", path=path) from error
     return pa.schema(

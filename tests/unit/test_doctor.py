@@ -175,7 +175,7 @@ def test_limits_of_the_process(planted: Path) -> None:
         from table_core.cli.doctor.machine import _memory
 
         memory = _memory()
-    assert (memory.state, memory.found[:8]) == (State.WARNING, "536.9 MB")
+    assert (memory.state, memory.observed[:8]) == (State.WARNING, "536.9 MB")
     assert "write-buffer-size" in memory.remedy
 
 
@@ -216,7 +216,7 @@ def test_a_store_that_breaks_what_commits_rely_on(habit: str, check: str, told: 
     catalog = tc.open_catalog("memory://odd")
     catalog = type(catalog)(storage=storage, clock=catalog.clock, ids=catalog.ids)
     found = {one.check: one for one in store_findings(catalog, catalog.clock, write=True)}
-    assert (found[check].state, told in found[check].found) == (State.FAULT, True)
+    assert (found[check].state, told in found[check].observed) == (State.FAULT, True)
     assert found[check].remedy
 
 
@@ -230,7 +230,7 @@ def test_a_clock_that_is_wrong(minutes: int, side: str, tmp_path: Path) -> None:
             return catalog.clock.now_ms() + minutes * 60_000
 
     (found,) = (one for one in store_findings(catalog, Clock(), write=True) if one.check == "clock")
-    assert (found.state, side in found.found, "NTP" in found.remedy) == (State.FAULT, True, True)
+    assert (found.state, side in found.observed, "NTP" in found.remedy) == (State.FAULT, True, True)
 
 
 def test_other_distributions_are_asked(planted: Path) -> None:

@@ -108,18 +108,18 @@ def _number(kept: Mapping[str, Any], name: str) -> int | None:
     return value if small else None
 
 
-def _badges(given: object) -> list[dict[str, str]]:
-    if not isinstance(given, list):
+def _badges(stored: object) -> list[dict[str, str]]:
+    if not isinstance(stored, list):
         return []
-    found = []
-    for badge in given[:_BADGES_MAX]:
+    badges = []
+    for badge in stored[:_BADGES_MAX]:
         if isinstance(badge, dict) and badge.get("severity") in ("info", "warning", "error"):
             told = {name: cell_text(badge.get(name), _TEXT_MAX) for name in ("code", "text")}
-            found.append({**told, "severity": badge["severity"]})
-    return found
+            badges.append({**told, "severity": badge["severity"]})
+    return badges
 
 
-def _next(given: object) -> dict[str, str] | None:
-    if not isinstance(given, dict):
+def _next(stored: object) -> dict[str, str] | None:
+    if not isinstance(stored, dict):
         return None
-    return {name: cell_text(given.get(name), _TEXT_MAX) for name in ("action", "reason")}
+    return {name: cell_text(stored.get(name), _TEXT_MAX) for name in ("action", "reason")}

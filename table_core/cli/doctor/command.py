@@ -47,19 +47,19 @@ def doctor(
 
     Exit status 1 if there is a fault. A warning is none.
     """
-    found = list(_all(warehouse, connection, write=not read_only))
-    faults = sum(one.state is State.FAULT for one in found)
+    findings = list(_all(warehouse, connection, write=not read_only))
+    faults = sum(one.state is State.FAULT for one in findings)
     if as_json:
-        told = {"findings": [one.to_document() for one in found], "faults": faults}
+        told = {"findings": [one.to_document() for one in findings], "faults": faults}
         typer.echo(json.dumps(told))
     else:
         rows = [
             {
                 "state": one.state.value,
                 "check": one.check,
-                "found": f"{one.found}\n→ {one.remedy}" if one.remedy else one.found,
+                "found": f"{one.observed}\n→ {one.remedy}" if one.remedy else one.observed,
             }
-            for one in found
+            for one in findings
         ]
         show_records(rows, as_json=False, layout=_LAYOUT)
         typer.echo("no fault" if not faults else f"{faults} fault{'s' if faults > 1 else ''}")

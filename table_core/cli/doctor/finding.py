@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import StrEnum
 
 __all__ = ["Finding", "State"]
@@ -26,9 +26,14 @@ class Finding:
 
     check: str
     state: State
-    found: str
+    observed: str
     remedy: str = ""
 
     def to_document(self) -> dict[str, str]:
         """Its JSON form."""
-        return {name: str(value) for name, value in asdict(self).items()}
+        return {
+            "check": self.check,
+            "state": str(self.state),
+            "found": self.observed,
+            "remedy": self.remedy,
+        }

@@ -58,16 +58,16 @@ def _java() -> Finding:
     told = _VERSION.search(done.stderr + done.stdout)
     if told is None:
         return Finding("java", State.FAULT, f"{program} does not say its version", remedy)
-    found = f"Java {told[1]} at {program}"
+    java = f"Java {told[1]} at {program}"
     if int(told[1]) not in _JAVA:
-        return Finding("java", State.FAULT, f"{found}; {need}", remedy)
-    return Finding("java", State.OK, found)
+        return Finding("java", State.FAULT, f"{java}; {need}", remedy)
+    return Finding("java", State.OK, java)
 
 
 def _memory() -> Finding:
-    found = min(_memory_limits())
-    text = f"{decimal(found)} of memory can be used"
-    if found >= _MEMORY_MIN:
+    limit = min(_memory_limits())
+    text = f"{decimal(limit)} of memory can be used"
+    if limit >= _MEMORY_MIN:
         return Finding("memory", State.OK, text)
     return Finding(
         "memory",

@@ -60,29 +60,29 @@ def package_findings(warehouse: str | None) -> Iterator[Finding]:
 
 
 def _pair(check: str, pair: tuple[str, str], why: str, remedy: str) -> Finding:
-    found = {name: installed for name in pair if (installed := _version(name)) is not None}
-    text = ", ".join(f"{name} {number}" for name, number in found.items())
-    if len(found) < len(pair):
+    versions = {name: installed for name in pair if (installed := _version(name)) is not None}
+    text = ", ".join(f"{name} {number}" for name, number in versions.items())
+    if len(versions) < len(pair):
         return Finding(check, State.SKIPPED, f"not both are installed: {text or 'none'}")
-    if len(set(found.values())) == 1:
+    if len(set(versions.values())) == 1:
         return Finding(check, State.OK, text)
     return Finding(
         check,
         State.FAULT,
         f"{text}: they {why}, so they must be equal",
-        f"{remedy.format(found[pair[0]])}",
+        f"{remedy.format(versions[pair[0]])}",
     )
 
 
 def _extras() -> dict[str, list[tuple[str, str, str]]]:
     """By extra: name, sign and version of what it installs."""
-    found: dict[str, list[tuple[str, str, str]]] = {}
+    by_extra: dict[str, list[tuple[str, str, str]]] = {}
     for line in requires(_CORE) or ():
         told = _REQUIREMENT.match(line)
         if told is not None and told["extra"] not in _OF_TESTS and told["name"] != _CORE:
             one = (told["name"], told["sign"] or "", told["version"] or "")
-            found.setdefault(told["extra"], []).append(one)
-    return found
+            by_extra.setdefault(told["extra"], []).append(one)
+    return by_extra
 
 
 def _extra(extra: str, wanted: list[tuple[str, str, str]], *, must: bool) -> Finding:
@@ -103,8 +103,8 @@ def _extra(extra: str, wanted: list[tuple[str, str, str]], *, must: bool) -> Fin
     return Finding(check, State.OK, ", ".join(f"{name} {v}" for name, v in there.items()))
 
 
-def _fits(found: str, sign: str, least: str) -> bool:
-    return found == least if sign == "==" else _numbers(found) >= _numbers(least)
+def _fits(installed: str, sign: str, least: str) -> bool:
+    return installed == least if sign == "==" else _numbers(installed) >= _numbers(least)
 
 
 def _numbers(text: str) -> list[int]:

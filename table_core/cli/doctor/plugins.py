@@ -30,7 +30,7 @@ def plugin_findings(connection: str | None) -> Iterator[Finding]:
             f"nobody here knows the connection {connection!r}: no installed package looks at connections",
             "pip install airflow-provider-paimon",
         )
-    for point in sorted(points, key=lambda found: found.name):
+    for point in sorted(points, key=lambda entry_point: entry_point.name):
         try:
             look = point.load()
             for told in look(connection):

@@ -84,9 +84,9 @@ def append_files(
     dry_run = bool(args.get("dry_run"))
     loading = _Files(table, args.get("rows_format"), computed)
     if landed is None and args.get("rows_files"):
-        given = [_named(uri, storage_options) for uri in args["rows_files"]]
-        details |= {"files": len(given), "position": None}
-        done = loading.append(given, commit, args.get("overwrite"), dry_run=dry_run)
+        named_files = [_named(uri, storage_options) for uri in args["rows_files"]]
+        details |= {"files": len(named_files), "position": None}
+        done = loading.append(named_files, commit, args.get("overwrite"), dry_run=dry_run)
     elif landed is None:
         folder, pattern = split_glob(args["rows_uri"])
         storage = open_storage(folder, storage_options)
@@ -124,12 +124,12 @@ def rows_of_files(
         DataError: a file does not decode, or two files have other columns; facts name the file.
         NotFoundError: a file is not there.
     """
-    found: list[pa.RecordBatch] = []
+    batches: list[pa.RecordBatch] = []
     for uri in files:
         storage, info = _named(uri, storage_options)
-        found += read_rows(storage, info.path, table.arrow_schema, format)
+        batches += read_rows(storage, info.path, table.arrow_schema, format)
     try:
-        return pa.Table.from_batches(found) if found else table.arrow_schema.empty_table()
+        return pa.Table.from_batches(batches) if batches else table.arrow_schema.empty_table()
     except pa.ArrowInvalid as error:
         raise DataError(f"the files {', '.join(files)} have other columns: {error}") from error
 
@@ -212,10 +212,10 @@ def _named(uri: str, storage_options: Mapping[str, str]) -> tuple[Storage, FileI
     """
     folder, _, name = uri.rpartition("/")
     storage = open_storage(folder or ("/" if uri.startswith("/") else "."), storage_options)
-    found = [info for info in storage.list("") if info.path == name and not info.is_dir]
-    if not found:
+    matches = [info for info in storage.list("") if info.path == name and not info.is_dir]
+    if not matches:
         raise NotFoundError(f"no file {uri}", name=uri)
-    return storage, found[0]
+    return storage, matches[0]
 
 
 @dataclass(slots=True)

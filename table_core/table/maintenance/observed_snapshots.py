@@ -106,13 +106,13 @@ class SnapshotHistory:
 
     def _found(self, ids: range) -> list[Snapshot]:
         """The snapshots ``ids`` without those that are expired; from the newest, for they expire from the oldest."""
-        found = []
+        snapshots = []
         for id in reversed(ids):
             snapshot = self._one(id)
             if snapshot is None:
                 break
-            found.append(snapshot)
-        return found[::-1]
+            snapshots.append(snapshot)
+        return snapshots[::-1]
 
     def _one(self, id: int) -> Snapshot | None:
         metadata = self.access.metadata
@@ -153,11 +153,11 @@ class SnapshotHistory:
 
     def documents(self) -> dict[tuple[Kind, str], Mapping[str, Any]]:
         """The full chunks that are new, and the open one."""
-        found: dict[tuple[Kind, str], Mapping[str, Any]] = {
+        documents: dict[tuple[Kind, str], Mapping[str, Any]] = {
             (Kind.SNAPSHOTS, chunk_part(c.rows[0].id)): c.to_document() for c in self.full
         }
-        found[Kind.OPEN, ""] = Chunk(tuple(self.open)).to_document()
-        return found
+        documents[Kind.OPEN, ""] = Chunk(tuple(self.open)).to_document()
+        return documents
 
 
 def partition_of(schema: TableSchema, row: bytes) -> str:
