@@ -154,8 +154,8 @@ def _is_alike(function: str, type_: pa.DataType) -> bool:
     if function == "sum":
         if pa.types.is_decimal(type_):
             return bool(type_.precision + _MORE_DIGITS <= _LONGEST_DECIMAL)
-        return pa.types.is_integer(type_) or pa.types.is_floating(type_)
-    return not (pa.types.is_nested(type_) or pa.types.is_floating(type_))
+        return bool(pa.types.is_integer(type_) or pa.types.is_floating(type_))
+    return not bool(pa.types.is_nested(type_) or pa.types.is_floating(type_))
 
 
 def _whole(rows: DataFrame, by: Sequence[str], folds: Sequence[_Fold]) -> DataFrame:
@@ -258,4 +258,4 @@ def _folded(parts: pa.Table, by: Sequence[str], folds: Sequence[_Fold]) -> pa.Ta
 def _fits(column: pa.ChunkedArray) -> bool:
     bounds = pc.min_max(column).as_py()
     widest = max(abs(bounds["min"] or 0), abs(bounds["max"] or 0))
-    return widest * len(column) < _SAFE
+    return bool(widest * len(column) < _SAFE)
