@@ -13,6 +13,7 @@ from table_core.cli.grid import Layout
 from table_core.cli.rows import show_records
 from table_core.datatypes.text import type_text, type_to_json
 from table_core.options.shown import shown
+from table_core.position.document import Positions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -72,22 +73,42 @@ def _told(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "rows written", str(document["rows_written"])
     yield "seconds", f"{document['seconds']:.2f}"
     for name, value in document["details"].items():
-        if value not in (None, False, [], {}, ""):
+        if name == "tables" and isinstance(value, dict):
+            yield from ((table, _of_table(one)) for table, one in value.items())
+        elif value not in (None, False, [], {}, ""):
             label = name.replace("_", " ")
             yield f"{label} of the verb" if label in _SAID else label, _value(value)
+
+
+def _of_table(document: Any) -> str:
+    """What a verb on a database did to one of its tables."""
+    if not isinstance(document, dict) or "action" not in document:
+        return _value(document)
+    told = dict(_told(document))
+    return (
+        ", ".join(
+            f"{name} {told[name]}" for name in ("files", "size", "files deleted") if name in told
+        )
+        or "done"
+    )
 
 
 def _measure(name: str, value: Any) -> Any:
     """A number of a table's health in its unit."""
     if name.endswith("_ms"):
         return f"{value / 1000:.0f} s"
+    if name == "seconds":
+        return f"{value:.2f}"
     return Bytes(value) if name.endswith("bytes") else value
 
 
 def _value(value: Any) -> str:
     if value is True:
         return "yes"
-    return value if isinstance(value, str) else json.dumps(value, default=str)
+    if not isinstance(value, str):
+        return json.dumps(value, default=str)
+    held = Positions.parse(value) if value.startswith("{") else None
+    return value if held is None else ", ".join(str(one.place) for one in held)
 
 
 def _change(before: Any, after: Any) -> str:

@@ -15,8 +15,8 @@ from tests.cli.terminal import Terminal
 
 @pytest.fixture(scope="session")
 def terminal() -> Iterator[Terminal]:
-    # the name is as long in every run: columns are as wide
-    folder = Path(tempfile.mkdtemp(prefix="table-core-screens-", dir="/tmp"))
+    # as long in every run: columns are as wide; and short: no line of a narrow column breaks it
+    folder = Path(tempfile.mkdtemp(prefix="screens-", dir="/tmp"))
     try:
         with Terminal(folder) as opened:
             yield opened

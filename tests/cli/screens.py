@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,16 +26,28 @@ FAULTS = {
     "nothing piped in": "write shop.orders --format csv",
 }
 """Errors as people read them."""
-_SAME = (
+
+
+def _as_long(match: re.Match[str]) -> str:
+    """An age of nothing, in as many characters."""
+    return f"{match[1]}0 s".ljust(len(match[0]))
+
+
+_SAME: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "00000000-0000-0000-0000-000000000000"),
     (r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", "2026-01-01 00:00:00"),
     (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}", "2026-01-01T00:00:00.000"),
-    (r"table-core-screens-[a-z0-9_]{8}", "table-core-screens-00000000"),
+    (r"/tmp/screens-[a-z0-9_]{8}", "/tmp/screens-00000000"),
+    (
+        r"(data|changelog)-0{8}-0{4}-0{4}-0{4}-0{12}-\d+",
+        r"\1-00000000-0000-0000-0000-000000000000-0",
+    ),
     (r"\b1[789]\d{11}-[0-9a-f]{16}", "1700000000000-0000000000000000"),
     (r"\b1[789]\d{11}\b", "1700000000000"),
     (r'("seconds": )[\d.e-]+', r"\g<1>0.0"),
     (r"(│ seconds +│ +)\d+\.\d+( *│)", r"\g<1>0.00\2"),
-    (r"(│ (oldest|newest) snapshot age +│ +)\d+ s( *)│", r"\g<1>0 s\3│"),
+    (r"\b\d\d\.\d kB", "00.0 kB"),
+    (r"(│ (?:oldest|newest) snapshot age +│ )\d+ s *", _as_long),
     (r'("(oldest|newest)_snapshot_age_ms": )\d+', r"\g<1>0"),
     (r'("(manifest_bytes|bytes\w*|size)": )\d+', r"\g<1>0"),
 )

@@ -28,7 +28,7 @@ _MOST: Final = 200
 
 
 @dataclass(slots=True)
-class _Found:
+class _Neighbours:
     writers: set[tuple[str, str]] = field(default_factory=set)
     readers: set[tuple[str, str]] = field(default_factory=set)
     waiting: set[str] = field(default_factory=set)
@@ -38,7 +38,7 @@ class _Found:
 def lineage_answer(session: Session, asker: Asker, uri: str) -> dict[str, Any]:
     """Writers and readers with their last runs, and the tables before and after this one."""
     ids = [row[0] for row in asker.db.execute("SELECT id FROM asset WHERE base = ?", (uri,))]
-    neighbours = _Found()
+    neighbours = _Neighbours()
     for row in _rows(session, TaskOutletAssetReference, ids):
         neighbours.writers.add((row.dag_id, row.task_id))
     for row in _rows(session, TaskInletAssetReference, ids):

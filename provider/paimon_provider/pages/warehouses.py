@@ -23,7 +23,7 @@ __all__ = ["conn_id_of", "hook_of"]
 
 _FRESH_S: Final = 60.0
 _LOCK: Final = threading.Lock()
-_FOUND: Final[dict[str, tuple[float, Mapping[str, str]]]] = {}
+_CONNECTIONS: Final[dict[str, tuple[float, Mapping[str, str]]]] = {}
 
 
 def hook_of(uri: str) -> PaimonHook:
@@ -56,7 +56,7 @@ def _by_catalog() -> Mapping[str, str]:
 
     conn_ids = str(conf.get("paimon", "page_conn_ids", fallback="") or "paimon_default")
     with _LOCK:
-        at, connections = _FOUND.get(conn_ids, (0.0, {}))
+        at, connections = _CONNECTIONS.get(conn_ids, (0.0, {}))
         if connections and time.monotonic() - at < _FRESH_S:
             return connections
         connections = {}
@@ -66,5 +66,5 @@ def _by_catalog() -> Mapping[str, str]:
             except (AirflowException, TableError):  # one that is missing hides no other
                 continue
             connections.setdefault(catalog, conn_id)
-        _FOUND[conn_ids] = (time.monotonic(), connections)
+        _CONNECTIONS[conn_ids] = (time.monotonic(), connections)
         return connections

@@ -186,7 +186,7 @@ class _Stored:
 
 def _set_at(table: Table, key: str) -> int:
     """When the property ``key`` got its value, as far back as snapshots are there."""
-    access, found_ms = table.access, 0
+    access, set_ms = table.access, 0
     head = access.metadata.head()
     assert head is not None
     value = table.position(key)
@@ -195,8 +195,8 @@ def _set_at(table: Table, key: str) -> int:
             continue
         if (snapshot.properties or {}).get(key) != value:
             break
-        found_ms = snapshot.time_millis
-    return found_ms
+        set_ms = snapshot.time_millis
+    return set_ms
 
 
 def _facts(storage: Storage, info: FileInfo) -> FileFacts:

@@ -68,7 +68,7 @@ class SnapshotHistory:
         if head is None:
             return
         ids = range(max(after + 1, head.id - self.within.snapshots + 1), head.id)
-        snapshots = [*self._found(ids), head] if head.id > after else []
+        snapshots = [*self._present(ids), head] if head.id > after else []
         if snapshots and snapshots[0].id > after + 1:
             self.cut = {"from": after + 1, "to": snapshots[0].id - 1}
         detailed = {s.id for s in snapshots[-self.within.detailed :]}
@@ -104,7 +104,7 @@ class SnapshotHistory:
         rows = self.opened.rows if self.opened else ()
         return earliest - 1, [row for row in rows if row.id < earliest]
 
-    def _found(self, ids: range) -> list[Snapshot]:
+    def _present(self, ids: range) -> list[Snapshot]:
         """The snapshots ``ids`` without those that are expired; from the newest, for they expire from the oldest."""
         snapshots = []
         for id in reversed(ids):
