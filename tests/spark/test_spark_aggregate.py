@@ -1,7 +1,7 @@
 """Goal: ``tcs.aggregate`` gives what Spark's ``groupBy`` gives over the same rows.
 
 Method: random groups and functions over tables whose files overlap, need no merge, or are both; what Arrow
-folds otherwise than Spark (sums that overflow, NaN at the ends) one by one.
+computes otherwise than Spark (sums that overflow, NaN at the ends) one by one.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def test_it_is_what_spark_says(spark: Any, table: tc.Table, seed: int) -> None:
 
 def test_few_rows_leave_the_reading_task(table: tc.Table) -> None:
     scan, values = table.read(columns=["small", "price"]), {"sum": ("sum", "price")}
-    folds = aggregating._folds(SCHEMA.names, ["small"], values)
+    measures = aggregating._measures(SCHEMA.names, ["small"], values)
     shape = spark_types.StructType(
         [
             spark_types.StructField("small", spark_types.ShortType()),
@@ -112,7 +112,7 @@ def test_few_rows_leave_the_reading_task(table: tc.Table) -> None:
         ]
     )
     fields = shown_fields(scan, "refuse")
-    work = aggregating._folding(scan.reader, fields, ["small"], folds, shape)
+    work = aggregating._grouping(scan.reader, fields, ["small"], measures, shape)
     parts = pa.Table.from_batches(work(scan.splits()))
     assert parts.num_rows == 8
     assert pc.sum(parts["sum"]).as_py() == pc.sum(scan.to_arrow()["price"]).as_py()

@@ -1,9 +1,9 @@
-"""Counts, sums and extremes of a table by group, folded where the rows are read: few rows reach the JVM.
+"""Counts, sums and extremes of a table by group, computed where the rows are read: few rows reach the JVM.
 
-A task of the merging reader folds each batch with Arrow and hands over one row for a group.  What Spark scans
-itself it folds itself.  Both meet in one aggregation of Spark, so overflow, NULL and types are Spark's.  What
-Arrow folds otherwise than Spark (floats at the ends, whole numbers near their limits) is handed over
-unfolded.
+A task of the merging reader groups each batch with Arrow and hands over one row for a group.  What Spark scans
+itself it groups itself.  Both meet in one aggregation of Spark, so overflow, NULL and types are Spark's.  What
+Arrow computes otherwise than Spark (floats at the ends, whole numbers near their limits) is handed over
+row by row.
 """
 
 from __future__ import annotations
@@ -69,19 +69,23 @@ def aggregate(
         SchemaError: an unknown column.
     """
     known = table.read(snapshot=snapshot, tag=tag, timestamp=timestamp).schema.names
-    folds = _folds(known, by, values)
-    columns = list(dict.fromkeys([*by, *(fold.column for fold in folds if fold.column)]))
+    measures = _measures(known, by, values)
+    columns = list(
+        dict.fromkeys([*by, *(measure.column for measure in measures if measure.column)])
+    )
     columns = columns or known[:1]  # to count the rows of, something is read
     scan = table.read(columns=columns, where=where, snapshot=snapshot, tag=tag, timestamp=timestamp)
     own = None if isinstance(scan, MemoryScan) else scan.own_reader
-    if not isinstance(own, SplitReader) or not _are_folded(shown_fields(scan, "refuse"), by, folds):
-        return _whole(frame_of(spark, scan), by, folds)
+    if not isinstance(own, SplitReader) or not _are_folded(
+        shown_fields(scan, "refuse"), by, measures
+    ):
+        return _whole(frame_of(spark, scan), by, measures)
     with translated():
-        return _met(spark, scan, own, by, folds)
+        return _met(spark, scan, own, by, measures)
 
 
 @dataclass(frozen=True, slots=True)
-class _Fold:
+class _Measure:
     """One value of a group."""
 
     name: str
@@ -114,11 +118,11 @@ _MORE_DIGITS: Final = 10
 """By so many is a sum of decimals wider than they are."""
 
 
-def _folds(
+def _measures(
     known: Sequence[str], by: Sequence[str], values: Mapping[str, tuple[str, str]]
-) -> tuple[_Fold, ...]:
+) -> tuple[_Measure, ...]:
     taken = {name.lower() for name in by}
-    folds = []
+    measures = []
     for name, (function, column) in values.items():
         if function not in _FUNCTIONS or (column == _ALL_ROWS and function != "count"):
             raise ArgumentError(
@@ -131,20 +135,21 @@ def _folds(
                 f"two columns of the result are called {name!r}", argument="values", value=name
             )
         taken.add(name.lower())
-        folds.append(_Fold(name, function, None if column == _ALL_ROWS else column))
-    asked = [*by, *(fold.column for fold in folds if fold.column is not None)]
+        measures.append(_Measure(name, function, None if column == _ALL_ROWS else column))
+    asked = [*by, *(measure.column for measure in measures if measure.column is not None)]
     unknown = [name for name in asked if name not in known]
     if unknown:
         problem = f"there are no columns {unknown}; there are {list(known)}"
         raise SchemaError(problem, problems=[problem])
-    return tuple(folds)
+    return tuple(measures)
 
 
-def _are_folded(fields: Sequence[Field], by: Sequence[str], folds: Sequence[_Fold]) -> bool:
+def _are_folded(fields: Sequence[Field], by: Sequence[str], measures: Sequence[_Measure]) -> bool:
     """Whether Arrow gives for all columns what Spark would give."""
     types = {field.name: field.type for field in arrow_for_spark(fields)}
     return not any(pa.types.is_nested(types[name]) for name in by) and all(
-        fold.column is None or _is_alike(fold.function, types[fold.column]) for fold in folds
+        measure.column is None or _is_alike(measure.function, types[measure.column])
+        for measure in measures
     )
 
 
@@ -158,10 +163,10 @@ def _is_alike(function: str, type_: pa.DataType) -> bool:
     return not bool(pa.types.is_nested(type_) or pa.types.is_floating(type_))
 
 
-def _whole(rows: DataFrame, by: Sequence[str], folds: Sequence[_Fold]) -> DataFrame:
+def _whole(rows: DataFrame, by: Sequence[str], measures: Sequence[_Measure]) -> DataFrame:
     """All of it by Spark."""
     grouped = rows.groupBy(*(named(name) for name in by))
-    return grouped.agg(*(fold.of_rows().alias(fold.name) for fold in folds))
+    return grouped.agg(*(measure.of_rows().alias(measure.name) for measure in measures))
 
 
 def _met(
@@ -169,42 +174,45 @@ def _met(
     scan: Scan,
     own: SplitReader,
     by: Sequence[str],
-    folds: Sequence[_Fold],
+    measures: Sequence[_Measure],
 ) -> DataFrame:
-    """What tasks folded and what Spark scans itself, in one aggregation."""
+    """What tasks grouped and what Spark scans itself, in one aggregation."""
     fields = shown_fields(scan, "refuse")
     native, rest = native_scan(own, scan.splits())
-    result = _whole(session.createDataFrame([], spark_schema(fields)), by, folds).schema
+    result = _whole(session.createDataFrame([], spark_schema(fields)), by, measures).schema
     shape = spark.StructType([spark.StructField(e.name, e.dataType) for e in result])
     groups = groups_for(own, rest, parallelism(session))
-    parts = distribute(session, groups, _folding(scan.reader, fields, by, folds, shape), shape)
+    parts = distribute(session, groups, _grouping(scan.reader, fields, by, measures, shape), shape)
     if not native.is_empty:
         rows = native.frame(session)
-        values = (_part_of_row(fold, shape[fold.name].dataType) for fold in folds)
+        values = (_part_of_row(measure, shape[measure.name].dataType) for measure in measures)
         taken = rows.select(*(named(name) for name in by), *values)
         parts = parts.unionAll(taken) if rest else taken
     grouped = parts.groupBy(*(named(name) for name in by))
     return grouped.agg(
-        *(fold.of_parts(shape[fold.name].dataType).alias(fold.name) for fold in folds)
+        *(
+            measure.of_parts(shape[measure.name].dataType).alias(measure.name)
+            for measure in measures
+        )
     )
 
 
-def _part_of_row(fold: _Fold, type_: spark.DataType) -> Column:
+def _part_of_row(measure: _Measure, type_: spark.DataType) -> Column:
     """A row as a part of its own."""
-    if fold.column is None:
+    if measure.column is None:
         column = f.lit(1)
-    elif fold.function == "count":
-        column = f.when(named(fold.column).isNull(), 0).otherwise(1)
+    elif measure.function == "count":
+        column = f.when(named(measure.column).isNull(), 0).otherwise(1)
     else:
-        column = named(fold.column)
-    return column.cast(type_).alias(fold.name)
+        column = named(measure.column)
+    return column.cast(type_).alias(measure.name)
 
 
-def _folding(
+def _grouping(
     reader: RowReader,
     fields: Sequence[Field],
     by: Sequence[str],
-    folds: Sequence[_Fold],
+    measures: Sequence[_Measure],
     shape: spark.StructType,
 ) -> Callable[[Sequence[Split]], Iterator[pa.RecordBatch]]:
     """What a task does with its splits: parts of groups, few where groups are few."""
@@ -215,40 +223,40 @@ def _folding(
         parts = given.empty_table()
         for split in splits:
             for rows in reader.read(split):
-                fresh = _parts_of(as_spark_takes(rows, taken), by, folds, given)
-                folded = _folded(pa.concat_tables([parts, fresh]), by, folds)
-                if folded is None or folded.num_rows > _GROUPS_MAX:
-                    yield from (parts if folded is None else folded).to_batches()
-                    parts = given.empty_table() if folded is not None else fresh
+                fresh = _parts_of(as_spark_takes(rows, taken), by, measures, given)
+                grouped = _grouped(pa.concat_tables([parts, fresh]), by, measures)
+                if grouped is None or grouped.num_rows > _GROUPS_MAX:
+                    yield from (parts if grouped is None else grouped).to_batches()
+                    parts = given.empty_table() if grouped is not None else fresh
                 else:
-                    parts = folded
+                    parts = grouped
         yield from parts.to_batches(max_chunksize=1 << 16)
 
     return run
 
 
 def _parts_of(
-    rows: pa.Table, by: Sequence[str], folds: Sequence[_Fold], given: pa.Schema
+    rows: pa.Table, by: Sequence[str], measures: Sequence[_Measure], given: pa.Schema
 ) -> pa.Table:
     """Each row as a part."""
     columns: list[Any] = [rows[name] for name in by]
-    for fold in folds:
-        if fold.column is None:
+    for measure in measures:
+        if measure.column is None:
             columns.append(pa.repeat(pa.scalar(1, pa.int64()), rows.num_rows))
-        elif fold.function == "count":
-            columns.append(rows[fold.column].is_valid().cast(pa.int64()))
+        elif measure.function == "count":
+            columns.append(rows[measure.column].is_valid().cast(pa.int64()))
         else:
-            columns.append(rows[fold.column].cast(given.field(fold.name).type))
+            columns.append(rows[measure.column].cast(given.field(measure.name).type))
     return pa.Table.from_arrays(columns, schema=given)
 
 
-def _folded(parts: pa.Table, by: Sequence[str], folds: Sequence[_Fold]) -> pa.Table | None:
+def _grouped(parts: pa.Table, by: Sequence[str], measures: Sequence[_Measure]) -> pa.Table | None:
     """One part for each group; None if a sum of whole numbers may not fit: Arrow would wrap it."""
-    sums = [fold.name for fold in folds if fold.function == "sum"]
+    sums = [measure.name for measure in measures if measure.function == "sum"]
     for name in sums:
         if pa.types.is_integer(parts.schema.field(name).type) and not _fits(parts[name]):
             return None
-    asked = [(fold.name, _OVER_PARTS[fold.function]) for fold in folds]
+    asked = [(measure.name, _OVER_PARTS[measure.function]) for measure in measures]
     grouped = parts.group_by(list(by), use_threads=False).aggregate(asked)
     columns = [grouped[name] for name in by]
     columns += [grouped[f"{name}_{how}"].cast(parts.schema.field(name).type) for name, how in asked]
