@@ -5,13 +5,12 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 CORE_STAMP := .venv-core/.installed
 PYSPARK_NEXT := 4.2.0
-EPOCH = $(shell git log -1 --format=%ct 2>/dev/null || echo 1767225600)
 export PYTHONPATH :=
 
 .PHONY: fuzz help venv venv-core test-core check lint types layers tidy docs test java java-build demo demo-down bench \
 	simulate bench-spark bench-watch wheel clean test-live random-user test-spark-cluster test-spark-next \
 	audit test-install servers test-cdc test-spark test-upkeep test-memory torture minio shared-commits \
-	lost-updates docs-site pages changelog ui test-browser
+	lost-updates docs-site pages changelog release-check ui test-browser
 
 help: ## Show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -148,9 +147,12 @@ audit: ## Known faults of what constraints.txt pins, by pip-audit and its databa
 	.cache/audit/bin/pip-audit --strict --no-deps --disable-pip -r constraints.txt
 
 wheel: $(STAMP) ## Build both distributions into dist/, wheels and source archives, and check their metadata
-	SOURCE_DATE_EPOCH=$(EPOCH) $(BIN)/python -m build --no-isolation --outdir dist table_core
-	SOURCE_DATE_EPOCH=$(EPOCH) $(BIN)/python -m build --no-isolation --outdir dist .
+	$(BIN)/python -m build --no-isolation --outdir dist table_core
+	$(BIN)/python -m build --no-isolation --outdir dist .
 	$(BIN)/twine check --strict dist/*
+
+release-check: $(STAMP) ## Is TAG=v1.2.3 the version of both distributions, and is the changelog written?
+	$(BIN)/pytest -q tests/wheel/test_release.py
 
 clean: demo-down ## Remove everything that can be made again
 	rm -rf .venv .venv-core .demo .cache dist build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

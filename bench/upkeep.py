@@ -130,7 +130,7 @@ class History:
             time_millis=1_700_000_000_000 + self.id,
             total_record_count=0,
             delta_record_count=0,
-            writer_version="table_core-0.1.0",
+            writer_version="table_core-0.2.0",
         )
         self.put(layout.snapshot_path(self.id), snapshot.to_json())
         self.live = [*base, *delta]

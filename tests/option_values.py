@@ -305,6 +305,7 @@ _OTHERS = {
     "scan.infer-parallelism": "Boolean",
     "scan.parallelism": "Integer",
     "sink.parallelism": "Integer",
+    "write.by-spark": "Boolean",
     "parquet.enable.dictionary": "Boolean",
 }
 """Options declared elsewhere than in ``CoreOptions``."""

@@ -200,7 +200,47 @@ def batch() -> Canvas:
     return c
 
 
-PICTURES = {draw.__name__: draw for draw in (overview, bucket, lsm, changelog, commit, batch)}
+FIGURES = (
+    ("load 1 million rows", (0.548, 0.900, 4.303)),
+    ("five upserts of 50,000 rows", (0.198, 0.363, 1.499)),
+    ("full compaction", (0.503, None, 2.174)),
+    ("upserts with a `lookup` changelog", (1.58, None, 15.5)),
+)
+"""Rows of the table in speed.md: seconds of this engine, of pypaimon with Rust, of Paimon in Java."""
+
+
+def speed() -> Canvas:
+    c = Canvas(
+        "Seconds for the same work",
+        "Bars of seconds, shorter is better. This engine is faster than pypaimon with Rust and than Paimon in Java"
+        " in each of the four workloads.",
+        820,
+        340,
+    )
+    engines = ("this engine", "pypaimon + Rust", "Paimon in Java")
+    fills = ("good", "data", "warn")
+    for n, (name, fill) in enumerate(zip(engines, fills, strict=True)):
+        c.box(300 + 165 * n, 14, 22, 16, fill=fill)
+        c.text(328 + 165 * n, 27, name)
+    c.text(20, 27, "seconds, shorter is better", soft=True)
+    for group, (name, seconds) in enumerate(FIGURES):
+        y = 48 + 72 * group
+        c.text(20, y + 32, name.replace("`", ""), bold=True)
+        slowest = max(one for one in seconds if one is not None)
+        for n, (one, fill) in enumerate(zip(seconds, fills, strict=True)):
+            top = y + 20 * n
+            if one is None:
+                c.text(304, top + 13, "cannot", soft=True)
+            else:
+                width = max(3, round(400 * one / slowest))
+                c.box(300, top, width, 17, fill=fill)
+                c.text(308 + width, top + 14, f"{one:g} s", soft=True)
+    return c
+
+
+PICTURES = {
+    draw.__name__: draw for draw in (overview, bucket, lsm, changelog, commit, batch, speed)
+}
 
 
 def drawn() -> dict[str, str]:

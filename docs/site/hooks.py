@@ -1,4 +1,4 @@
-"""What MkDocs is told beyond ``mkdocs.yml``: pages from the top folder, linked sources, a full menu.
+"""What MkDocs is told beyond ``mkdocs.yml``: pages from the top folder, linked sources, a full menu, ``llms.txt``.
 
 Pages link code and tests of this repository, which have no place below ``docs``.  The site carries a copy of each
 file that a page links, below ``source/``.  So every link works offline, and a link to nothing fails the build.
@@ -93,30 +93,52 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     return rewritten(markdown, page.file.src_uri)
 
 
+def on_post_build(config: MkDocsConfig) -> None:
+    """Write ``llms.txt``: each page of the menu with its first sentence, for language models."""
+    parts = [f"# {config.site_name}\n\n> {config.site_description}\n"]
+    for section in config.nav:
+        ((title, inner),) = section.items()
+        lines = [f"## {title}\n"]
+        for uri in named(inner):
+            text = origin(uri).read_text()
+            heading = re.findall(r"^# (.+)$", text, re.MULTILINE)[0]
+            lines.append(f"- [{heading}]({uri.replace('.md', '.html')}): {first_sentence(text)}")
+        parts.append("\n".join(lines) + "\n")
+    (Path(config.site_dir) / "llms.txt").write_text("\n".join(parts))
+
+
+def first_sentence(text: str) -> str:
+    """What a page begins with, as plain text."""
+    text = re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE)
+    text = next((p for p in text.split("\n\n") if p.strip() and p.strip()[0] not in "#|-!<"), "")
+    plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", " ".join(text.split()))
+    return re.split(r"(?<=[.!?])\s", plain)[0]
+
+
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Replace ``folder/*`` of the menu by the pages of that folder that it does not name."""
-    named = set(_named(config.nav))
-    config.nav = _expanded(config.nav, named)
+    known = set(named(config.nav))
+    config.nav = expanded(config.nav, known)
     return config
 
 
-def _named(entry: Any) -> list[str]:
+def named(entry: Any) -> list[str]:
     if isinstance(entry, str):
         return [entry]
     inner = entry.values() if isinstance(entry, dict) else entry
-    return [name for one in inner for name in _named(one)]
+    return [name for one in inner for name in named(one)]
 
 
-def _expanded(entry: Any, named: set[str]) -> Any:
+def expanded(entry: Any, known: set[str]) -> Any:
     if isinstance(entry, dict):
-        return {title: _expanded(inner, named) for title, inner in entry.items()}
+        return {title: expanded(inner, known) for title, inner in entry.items()}
     if isinstance(entry, str):
         return entry
     found: list[Any] = []
     for one in entry:
         if isinstance(one, str) and one.endswith("*"):
             pages = sorted(path.relative_to(DOCS).as_posix() for path in DOCS.glob(f"{one}.md"))
-            found += [page for page in pages if page not in named]
+            found += [page for page in pages if page not in known]
         else:
-            found.append(_expanded(one, named))
+            found.append(expanded(one, known))
     return found

@@ -1,3 +1,3 @@
 """Apache Paimon tables in Apache Airflow."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

@@ -8,7 +8,6 @@ const HOST = {
 };
 
 export default defineConfig({
-  define: { "process.env.NODE_ENV": JSON.stringify("production") },
   build: {
     outDir: "../paimon_provider/pages/ui/dist",
     emptyOutDir: true,

@@ -45,7 +45,7 @@ AnyDatabase = Annotated[str | None, typer.Argument(help="All databases if left o
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON document, or one JSON row a line.")]
 Columns = Annotated[str | None, typer.Option(help="Comma-separated columns.")]
 Where = Annotated[str | None, typer.Option(help="A SQL condition.")]
-Limit = Annotated[int | None, typer.Option(help="At most so many rows.")]
+Limit = Annotated[int | None, typer.Option(help="At most this many rows.")]
 Format = Annotated[str, typer.Option("--format", help="table, json, csv or parquet.")]
 Output = Annotated[str | None, typer.Option("-o", "--output", help="Write to this file.")]
 Branch = Annotated[str | None, typer.Option(help="Of this branch.")]

@@ -165,7 +165,7 @@ def delete_consumer(
     dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:
-    """Forget a consumer: expiry no longer waits for it."""
+    """Delete a consumer. Expiry no longer waits for it."""
     result = opened(warehouse, table).consumers.delete(name, if_exists=if_exists, dry_run=dry_run)
     output.show_result(result, as_json=as_json)
 

@@ -143,7 +143,7 @@ def follow(
     poll_seconds: Annotated[float | None, typer.Option(help="How often to look.")] = None,
     branch: Branch = None,
     option: Options = None,
-    limit: Annotated[int | None, typer.Option(help="End after so many rows.")] = None,
+    limit: Annotated[int | None, typer.Option(help="End after this many rows.")] = None,
     format: Annotated[str, typer.Option("--format", help="table, json or csv.")] = "table",
     as_json: AsJson = False,
 ) -> None:

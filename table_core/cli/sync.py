@@ -48,8 +48,12 @@ def sync(
     warehouse: Warehouse,
     target: Target,
     source: Source,
-    primary_key: Annotated[str | None, typer.Option(help="Of tables to be made.")] = None,
-    partition_by: Annotated[str | None, typer.Option(help="Of tables to be made.")] = None,
+    primary_key: Annotated[
+        str | None, typer.Option(help="Of tables that the sync creates.")
+    ] = None,
+    partition_by: Annotated[
+        str | None, typer.Option(help="Of tables that the sync creates.")
+    ] = None,
     computed_column: Annotated[
         list[str] | None, typer.Option(help="dt=date_format(at, yyyy-MM-dd); may be repeated.")
     ] = None,
@@ -59,7 +63,7 @@ def sync(
     table_prefix: Annotated[str | None, typer.Option(help="In front of table names.")] = None,
     until: Annotated[str, typer.Option(help="now or forever.")] = "now",
     max_duration: Annotated[str | None, typer.Option(help="End after e.g. '10 min'.")] = None,
-    max_rows: Annotated[int | None, typer.Option(help="End after so many events.")] = None,
+    max_rows: Annotated[int | None, typer.Option(help="End after this many events.")] = None,
     dead_letter: Annotated[str | None, typer.Option(help="A table for bad events.")] = None,
     setting: Settings = None,
     as_json: AsJson = False,

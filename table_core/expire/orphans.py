@@ -8,6 +8,7 @@ What is left, data, changelog, manifest, index and statistics files, must be nam
     snapshot/snapshot-7                       document
     dt=1/bucket-0/data-<uuid>-0.parquet       named: an orphan if no snapshot, tag or branch names it
     dt=1/bucket-0/notes.txt                   foreign: stays
+    .spark.<uuid>.tmp/part-00000-….parquet    draft, as all in such a folder: a job that was cut short
     manifest/.manifest-<uuid>-0.<uuid>.tmp    draft: an orphan once it is old
 
 Source: ``org.apache.paimon.operation.OrphanFilesClean``; format 1 and 11.8.
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
     from table_core.schema.table_schema import TableSchema
 
-__all__ = ["FLOOR_MS", "FileRole", "NameSet", "OrphanRules", "cutoff_ms"]
+__all__ = ["FLOOR_MS", "FileRole", "NameSet", "OrphanRules", "cutoff_ms", "is_staging"]
 
 FLOOR_MS: Final = 24 * 3_600_000
 """Younger files may belong to a commit that is still to come."""
@@ -53,6 +54,11 @@ _DOCUMENTS: Final = {
 _SUCCESS: Final = "_SUCCESS"
 _SUCCESS_DRAFT: Final = re.compile(rf"\._SUCCESS\.{_UUID}\.tmp")
 _BATCH_NAMES: Final = 262_144
+
+
+def is_staging(name: str) -> bool:
+    """Whether a folder of this name in the table's root holds the drafts of one job, whatever their names."""
+    return layout.STAGING.fullmatch(name) is not None
 
 
 class FileRole(StrEnum):
@@ -119,6 +125,8 @@ class OrphanRules:
     def role(self, path: str) -> FileRole:
         """What the file at ``path``, relative to the table, is."""
         folder, _, name = path.rpartition("/")
+        if is_staging(path.partition("/")[0]) and folder:
+            return FileRole.DRAFT
         if self._in_bucket(folder):
             made = self.data_names.fullmatch(name) or _INDEX.fullmatch(name)
             return FileRole.NAMED if made else FileRole.FOREIGN

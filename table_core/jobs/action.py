@@ -113,14 +113,14 @@ COMMON: Final = (
     Parameter(
         name="properties",
         kind=Kind.VALUES,
-        about="Put into the snapshot that the job commits.",
+        about="Properties of the snapshot that the job commits.",
         operator=None,
         option=None,
     ),
     Parameter(
         name="expect",
         kind=Kind.VALUES,
-        about="Properties that the newest snapshot must have, else the job fails with kind conflict.",
+        about="Properties that the newest snapshot must have. Otherwise the job fails with kind conflict.",
         operator=None,
         option=None,
     ),

@@ -38,7 +38,7 @@ class EmbeddedEngine:
     ``progress`` is told each stage as it begins; ``limits`` bound what SQL takes.
     """
 
-    each = None
+    map_pieces = None
     records_by = None
     """Everything is done here."""
 

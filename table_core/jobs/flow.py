@@ -53,7 +53,7 @@ class Engine(Protocol):
         ...
 
     @property
-    def each(self) -> Callable[[Callable[[Any], Any], Sequence[Any]], Iterator[Any]] | None:
+    def map_pieces(self) -> Callable[[Callable[[Any], Any], Sequence[Any]], Iterator[Any]] | None:
         """Does a work for each of many pieces at once; None if all is done in this process."""
         ...
 

@@ -337,7 +337,7 @@ class _Source:
                 reader=str(reader),
                 source=str(source),
                 stored=f"snapshot {after}",
-                found=f"snapshot {id}, {snapshot.operation or 'OVERWRITE'}",
+                actual=f"snapshot {id}, {snapshot.operation or 'OVERWRITE'}",
                 ways_out=(
                     "empty the target and 'table-core position reset', to compute it anew",
                     f"'table-core position set --snapshot {id}', to go on after it",

@@ -25,6 +25,7 @@ __all__ = [
     "MAIN",
     "MANIFEST_FOLDER",
     "POSTPONE_BUCKET",
+    "STAGING",
     "STATISTICS_FOLDER",
     "branch_folder",
     "bucket_path",
@@ -46,6 +47,7 @@ __all__ = [
     "schema_path",
     "snapshot_folder",
     "snapshot_path",
+    "staging_folder",
     "statistics_path",
     "tag_folder",
     "tag_path",
@@ -59,6 +61,8 @@ MANIFEST_FOLDER: Final = "manifest"
 INDEX_FOLDER: Final = "index"
 STATISTICS_FOLDER: Final = "statistics"
 BRANCH_FOLDER: Final = "branch"
+STAGING: Final = re.compile(r"\.spark\.[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.tmp")
+"""A folder in which Spark writes files before they are renamed into their buckets; named like a draft."""
 _ESCAPED: Final = re.compile("[\x00-\x1f\"#%'*/:=?\\\\\x7f{}\\[\\]^]")
 
 
@@ -134,6 +138,11 @@ def consumer_path(id: str, branch: str = MAIN) -> str:
 def manifest_path(name: str) -> str:
     """A manifest, manifest list or index manifest."""
     return f"{MANIFEST_FOLDER}/{name}"
+
+
+def staging_folder(uuid: str) -> str:
+    """The folder of one write by Spark; see ``STAGING``."""
+    return f".spark.{uuid}.tmp"
 
 
 def index_path(name: str) -> str:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -26,7 +26,7 @@ from table_core.options.fits import STATS_MODE
 from table_core.schema.table_schema import KEY_PREFIX, SYSTEM_NAMES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from table_core.datatypes.kinds import DataType, Field
     from table_core.ondisk.binary_row import Value
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "SYSTEM_MODE",
+    "Counted",
     "StatsBuilder",
     "StatsKind",
     "StatsMode",
@@ -109,6 +110,30 @@ def modes_for(
     return tuple(modes)
 
 
+class Counted(Protocol):
+    """What the writer of a file says of one column in a part of it.  None is unknown."""
+
+    @property
+    def min(self) -> Value:
+        """The smallest value, or a bound below it."""
+        ...
+
+    @property
+    def max(self) -> Value:
+        """The largest value, or a bound above it."""
+        ...
+
+    @property
+    def null_count(self) -> int | None:
+        """How many are NULL."""
+        ...
+
+    @property
+    def row_count(self) -> int:
+        """How many rows the part has."""
+        ...
+
+
 class _ColumnStats:
     """What is known of one column so far."""
 
@@ -116,7 +141,7 @@ class _ColumnStats:
         self.type = type_
         self.mode = mode
         self.root = type_.root if isinstance(type_, Atomic) else None
-        self.nulls = 0
+        self.nulls: int | None = 0
         self.low: Value = None
         self.high: Value = None
         self.bounded = (
@@ -128,20 +153,39 @@ class _ColumnStats:
     def add(self, column: pa.ChunkedArray | pa.Array) -> None:
         if self.mode.kind is StatsKind.NONE:
             return
-        self.nulls += column.null_count
+        self._count(column.null_count)
         if not self.bounded or column.null_count == len(column):
             return
         if self.root in _FLOATS and pc.any(pc.is_nan(column)).as_py():
-            self.bounded, self.low, self.high = False, None, None
+            self._unbound()
             return
         bounds = pc.min_max(column)
         extremes = pa.array([bounds["min"], bounds["max"]], bounds["min"].type)
         self._widen(*values_of(extremes, self.type))
 
+    def add_counted(self, counted: Counted | None) -> None:
+        """Rows that another writer counted; None: it did not."""
+        if self.mode.kind is StatsKind.NONE:
+            return
+        nulls = None if counted is None else counted.null_count
+        self._count(nulls)
+        if not self.bounded or (counted is not None and nulls == counted.row_count):
+            return
+        if counted is None or counted.min is None or counted.max is None or self.root in _FLOATS:
+            self._unbound()  # others say of floats neither whether NaN is among them nor which zero
+        else:
+            self._widen(counted.min, counted.max)
+
+    def _count(self, nulls: int | None) -> None:
+        self.nulls = None if self.nulls is None or nulls is None else self.nulls + nulls
+
+    def _unbound(self) -> None:
+        self.bounded, self.low, self.high = False, None, None
+
     def join(self, other: _ColumnStats) -> None:
-        self.nulls += other.nulls
+        self._count(other.nulls)
         if self.bounded and not other.bounded:
-            self.bounded, self.low, self.high = False, None, None
+            self._unbound()
         elif self.bounded and other.low is not None:
             self._widen(other.low, other.high)
 
@@ -209,6 +253,14 @@ class StatsBuilder:
         """
         for name, column in zip(self._names, self._columns, strict=True):
             column.add(rows.column(name))
+
+    def add_counted(self, columns: Mapping[str, Counted]) -> None:
+        """Count rows that another writer has counted; columns that are not in ``columns`` are unknown.
+
+        Bounds of floats are not taken: a footer may leave NaN and the sign of zero out.
+        """
+        for name, column in zip(self._names, self._columns, strict=True):
+            column.add_counted(columns.get(name))
 
     def join(self, other: StatsBuilder) -> None:
         """Count the rows that ``other``, of the same fields and modes, has counted."""

@@ -55,6 +55,7 @@ __all__ = [
     "WRITE_BUFFER_SIZE",
     "WRITE_BUFFER_SPILLABLE",
     "WRITE_BUFFER_SPILL_MAX_DISK_SIZE",
+    "WRITE_BY_SPARK",
 ]
 
 WRITE_BUFFER_SIZE: Final[Option[int]] = Option(
@@ -307,6 +308,13 @@ SINK_PARALLELISM: Final[Option[int | None]] = Option(
     None,
     "number of Spark tasks that write",
     fits=fits.at_least(1),
+)
+WRITE_BY_SPARK: Final[Option[bool]] = Option(
+    "write.by-spark",
+    parse.boolean,
+    True,
+    "on Spark: append tables that fit are written by Spark's own Parquet writer (an option of this "
+    "library)",
 )
 WRITE_BUFFER_SPILL_MAX_DISK_SIZE: Final[Option[int | None]] = Option(
     "write-buffer-spill.max-disk-size",

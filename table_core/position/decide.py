@@ -138,7 +138,7 @@ class Diverged:
     why: str
     reader: str = ""
     stored: str = ""
-    found: str = ""
+    actual: str = ""
     source: str = ""
     ways_out: tuple[str, ...] = _WAYS
 
@@ -150,7 +150,7 @@ class Diverged:
             source=self.source,
             reason=self.reason,
             stored=self.stored,
-            found=self.found,
+            found=self.actual,
             ways_out=list(self.ways_out),
         )
 
@@ -222,7 +222,7 @@ def _in_table(stored: SourceId, place: SnapshotPlace, now: TableNow) -> Next:
             reason="made-anew",
             why=f"{now.source} is another table than the one that was read up to {place}: it was "
             "dropped and made anew, or renamed onto, or replaced by a copy",
-            found=f"{now.head} of {now.source}",
+            actual=f"{now.head} of {now.source}",
         )
     if now.at is not None:
         if place.is_at(now.at):
@@ -231,14 +231,14 @@ def _in_table(stored: SourceId, place: SnapshotPlace, now: TableNow) -> Next:
             reason="rolled-back",
             why=f"{place} of {now.source} is another snapshot than the one that was read: the "
             "table was rolled back or fast-forwarded, and has gone on",
-            found=f"{now.at.mark} of {now.at.time_ms}",
+            actual=f"{now.at.mark} of {now.at.time_ms}",
         )
     if now.head.id < place.id:
         return Diverged(
             reason="rolled-back",
             why=f"{now.source} was read up to {place}, and ends at {now.head}: it was rolled back "
             "or made anew",
-            found=str(now.head),
+            actual=str(now.head),
         )
     earliest = now.earliest
     if earliest is None or earliest.id < place.id or 0 < earliest.time_ms < place.time_ms:
@@ -246,7 +246,7 @@ def _in_table(stored: SourceId, place: SnapshotPlace, now: TableNow) -> Next:
             reason="rolled-back",
             why=f"{place} of {now.source} is gone though older ones are there: the table was "
             "rolled back",
-            found=str(earliest or now.head),
+            actual=str(earliest or now.head),
         )
     return GoOn(place)  # expired: what comes after it may still be there
 
@@ -258,7 +258,7 @@ def _in_files(place: FilesTaken, now: FilesNow) -> Next:
         return Diverged(
             reason="changed",
             why=f"{len(names)} files were taken and have changed since: {_some(names)}",
-            found=_some(names),
+            actual=_some(names),
             ways_out=("give what is new a name of its own, and put back what was taken", *_WAYS),
         )
     if look.unclear:
@@ -267,7 +267,7 @@ def _in_files(place: FilesTaken, now: FilesNow) -> Next:
             reason="unclear",
             why=f"{len(names)} files are as old as some that were taken too long ago to be known "
             f"one by one, so they may have been taken or not: {_some(names)}",
-            found=_some(names),
+            actual=_some(names),
             ways_out=("write what was not taken anew, under names of its own", *_WAYS),
         )
     return GoOn(place)
@@ -280,7 +280,7 @@ def _in_growing(place: FilesRead, now: FilesNow) -> Next:
             reason="changed",
             why=f"files are shorter than what was read of them, so they were replaced: "
             f"{_some(shrunk)}; events go into new files or to the end of old ones",
-            found=_some(shrunk),
+            actual=_some(shrunk),
         )
     return GoOn(place)
 
@@ -291,7 +291,7 @@ def _in_topics(stored: SourceId, place: OffsetsPlace, now: TopicsNow) -> Next:
         return Diverged(
             reason="made-anew",
             why=f"it read {stored}, and this is another cluster: {now.source}",
-            found=str(now.source),
+            actual=str(now.source),
         )
     for (topic, n), offset in sorted(place.offsets.items()):
         known, is_now = ids.get(topic, ""), now.source.topics.get(topic, "")
@@ -299,7 +299,7 @@ def _in_topics(stored: SourceId, place: OffsetsPlace, now: TopicsNow) -> Next:
             return Diverged(
                 reason="made-anew",
                 why=f"topic {topic!r} was deleted and made anew: its id was {known}, and is {is_now}",
-                found=is_now,
+                actual=is_now,
             )
         if (topic, n) not in now.ends:
             if offset and topic in now.source.topics:
@@ -314,14 +314,14 @@ def _in_topics(stored: SourceId, place: OffsetsPlace, now: TopicsNow) -> Next:
                 reason="went-back",
                 why=f"partition {n} of topic {topic!r} was read up to offset {offset} and ends at "
                 f"{end}: the topic was made anew, or lost records",
-                found=str(end),
+                actual=str(end),
             )
         if offset < first:
             return Diverged(
                 reason="expired",
                 why=f"partition {n} of topic {topic!r} was read up to offset {offset} and begins "
                 f"at {first}: what lies between was deleted before it was read",
-                found=str(first),
+                actual=str(first),
             )
     added = sorted({topic for topic, _ in now.ends} - {topic for topic, _ in place.offsets})
     return GoOn(place, tuple(added))
@@ -334,28 +334,28 @@ def _in_log(stored: SourceId, place: LogPlace, now: LogNow) -> Next:
         return Diverged(
             reason="made-anew",
             why=f"it read {stored}, and this is {source}: {_another_log(stored, source)}",
-            found=str(source),
+            actual=str(source),
         )
     if place.gtid and now.gtids and not follows:
         return Diverged(
             reason="went-back",
             why=f"{source} has not done all transactions that were read: {place.gtid} were, it "
             f"has {now.gtids}: its log was reset, or it is another server's copy",
-            found=now.gtids,
+            actual=now.gtids,
         )
     if now.end < place.order and stored.is_same(source):
         return Diverged(
             reason="went-back",
             why=f"the log of {source} was read up to {place} and ends before: it was reset, or "
             "restored from a backup",
-            found=str(now.end),
+            actual=str(now.end),
         )
     if place.order < now.first and stored.is_same(source):
         return Diverged(
             reason="expired",
             why=f"the log of {source} was read up to {place} and begins after it: what lies "
             "between was deleted, or the slot was dropped and made anew",
-            found=str(now.first),
+            actual=str(now.first),
         )
     return GoOn(place)
 

@@ -212,8 +212,8 @@ class _Writer(DataSourceArrowWriter):
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         """Write the rows of one task."""
         with carried():
-            found = write_rows(self._table.access, self._names, iterator, replaces=self._replaces)
-            return Written(found, ordered=ROW_KIND_COLUMN in self._names)
+            written = write_rows(self._table.access, self._names, iterator, replaces=self._replaces)
+            return Written(written, ordered=ROW_KIND_COLUMN in self._names)
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
         """Make all of it visible, with the compaction that goes along."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from table_core.cdc.apply.progress import quiet
 from table_core.spark.reading.frames import view_frame
 from table_core.spark.session.failures import translated
-from table_core.spark.session.tasks import each, share
+from table_core.spark.session.tasks import map_pieces, share
 from table_core.spark.verbs.sql_text import CLOSED, query_of
 from table_core.spark.verbs.topics import records_by
 from table_core.spark.writing.computed_columns import with_computed
@@ -67,7 +67,7 @@ class SparkEngine:
             ArgumentError: it is no query over ``views`` alone, or Spark refuses it; its message says
                 where.
         """
-        text, given = query_of(sql, views, parameters)
+        text, arguments = query_of(sql, views, parameters)
         session = self.session
         self.progress("query", views=sorted(views))
         with translated():
@@ -76,13 +76,13 @@ class SparkEngine:
                 frame.createOrReplaceTempView(f"`{name.replace('`', '``')}`")
             for key, value in CLOSED.items():
                 session.conf.set(key, value)
-            found = session.sql(text, given) if given else session.sql(text)
-            _ = found.schema  # over Connect a query is analysed only when its schema is asked for
-        return found
+            rows = session.sql(text, arguments) if arguments else session.sql(text)
+            _ = rows.schema  # over Connect a query is analysed only when its schema is asked for
+        return rows
 
-    def each(self, work: Callable[[Any], Any], pieces: Sequence[Any]) -> Iterator[Any]:
+    def map_pieces(self, work: Callable[[Any], Any], pieces: Sequence[Any]) -> Iterator[Any]:
         """What ``work`` makes of each piece, by tasks, in order."""
-        return each(self._spark, work, pieces)
+        return map_pieces(self._spark, work, pieces)
 
     def records_by(self, source: Topics) -> ReadParallel | None:
         """Spark's own source of a topic's records, if the session has it."""
@@ -97,8 +97,8 @@ class SparkEngine:
         """The function of ``table_core.spark`` of that name, if there is one."""
         verbs = import_module("table_core.spark")  # above this room; it loads the one that is named
         if name not in verbs.__all__:
-            found: Callable[..., ResultDocument] = getattr(handle, name)
-            return found
+            function: Callable[..., ResultDocument] = getattr(handle, name)
+            return function
         self.progress(name.replace("_", "-"), **_named(handle))
         return partial(getattr(verbs, name), self._spark, handle)
 

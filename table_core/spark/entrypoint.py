@@ -62,14 +62,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--progress", help="file that gets the lines of progress too, for who cannot see the output"
     )
-    given = parser.parse_args(arguments)
-    tell = _Progress(given.progress)
+    options = parser.parse_args(arguments)
+    tell = _Progress(options.progress)
     end_with_runner()
-    if given.remote is not None:  # the server would not notice for minutes
+    if options.remote is not None:  # the server would not notice for minutes
         end_when_told()
-    job = _Job(tell, remote=given.remote)
+    job = _Job(tell, remote=options.remote)
     try:
-        document = job.run(given.spec, given.conf, given.private)
+        document = job.run(options.spec, options.conf, options.private)
         result, last = JobResult(result=document), job.done(document)
     except TableError as error:
         result, last = JobResult(error=error), failed_facts(error)
@@ -78,7 +78,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         result, last = JobResult(error=explained), failed_facts(explained, error)
     finally:
         job.stop()
-    _write_whole(Path(given.result), result.to_json())
+    _write_whole(Path(options.result), result.to_json())
     tell("done" if result.error is None else "failed", **last)
     return 0 if result.error is None else EXIT_CODES[result.error.kind]
 
@@ -139,8 +139,8 @@ def _explained(error: Exception) -> TableError:
     """What ``error`` means to the caller; Spark's own errors only if Spark was loaded at all."""
     failures: Any = sys.modules.get("table_core.spark.session.failures")
     if failures is not None and isinstance(error, failures.SPARK_ERRORS):
-        found: TableError = failures.explained(error)
-        return found
+        explained: TableError = failures.explained(error)
+        return explained
     if isinstance(error, ImportError):  # what a job misses today it will miss tomorrow
         return without_pyspark(error) or ArgumentError(
             f"the job misses a module: {error}; install it where the job runs",
@@ -175,7 +175,7 @@ def _completed(spec: JobSpec, path: str, tell: _Progress) -> JobSpec:
 
 def _properties(text: str) -> dict[str, str]:
     """``key=value`` lines, as in ``spark-defaults.conf`` with ``=``."""
-    found = {}
+    properties = {}
     for line in text.split("\n"):  # other separators are part of a value, and refused in it
         stripped = line.strip()
         if not stripped or stripped.startswith("#"):
@@ -183,8 +183,8 @@ def _properties(text: str) -> dict[str, str]:
         key, equals, value = stripped.partition("=")
         if not equals:
             raise ArgumentError(f"--conf: {stripped!r} is not key=value", argument="conf")
-        found[key.strip()] = value.strip()
-    return found
+        properties[key.strip()] = value.strip()
+    return properties
 
 
 class _Progress:

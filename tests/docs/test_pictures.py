@@ -9,6 +9,7 @@ import subprocess
 import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,12 +23,12 @@ PROGRAM = """
 import json, sys
 sys.path.insert(0, sys.argv[1])
 import canvas, draw
-print(json.dumps([draw.drawn(), canvas.LIGHT, canvas.DARK]))
+print(json.dumps([draw.drawn(), canvas.LIGHT, canvas.DARK, draw.FIGURES]))
 """
 
 
 @pytest.fixture(scope="module")
-def drawn() -> list[dict[str, str]]:
+def drawn() -> list[Any]:
     import json
 
     done = subprocess.run(
@@ -47,12 +48,12 @@ def contrast(one: str, other: str) -> float:
     return (high + 0.05) / (low + 0.05)
 
 
-def test_the_pictures_are_what_the_program_draws(drawn: list[dict[str, str]]) -> None:
+def test_the_pictures_are_what_the_program_draws(drawn: list[Any]) -> None:
     assert {path.name: path.read_text() for path in PICTURES} == drawn[0], "run make pages"
 
 
-def test_words_are_told_from_every_ground(drawn: list[dict[str, str]]) -> None:
-    for colours in drawn[1:]:
+def test_words_are_told_from_every_ground(drawn: list[Any]) -> None:
+    for colours in drawn[1:3]:
         for ground in ("paper", "plain", "data", "good", "warn"):
             for words in ("ink", "soft"):
                 assert contrast(colours[words], colours[ground]) >= CONTRAST_MIN, (words, ground)
@@ -77,3 +78,11 @@ def test_each_picture_is_on_a_page() -> None:
     pages = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
     text = "".join(page.read_text() for page in pages)
     assert [path.name for path in PICTURES if f"pictures/{path.name}" not in text] == []
+
+
+def test_the_chart_shows_the_figures_of_its_page(drawn: list[Any]) -> None:
+    page = (ROOT / "docs" / "speed.md").read_text()
+    for name, seconds in drawn[3]:
+        (row,) = [line for line in page.splitlines() if line.startswith(f"| {name} |")][:1]
+        told = [cell.strip() for cell in row.strip("|").split("|")[1:]]
+        assert [None if cell == "cannot" else float(cell) for cell in told] == seconds

@@ -72,6 +72,12 @@ def test_every_page_of_the_folder_is_in_the_menu(site: Path, pages: dict[Path, P
     assert len(told) > 60
 
 
+def test_language_models_find_every_page(site: Path) -> None:
+    text = (site / "llms.txt").read_text()
+    told = {path.relative_to(DOCS).with_suffix(".html").as_posix() for path in DOCS.rglob("*.md")}
+    assert {page for page in told if f"]({page}): " not in text} == set()
+
+
 def test_no_link_and_no_anchor_leads_to_nothing(pages: dict[Path, Page]) -> None:
     lost = set()
     for path, page in pages.items():

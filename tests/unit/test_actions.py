@@ -215,7 +215,7 @@ def test_parameters_and_defaults_are_those_of_the_handle(name: str, method: Any)
 
 
 def test_a_sync_takes_every_keyword_that_json_can_say() -> None:
-    by_engine = {"progress", "each", "records_by"}
+    by_engine = {"progress", "map_pieces", "records_by"}
     for name, options, verb in (
         ("sync-table", SyncOptions, tc.sync_table),
         ("sync-database", DatabaseSyncOptions, tc.sync_database),

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import uuid
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
 import table_core as tc
+from table_core.ondisk import layout
 from table_core.storage.system import SystemClock
 from table_core.table.maintenance.branches import Branches
 from table_core.table.maintenance.tags import Tags
@@ -111,6 +113,21 @@ def test_young_files_stay_and_less_than_a_day_needs_a_flag() -> None:
     assert rest in paths(table)
     assert table.remove_orphan_files(older_than=now + 5_000, allow_young=True).files_deleted == 1
     assert rest not in paths(table)
+
+
+def test_the_folder_of_a_job_goes_when_no_file_in_it_is_young(tmp_path: Path) -> None:
+    catalog = tc.open_catalog(str(tmp_path))
+    catalog.create_database("d")
+    table = catalog.create_table("d.t", SCHEMA, options={"bucket": "-1"})
+    storage, staging = table.access.storage, layout.staging_folder(str(uuid.uuid4()))
+    storage.write(f"{staging}/_temporary/0/part-0.parquet", b"x")
+    storage.make_folder(f"{staging}/_temporary/0/_temporary")
+    assert table.remove_orphan_files().files_deleted == 0
+    assert storage.exists(f"{staging}/_temporary/0/part-0.parquet")
+    assert later(table).remove_orphan_files(dry_run=True).files_deleted == 1
+    assert storage.exists(staging)
+    assert later(table).remove_orphan_files().files_deleted == 1
+    assert not storage.exists(staging)
 
 
 def test_foreign_files_are_reported_and_stay() -> None:

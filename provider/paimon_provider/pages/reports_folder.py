@@ -93,10 +93,10 @@ def dag_of_report(name: str) -> str | None:
         ArgumentError: ``name`` is no plain file name.
     """
     try:
-        found = json.loads(report_path(name).with_suffix(".json").read_text(encoding="utf-8"))
+        note = json.loads(report_path(name).with_suffix(".json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    dag_id = found.get("dag_id") if isinstance(found, dict) else None
+    dag_id = note.get("dag_id") if isinstance(note, dict) else None
     return dag_id if isinstance(dag_id, str) and dag_id else None
 
 

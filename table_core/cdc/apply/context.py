@@ -56,7 +56,7 @@ class SyncContext:
     """Make every table that the source lists before the first row arrives."""
     dead_letters: DeadLetters | None = None
     """Keeps events that cannot be applied; None makes the first of them an error."""
-    each: Callable[[Callable[[Any], Any], Sequence[Any]], Iterator[Any]] | None = None
+    map_pieces: Callable[[Callable[[Any], Any], Sequence[Any]], Iterator[Any]] | None = None
     """Does a work for each of many pieces elsewhere, some at once; results in order."""
     records_by: RecordsBy | None = None
     """What else reads the records of a topic."""

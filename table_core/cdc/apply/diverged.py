@@ -54,6 +54,6 @@ def diverged(divergence: Diverged) -> SourceDivergedError:
         source=divergence.source,
         reason=divergence.reason,
         stored=divergence.stored,
-        found=divergence.found,
+        found=divergence.actual,
         ways_out=list(ways),
     )

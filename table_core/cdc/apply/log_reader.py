@@ -48,7 +48,7 @@ class LogReader(ABC):
     _log_now: LogNow | None = None
     _catalog: dict[SourceTable, CatalogTable] = field(default_factory=dict)
     _since: dict[SourceTable, tuple[int, int]] = field(default_factory=dict)
-    """Tables whose snapshot is newer than the log read so far, and from where on changes count."""
+    """Tables whose snapshot is newer than the log read so far, and where their changes begin to count."""
 
     @property
     def history(self) -> None:
@@ -261,7 +261,7 @@ class LogReader(ABC):
         """Ranges of the key for tasks; none where nobody runs tasks, or one read will do."""
         ranges = (
             []
-            if self.context.each is None
+            if self.context.map_pieces is None
             else key_ranges(connection, info, after, self.chunk_rows)
         )
         return ranges if len(ranges) > 1 else []
@@ -279,9 +279,9 @@ class LogReader(ABC):
             return
         ranges = self._ranges(connection, info, position.snapshots[name])
         if ranges:
-            assert self.context.each is not None
+            assert self.context.map_pieces is not None
             pieces = [(self.source, info, one) for one in ranges]
-            for n, part in enumerate(self.context.each(read_range, pieces), 1):
+            for n, part in enumerate(self.context.map_pieces(read_range, pieces), 1):
                 last_key = [self._key_value(ranges[n - 1][1])]
                 done = n == len(ranges)
                 yield (

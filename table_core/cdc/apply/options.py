@@ -33,21 +33,21 @@ class SyncOptions(TypedDict, total=False):
     """An event that would give a table more columns cannot be applied (default 4096)."""
     progress: Callable[..., None] | None
     """Told ``(stage, **facts)`` while it runs: ``snapshot``, ``events``, ``committed``."""
-    each: Callable[[Callable[[Any], Any], Sequence[Any]], Iterator[Any]] | None
+    map_pieces: Callable[[Callable[[Any], Any], Sequence[Any]], Iterator[Any]] | None
     """Has pieces of first snapshots read by others: ``table_core.spark.sync`` gives Spark's tasks."""
     records_by: RecordsBy | None
     """Has records of topics read and decoded by others, where they are many: likewise."""
     max_duration: str | None
     """End after so long, e.g. ``"10 min"``."""
     max_rows: int | None
-    """End after about so many events."""
+    """End after about this many events."""
 
 
 class DatabaseSyncOptions(SyncOptions, total=False):
     """Keywords of ``sync_database``."""
 
     table_suffix: str
-    """Put behind each table's name."""
+    """A suffix for the name of each table."""
     table_mapping: Mapping[str, str] | None
     """Names of single tables: ``{"table" or "database.table": "name"}``."""
     primary_key: Sequence[str] | Mapping[str, Sequence[str]]

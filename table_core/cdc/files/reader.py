@@ -86,7 +86,7 @@ class FilesReader(LineReader[FilesPosition]):
             reader="sync",
             source=path,
             stored=f"{read} bytes",
-            found=f"{size} bytes",
+            actual=f"{size} bytes",
         )
 
     def _is_same(self, at: FilesPosition, path: str) -> bool:

@@ -95,7 +95,7 @@ class LogIdentity:
 
     def _diverged(self, reason: str, why: str, at: LogPosition, actual: str) -> Diverged:
         return Diverged(
-            reason=reason, why=why, reader="sync", source=self._where, stored=at.text, found=actual
+            reason=reason, why=why, reader="sync", source=self._where, stored=at.text, actual=actual
         )
 
 

@@ -147,7 +147,7 @@ class MySqlReader(LogReader):
                     reader="sync",
                     source=str(now.source),
                     stored=claim.at.text,
-                    found=now.gtids,
+                    actual=now.gtids,
                 )
             )
 

@@ -232,7 +232,7 @@ def _context(
         new_table=new_table,
         limits=_limits(catalog, until, more.get("max_duration"), more.get("max_rows")),
         eager=bool(more.get("eager_init", False)),
-        each=more.get("each"),
+        map_pieces=more.get("map_pieces"),
         records_by=more.get("records_by"),
         progress=SyncProgress(more.get("progress") or quiet, catalog.clock),
         dead_letters=(

@@ -40,9 +40,9 @@ ACTIONS: Final = (
             Parameter(
                 name="columns",
                 kind=Kind.NAMES,
-                about="The columns to look at; default all.",
+                about="The columns to analyze. Default: all.",
                 templated=True,
-                option=Option(about="Comma-separated; default all."),
+                option=Option(about="Comma-separated. Default: all."),
             ),
             DRY_RUN,
         ),

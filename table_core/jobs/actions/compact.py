@@ -26,7 +26,7 @@ _STRATEGY: Final = Parameter(
     kind=Kind.TEXT,
     choices=("full", "minor"),
     default="full",
-    about="full: each bucket becomes one sorted run; minor: what Paimon's automatic compaction would do.",
+    about="full: one sorted run for each bucket. minor: what Paimon's automatic compaction would merge.",
     option=Option(about="full or minor."),
 )
 
@@ -107,14 +107,17 @@ ACTIONS: Final = (
             EXCLUDING,
             IDLE_TIME,
             Parameter(
-                name="parallelism", kind=Kind.COUNT, default=1, about="So many tables at a time."
+                name="parallelism",
+                kind=Kind.COUNT,
+                default=1,
+                about="How many tables to compact at a time.",
             ),
             DRY_RUN,
         ),
     ),
     Action(
         name="rescale",
-        about="Write partitions that have another number of buckets anew.",
+        about="Rewrite the partitions that have another number of buckets.",
         run=_rescale,
         run_by=RunBy.SPARK,
         touches=_touched_by_rescale,
@@ -122,9 +125,9 @@ ACTIONS: Final = (
             Parameter(
                 name="buckets",
                 kind=Kind.COUNT,
-                about="Change the table to so many buckets first; default: what it has.",
+                about="The new number of buckets. Default: the number that the table has.",
                 templated=True,
-                option=Option(about="Default: what the table has."),
+                option=Option(about="Default: the number that the table has."),
             ),
             PARTITIONS,
             DRY_RUN,
@@ -133,7 +136,7 @@ ACTIONS: Final = (
     ),
     Action(
         name="rewrite-manifests",
-        about="Write the manifests of a table anew, as few as may be.",
+        about="Rewrite the manifests of a table into as few as possible.",
         run=_rewrite_manifests,
         parameters=(DRY_RUN,),
         step=Step(operator="compact.PaimonRewriteManifestsOperator"),

@@ -26,12 +26,12 @@ def _drop_partitions(job: Job) -> ResultDocument:
 ACTIONS: Final = (
     Action(
         name="mark-done",
-        about="Mark partitions as complete: those named, or those that are idle.",
+        about="Mark partitions as complete: those that are named, or those that are idle.",
         run=_mark_done,
         parameters=(
             replace(
                 PARTITIONS,
-                about="These partitions, every partition column each.",
+                about="The partitions, each with every partition column.",
                 required_by_operator=True,
             ),
             replace(IDLE_TIME, operator=None),
@@ -40,7 +40,7 @@ ACTIONS: Final = (
                 name="announce_partitions",
                 kind=Kind.FLAG,
                 default=False,
-                about="Announce an Airflow asset partition for each.",
+                about="Emit an event of an Airflow asset partition for each.",
                 job=False,
                 option=None,
             ),
@@ -49,10 +49,14 @@ ACTIONS: Final = (
     ),
     Action(
         name="drop-partitions",
-        about="Take whole partitions out.",
+        about="Drop whole partitions.",
         run=_drop_partitions,
         parameters=(
-            replace(PARTITIONS, about="Those that agree with one of these.", required=True),
+            replace(
+                PARTITIONS,
+                about="The partitions to drop. A partition that matches one of them is dropped.",
+                required=True,
+            ),
             DRY_RUN,
         ),
         step=Step(operator="partitions.PaimonDropPartitionOperator", changes_rows=True),

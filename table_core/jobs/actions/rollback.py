@@ -20,7 +20,7 @@ def _rollback(job: Job) -> ResultDocument:
 ACTIONS: Final = (
     Action(
         name="rollback",
-        about="Make an older state the newest; what came later is gone.",
+        about="Make an older state the newest. Later snapshots are removed.",
         run=_rollback,
         parameters=(SNAPSHOT, TAG, TIMESTAMP, DRY_RUN),
     ),

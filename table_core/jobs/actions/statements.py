@@ -16,7 +16,7 @@ __all__ = ["ACTIONS"]
 _WHERE: Final = Parameter(
     name="where",
     kind=Kind.CONDITION,
-    about="Which rows: SQL over the table's columns.",
+    about="The rows, as a SQL condition over the table's columns.",
     required=True,
     templated=True,
 )
@@ -39,7 +39,7 @@ def _touched(job: Job) -> Touched:
 ACTIONS: Final = (
     Action(
         name="delete",
-        about="Delete the rows that a condition holds for.",
+        about="Delete the rows that match a condition.",
         run=_delete,
         run_by=RunBy.SPARK,
         touches=_touched,
@@ -49,7 +49,7 @@ ACTIONS: Final = (
     ),
     Action(
         name="update",
-        about="Set columns of the rows that a condition holds for.",
+        about="Set columns of the rows that match a condition.",
         run=_update,
         run_by=RunBy.SPARK,
         touches=_touched,
@@ -57,7 +57,7 @@ ACTIONS: Final = (
             Parameter(
                 name="values",
                 kind=Kind.VALUES,
-                about="Column to SQL over the row as it was.",
+                about="Column to SQL over the old row.",
                 required=True,
                 templated=True,
             ),

@@ -73,13 +73,13 @@ def _schema_change(position: int, document: Mapping[str, Any]) -> SchemaChange:
 ACTIONS: Final = (
     Action(
         name="create-table",
-        about="Create a table, and its database where it is missing.",
+        about="Create a table, and its database if that is missing.",
         run=_create_table,
         parameters=(
             Parameter(
                 name="columns",
                 kind=Kind.VALUES,
-                about="Name to type, in order.",
+                about="Column name to type, in order.",
                 required=True,
                 templated=True,
             ),
@@ -87,7 +87,7 @@ ACTIONS: Final = (
                 name="primary_key",
                 kind=Kind.NAMES,
                 default=(),
-                about="The key columns; none makes an append table.",
+                about="The key columns. Without a key, rows are appended.",
                 templated=True,
             ),
             Parameter(
@@ -99,13 +99,13 @@ ACTIONS: Final = (
             ),
             Parameter(name="options", kind=Kind.VALUES, about="Table options.", templated=True),
             Parameter(
-                name="comment", kind=Kind.TEXT, about="What the table is for.", templated=True
+                name="comment", kind=Kind.TEXT, about="A description of the table.", templated=True
             ),
             Parameter(
                 name="if_not_exists",
                 kind=Kind.FLAG,
                 default=True,
-                about="Leave a table of that name as it is.",
+                about="Keep an existing table of that name instead of failing.",
             ),
         ),
         command=None,

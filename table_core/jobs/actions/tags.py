@@ -47,16 +47,16 @@ ACTIONS: Final = (
             Parameter(
                 name="time_retained",
                 kind=Kind.LENGTH,
-                about="How long the tag holds, e.g. '7 d'.",
+                about="How long to keep the tag, e.g. '7 d'.",
                 templated=True,
             ),
-            replace(IF_NOT_EXISTS, about="Leave a tag of that name as it is."),
+            replace(IF_NOT_EXISTS, about="Keep an existing tag of that name instead of failing."),
         ),
         step=Step(operator="tags.PaimonCreateTagOperator"),
     ),
     Action(
         name="delete-tag",
-        about="Delete a tag, and what only it kept.",
+        about="Delete a tag, and the files that only it kept.",
         run=_delete_tag,
         command=Command(path=("tag", "delete")),
         parameters=(

@@ -169,13 +169,13 @@ def batches_for_spark(rows: pa.Table, fields: Sequence[Field]) -> Iterator[pa.Re
     yield from as_spark_takes(rows, schema).to_batches(max_chunksize=1 << 16)
 
 
-def result_fields(given: RowReader | Scan) -> tuple[Field, ...]:
-    """The columns of what is ``given``."""
-    return fields_from_arrow(given.schema if isinstance(given, Scan) else given.schema())
+def result_fields(reader: RowReader | Scan) -> tuple[Field, ...]:
+    """The columns of ``reader``."""
+    return fields_from_arrow(reader.schema if isinstance(reader, Scan) else reader.schema())
 
 
-def shown_fields(given: RowReader | Scan, nanoseconds: str) -> tuple[Field, ...]:
-    """The columns that Spark gets of ``given``.
+def shown_fields(reader: RowReader | Scan, nanoseconds: str) -> tuple[Field, ...]:
+    """The columns that Spark gets of ``reader``.
 
     Raises:
         ArgumentError: ``nanoseconds`` is neither ``refuse`` nor ``truncate``.
@@ -186,7 +186,7 @@ def shown_fields(given: RowReader | Scan, nanoseconds: str) -> tuple[Field, ...]
             argument="nanoseconds",
             value=nanoseconds,
         )
-    fields = result_fields(given)
+    fields = result_fields(reader)
     return in_micros(fields) if nanoseconds == "truncate" else fields
 
 
@@ -194,7 +194,7 @@ def as_spark_takes(rows: pa.Table, schema: pa.Schema) -> Any:
     """``rows`` with the types of ``schema``; nanoseconds are cut off where it has none."""
     if rows.schema.equals(schema):
         return rows
-    return pa.table([_cast(rows[each.name], each.type) for each in schema], schema=schema)
+    return pa.table([_cast(rows[field.name], field.type) for field in schema], schema=schema)
 
 
 def _cast(column: pa.ChunkedArray, type_: pa.DataType) -> pa.ChunkedArray:

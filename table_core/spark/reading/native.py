@@ -189,7 +189,7 @@ class NativeScan:
     @property
     def _stored(self) -> tuple[Field, ...]:
         keys = self.reader.access.schema.partition_keys
-        return tuple(each for each in self._read_fields if each.name not in keys)
+        return tuple(field for field in self._read_fields if field.name not in keys)
 
     def _folder_tells(self, partition: bytes) -> bool:
         """Whether the folder of ``partition`` says the values of its columns."""
@@ -197,7 +197,7 @@ class NativeScan:
         if known is None:
             schema = self.reader.access.schema
             default = schema.options.get(keys_files.PARTITION_DEFAULT_NAME)
-            types = [each.type for each in schema.partition_fields]
+            types = [field.type for field in schema.partition_fields]
             texts = partition_text(schema, partition).values() if types else ()
             known = all(isinstance(t, Atomic) and t.root in _TOLD_BY_FOLDER for t in types)
             known = known and not any(text in {default, _HIVE_NULL} for text in texts)
@@ -239,7 +239,7 @@ def _is_hidden(name: str) -> bool:
 
 
 def _columns(fields: Iterable[Field]) -> dict[str, Column]:
-    return {each.name: named(each.name) for each in fields}
+    return {field.name: named(field.name) for field in fields}
 
 
 def _from_folder(text: Column, of: Field, *, legacy: bool) -> Column:
@@ -256,8 +256,8 @@ def _is_finer(of: Field) -> bool:
 
 def _told_apart(fields: Sequence[Field]) -> bool:
     """Whether names differ by more than their case, which Spark may not look at."""
-    nested = [each.type.fields for each in fields if isinstance(each.type, Row)]
-    return len({each.name.lower() for each in fields}) == len(fields) and all(
+    nested = [field.type.fields for field in fields if isinstance(field.type, Row)]
+    return len({field.name.lower() for field in fields}) == len(fields) and all(
         map(_told_apart, nested)
     )
 

@@ -88,8 +88,8 @@ def _condition(bound: Bound, columns: Mapping[str, Column]) -> Column:
             return f.when(term(operand).isNotNull(), f.lit(answer))
         case Member(operand, values, null) if values and isinstance(operand.type, Atomic):
             type_ = operand.type
-            found = [_literal(Const(value, type_)) for value in values]
-            return term(operand).isin([*found, *([f.lit(None)] if null else [])])
+            literals = [_literal(Const(value, type_)) for value in values]
+            return term(operand).isin([*literals, *([f.lit(None)] if null else [])])
     raise _no_counterpart(bound)
 
 
@@ -114,8 +114,8 @@ def _compared(op: str, left: Column, right: Column) -> Column:
 def _term(node: BoundTerm, columns: Mapping[str, Column]) -> Column:
     match node:
         case Ref(path, type_):
-            found = reduce(lambda part, name: part.getField(name), path[1:], columns[path[0]])
-            return _unpruned(found, type_)
+            column = reduce(lambda part, name: part.getField(name), path[1:], columns[path[0]])
+            return _unpruned(column, type_)
         case Const():
             return _literal(node)
         case Conv(operand, type_) if _widens(operand, type_):

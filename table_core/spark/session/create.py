@@ -70,13 +70,13 @@ def open_session(
         ArgumentError: there is no Java, or Spark does not understand its configuration.
         JobFailedError: Spark does not start, for another reason.
     """
-    given = dict(conf or {})
+    settings = dict(conf or {})
     require_equal_versions()
-    require_settings(given)
+    require_settings(settings)
     if remote is not None:
         require_master("connect", remote)
         session = SparkSession.builder.remote(remote).getOrCreate()
-        sql = {key: value for key, value in given.items() if key.startswith("spark.sql.")}
+        sql = {key: value for key, value in settings.items() if key.startswith("spark.sql.")}
         for key, value in {**SQL_DEFAULTS, **sql}.items():
             session.conf.set(key, value)
         return session
@@ -84,19 +84,19 @@ def open_session(
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     if not _has_jvm():
         require_java(os.environ, lambda name, path: shutil.which(name, path=path))
-    require_memory(given)
-    with _launch_settings(given), _only(environment):
+    require_memory(settings)
+    with _launch_settings(settings), _only(environment):
         # Starts the JVM without arguments of ours, and so shows what it was told by others.
         SparkContext._ensure_initialized()  # noqa: SLF001
     known = SparkConf()
     defaults = {**SQL_DEFAULTS, **_CLASSIC, "spark.pyspark.python": python}
-    if str(given.get("spark.master") or known.get("spark.master", "local")).startswith("local"):
+    if str(settings.get("spark.master") or known.get("spark.master", "local")).startswith("local"):
         defaults |= _LOCAL
     builder = SparkSession.builder
     for key, value in defaults.items():
         if not known.contains(key):
             builder = builder.config(key, value)
-    for key, value in given.items():
+    for key, value in settings.items():
         builder = builder.config(key, value)
     try:
         return builder.getOrCreate()
@@ -148,16 +148,16 @@ def _only(environment: Mapping[str, str] | None) -> Iterator[None]:
 
 
 @contextmanager
-def _launch_settings(given: Mapping[str, str]) -> Iterator[None]:
+def _launch_settings(settings: Mapping[str, str]) -> Iterator[None]:
     """Tell a JVM that is about to start what it can learn only then, e.g. its memory."""
     arguments = os.environ.get(_SUBMIT_ARGUMENTS)
     if _has_jvm() or arguments is not None:
         yield
         return
-    master = given.get("spark.master", "local[*]")
+    master = settings.get("spark.master", "local[*]")
     if master.startswith("local"):
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    wanted = {**_CLASSIC, "spark.master": master, **given}
+    wanted = {**_CLASSIC, "spark.master": master, **settings}
     with tempfile.NamedTemporaryFile("w", prefix="spark-", suffix=".properties") as file:
         file.write(properties_text(wanted))
         file.flush()

@@ -89,9 +89,9 @@ def translated() -> Iterator[None]:
 def explained(error: Exception) -> TableError:
     """What went wrong, as the error that a caller can act upon."""
     text = str(error)
-    found = _carried_in(text)
-    if found is not None:
-        return found
+    task_error = _carried_in(text)
+    if task_error is not None:
+        return task_error
     head = text.partition("JVM stacktrace:")[0].strip()
     unread = _UNREAD.search(text)
     if unread is not None:

@@ -44,8 +44,8 @@ class TaskProgress:
 
     def _ask(self, status: Any) -> None:
         while not self._over.wait(_PAUSE_S):
-            found = [status.getStageInfo(id) for id in status.getActiveStageIds()]
-            stages = [stage for stage in found if stage is not None]
+            infos = [status.getStageInfo(id) for id in status.getActiveStageIds()]
+            stages = [stage for stage in infos if stage is not None]
             self._say([(stage.numCompletedTasks, stage.numTasks) for stage in stages])
 
     def _hear(self, stages: Any, **_: object) -> None:

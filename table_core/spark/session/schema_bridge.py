@@ -200,11 +200,11 @@ def table_type(type_: spark.DataType, column: str = "") -> DataType:
         return Map(table_type(type_.keyType, column), table_type(type_.valueType, column))
     if isinstance(type_, spark.StructType):
         return Row(fields_of(type_))
-    found = _FROM_SPARK.get(type(type_))
-    if found is None:
+    atomic = _FROM_SPARK.get(type(type_))
+    if atomic is None:
         raise UnsupportedFeatureError(
             f"column {column!r}: no table can hold Spark's {type_.simpleString()}; cast it first",
             feature=f"Spark type {type_.simpleString()}",
             column=column,
         )
-    return found
+    return atomic

@@ -6,6 +6,7 @@ with the function.  Each piece is pickled on its own, so a task unpacks only its
 
 from __future__ import annotations
 
+import math
 import pickle
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -27,9 +28,9 @@ if TYPE_CHECKING:
 __all__ = [
     "RESULT_TYPE",
     "distribute",
-    "each",
     "groups_of",
     "keeps_order",
+    "map_pieces",
     "packed",
     "share",
     "tasks_of",
@@ -67,18 +68,22 @@ def distribute(
 
 
 def groups_of(items: Sequence[T], weight: Callable[[T], int], slots: int) -> list[list[T]]:
-    """``items``, in order, as groups for tasks: a few for each of ``slots``, none of them tiny."""
+    """``items``, in order, as groups for tasks: as few as their bytes need, and as even as they can be.
+
+    More groups than run at once come in whole rounds of ``slots``.  An item goes where its middle lies, so
+    no group is larger than an even share and one item.
+    """
     weights = [weight(item) + _OPEN_BYTES for item in items]
-    target = max(sum(weights) / max(1, slots * _ROUNDS), _TASK_BYTES)
-    groups: list[list[T]] = []
-    filled = target
+    slots, total = max(1, slots), sum(weights)
+    count = math.ceil(total / max(total / (slots * _ROUNDS), _TASK_BYTES)) if weights else 0
+    if count > slots:
+        count = -(-count // slots) * slots
+    groups: list[list[T]] = [[] for _ in range(count)]
+    before = 0
     for item, size in zip(items, weights, strict=True):
-        if filled + size / 2 > target:
-            groups.append([])
-            filled = 0
-        groups[-1].append(item)
-        filled += size
-    return groups
+        groups[int((before + size / 2) * count / total)].append(item)
+        before += size
+    return [group for group in groups if group]
 
 
 def keeps_order(schema: TableSchema) -> bool:
@@ -103,7 +108,7 @@ def packed(result: object) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays([pa.array([pickle.dumps(result)])], schema=_RESULT)
 
 
-def each(
+def map_pieces(
     spark: SparkSession | Callable[[], SparkSession],
     work: Callable[[Any], Any],
     pieces: Sequence[Any],
@@ -113,7 +118,7 @@ def each(
     slots = parallelism(session)
     for first in range(0, len(pieces), slots):
         with translated():
-            found = unpacked(
+            outcomes = unpacked(
                 distribute(
                     session,
                     pieces[first : first + slots],
@@ -121,7 +126,7 @@ def each(
                     RESULT_TYPE,
                 )
             )
-        yield from found
+        yield from outcomes
 
 
 def share(
@@ -137,10 +142,10 @@ def share(
         yield from alone(work, items, weight)
         return
     with translated():
-        found = distribute(
+        batches = distribute(
             started(spark), groups, lambda group: iter([packed(work(group))]), RESULT_TYPE
         )
-        results = unpacked(found)
+        results = unpacked(batches)
     yield from results
 
 

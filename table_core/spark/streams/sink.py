@@ -116,8 +116,8 @@ class StreamWriter(DataSourceStreamArrowWriter):
             context = TaskContext.get()
             query_id = None if context is None else context.getLocalProperty(_QUERY)
             access = self._table.access
-            found = write_rows(access, self._names, iterator, replaces=self._replaces)
-            return Written(found, query_id, ROW_KIND_COLUMN in self._names)
+            written = write_rows(access, self._names, iterator, replaces=self._replaces)
+            return Written(written, query_id, ROW_KIND_COLUMN in self._names)
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
         """Make the micro-batch visible, unless it is; one without rows makes no snapshot."""
@@ -129,11 +129,11 @@ class StreamWriter(DataSourceStreamArrowWriter):
                 return
             try:
                 commit = self._batch(messages, batchId).commit
-                found = find_commit(self._table.access, commit)
+                landed = find_commit(self._table.access, commit)
             except TableError:
                 self._discard(results)
                 raise
-            if found is not None:
+            if landed is not None:
                 self._discard(results)
                 return
             if not self._replaces:

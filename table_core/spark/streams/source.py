@@ -77,8 +77,8 @@ class ChangeReader:
 
     def schema(self) -> pa.Schema:
         """The columns of every table."""
-        found = self.reader.schema()
-        return found if self.with_kind else found.remove(0)
+        schema = self.reader.schema()
+        return schema if self.with_kind else schema.remove(0)
 
     def read(self, split: Split) -> Iterator[pa.Table]:
         """The rows of ``split``.

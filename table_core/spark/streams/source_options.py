@@ -70,14 +70,14 @@ class SourceOptions:
     """Where the stream that is written keeps its position."""
 
     @classmethod
-    def of(cls, given: Mapping[str, str]) -> SourceOptions:
+    def of(cls, texts: Mapping[str, str]) -> SourceOptions:
         """The options as Spark hands them over; names are alike in any case.
 
         Raises:
             TaskFailedError: no path, or an option is given twice.
         """
         with carried():
-            options = {key.lower(): value for key, value in given.items()}
+            options = {key.lower(): value for key, value in texts.items()}
             if "path" not in options:
                 raise ArgumentError("give the table's folder: .load(path)", argument="path")
             table = {}
@@ -101,7 +101,7 @@ class SourceOptions:
                 table=table,
                 storage={
                     key[len(_STORAGE) :]: value
-                    for key, value in given.items()
+                    for key, value in texts.items()
                     if key.lower().startswith(_STORAGE)
                 },
                 overwrite_mode=options.get("overwrite-mode", "table"),
@@ -128,7 +128,7 @@ class SourceOptions:
         ``rows`` that are to be written may create it (``auto-create``) or change its columns
         (``write.merge-schema``).
         """
-        columns = rows and tuple(each for each in rows if each.name != ROW_KIND_COLUMN)
+        columns = rows and tuple(field for field in rows if field.name != ROW_KIND_COLUMN)
         table = open_table(
             self.path, schema=columns, options=self.table, storage_options=self.storage
         )

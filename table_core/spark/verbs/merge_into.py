@@ -90,8 +90,8 @@ def merge_into(
     access, commit, when = table.access.in_newest_schema(), commit or CommitAs(), tuple(when)
     started_ms, head = access.clock.now_ms(), access.head()
     clauses.refuse_clauses(access, when)
-    given = dict(on) if isinstance(on, Mapping) else {name: name for name in on}
-    on = dict(zip(table_spelling(given, access), given.values(), strict=True))
+    condition = dict(on) if isinstance(on, Mapping) else {name: name for name in on}
+    on = dict(zip(table_spelling(condition, access), condition.values(), strict=True))
     columns = clauses.columns_of(access, on)
     commit = clauses.with_request(commit, access, source, on, when)
     done, counts = find_commit(access, commit), Counter[str]()
@@ -137,9 +137,9 @@ def _write_versions(
         result = prepared_by_share(shared, write(batches, decided), shares)
         yield packed((result, decided))
 
-    found = unpacked(by_bucket(rows, access.schema, slots).mapInArrow(run, RESULT_TYPE))
-    _count(counts, pairs.when, [decided for _, decided in found])
-    results = [result for result, _ in found]
+    outcomes = unpacked(by_bucket(rows, access.schema, slots).mapInArrow(run, RESULT_TYPE))
+    _count(counts, pairs.when, [decided for _, decided in outcomes])
+    results = [result for result, _ in outcomes]
     results.append(compacted_along(session, access, results))
     return commit_results(access, tuple(results), commit, None, Reads.of(clauses.MERGE, head))
 
@@ -184,12 +184,12 @@ def _rewrite(
             positions = {number: np.concatenate(parts) for number, parts in gone.items()}
             yield packed((change.prepared(keeps=False).added, positions, decided))
 
-    found = unpacked(by_bucket(rows, access.schema, slots).mapInArrow(run, RESULT_TYPE))
-    _count(counts, pairs.when, [decided for *_, decided in found])
+    outcomes = unpacked(by_bucket(rows, access.schema, slots).mapInArrow(run, RESULT_TYPE))
+    _count(counts, pairs.when, [decided for *_, decided in outcomes])
     came = PreparedChange(
-        positions={}, entries={}, added=tuple(e for added, *_ in found for e in added)
+        positions={}, entries={}, added=tuple(e for added, *_ in outcomes for e in added)
     )
-    changes = _changes(entries, [positions for _, positions, _ in found])
+    changes = _changes(entries, [positions for _, positions, _ in outcomes])
     if changes and not marks_rows(access):
         with undone_by(lambda: take_back(access, [came])):
             changes = _kept(session, access, head, changes)
@@ -205,11 +205,11 @@ def _placed(
 ) -> Iterator[pa.RecordBatch]:
     """The rows of ``splits``, each with the number of its file and its position in it."""
     schema = arrow_for_spark(access.schema.fields)
-    for bucket, file_name, found in RowChanges(access, head).rows(None, splits):
-        rows = as_spark_takes(found.drop_columns([POSITION_COLUMN]), schema)
+    for bucket, file_name, batch in RowChanges(access, head).rows(None, splits):
+        rows = as_spark_takes(batch.drop_columns([POSITION_COLUMN]), schema)
         number = pa.scalar(files[(*bucket, file_name)], pa.int32())
         rows = rows.append_column(_FILE, pa.repeat(number, rows.num_rows))
-        rows = rows.append_column(POSITION_COLUMN, found[POSITION_COLUMN])
+        rows = rows.append_column(POSITION_COLUMN, batch[POSITION_COLUMN])
         yield from rows.to_batches(max_chunksize=1 << 16)
 
 
@@ -234,8 +234,8 @@ def _changes(
     keys = list(entries)
     together: dict[int, list[Any]] = defaultdict(list)
     for positions in gone:
-        for number, found in positions.items():
-            together[number].append(found)
+        for number, row_numbers in positions.items():
+            together[number].append(row_numbers)
     return [
         PreparedChange(
             positions={keys[number]: np.unique(np.concatenate(parts))},
@@ -275,6 +275,6 @@ def _count_batch(decided: Counter[int], rows: pa.Table) -> None:
 def _count(
     counts: Counter[str], when: Sequence[MergeClause], decided: Sequence[Counter[int]]
 ) -> None:
-    for each in decided:
-        for number, rows in each.items():
+    for by_clause in decided:
+        for number, rows in by_clause.items():
             counts[type(when[number]).__name__] += rows

@@ -60,8 +60,8 @@ class MergePairs:
         if source.sparkSession.conf.get("spark.sql.caseSensitive") != "true":
             source = source.toDF(*table_spelling(source.columns, access))
             lower = {name.lower(): name for name in source.columns}
-            given = zip(on, table_spelling(on.values(), access), strict=True)
-            on = {mine: lower.get(theirs.lower(), theirs) for mine, theirs in given}
+            spelled = zip(on, table_spelling(on.values(), access), strict=True)
+            on = {mine: lower.get(theirs.lower(), theirs) for mine, theirs in spelled}
         clauses.refuse_absent(on, source.columns)
         self.access, self.on, self.when = access, on, when
         self._source_columns = source.columns
@@ -95,7 +95,7 @@ class MergePairs:
         ]
         return joined.where(f.col(CLAUSE_COLUMN).isNotNull()).select(
             self._by_clause([f.lit(kind) for kind in kinds]).alias(ROW_KIND_COLUMN),
-            *(self._column(each.name).alias(each.name) for each in self.access.schema.fields),
+            *(self._column(field.name).alias(field.name) for field in self.access.schema.fields),
             f.col(CLAUSE_COLUMN),
             *(f.col(f"target.{name}").alias(name) for name in extra),
             *([self._old()] if with_old else []),

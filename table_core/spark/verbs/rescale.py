@@ -82,12 +82,12 @@ def _refuse_lost_rows(
         CorruptFileError: the numbers do not agree; nothing is visible.
     """
     sure = [split for split in splits if split.raw_convertible and not split.deletions]
-    least, most = (sum(split.row_count for split in each) for each in (sure, splits))
-    found = sum(
+    least, most = (sum(split.row_count for split in counted) for counted in (sure, splits))
+    written = sum(
         file.row_count for result in results for change in result.changes for file in change.added
     )
-    if not least <= found <= most:
-        what = f"Spark read {found} rows of files that hold {least} to {most}"
+    if not least <= written <= most:
+        what = f"Spark read {written} rows of files that hold {least} to {most}"
         raise CorruptFileError(
             f"{access.name}: {what}; nothing was replaced", path=access.storage.uri, problems=[what]
         )

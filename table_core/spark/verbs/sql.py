@@ -116,10 +116,10 @@ def _drop(home: Catalog, name: str) -> None:
         _log.warning("%s: the empty table is left over: %s", name, error)
 
 
-def _catalog(spark: SparkSession, given: Catalog | str | None) -> Catalog:
-    if isinstance(given, Catalog):
-        return given
-    warehouse = given or spark.conf.get(WAREHOUSE, None)
+def _catalog(spark: SparkSession, catalog: Catalog | str | None) -> Catalog:
+    if isinstance(catalog, Catalog):
+        return catalog
+    warehouse = catalog or spark.conf.get(WAREHOUSE, None)
     if not warehouse:
         raise ArgumentError(
             f"which warehouse? give catalog=…, or set {WAREHOUSE} in the session",

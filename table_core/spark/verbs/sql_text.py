@@ -73,10 +73,10 @@ def query_of(
     if faults:
         raise _refused(sql, "; ".join(faults))
     places = _places(sql, tokens)
-    given = named(parameters, {name for _, name in places})
+    arguments = named(parameters, {name for _, name in places})
     for start, _ in reversed(places):
         sql = f"{sql[:start]}:{sql[start + 1 :]}"
-    return sql, given
+    return sql, arguments
 
 
 def expression_of(sql: str) -> str:
@@ -188,10 +188,10 @@ def _is_of_the_query(table: Any) -> bool:
     while node is not None:
         if isinstance(node, exp.CTE):
             inside = node
-        found = node.args.get("with_")
-        if isinstance(found, exp.With):
-            for cte in found.expressions:
-                if cte is inside and not found.recursive:
+        with_ = node.args.get("with_")
+        if isinstance(with_, exp.With):
+            for cte in with_.expressions:
+                if cte is inside and not with_.recursive:
                     break  # neither itself nor what follows it is known in there
                 if cte.alias.casefold() == name:
                     return True
@@ -211,11 +211,11 @@ def _name_of(function: Any) -> str:
 
 def _places(sql: str, tokens: list[Any]) -> list[tuple[int, str]]:
     """Where each ``$name`` begins, and its name."""
-    found = []
+    places = []
     for token, after in pairwise(tokens):
         if token.text == "$" and sql[token.start] == "$" and after.start == token.end + 1:
-            found.append((token.start, str(after.text)))
-    return found
+            places.append((token.start, str(after.text)))
+    return places
 
 
 def _refused(sql: str, why: str) -> ArgumentError:

@@ -116,8 +116,8 @@ def _write_versions(
 
     session = started(spark)
     groups = groups_of(_whole_buckets(splits), _size, parallelism(session))
-    found = unpacked(distribute(session, groups, run, RESULT_TYPE))
-    results, rows = [result for result, _ in found], sum(count for _, count in found)
+    outcomes = unpacked(distribute(session, groups, run, RESULT_TYPE))
+    results, rows = [result for result, _ in outcomes], sum(count for _, count in outcomes)
     if not rows:
         return None, 0
     results.append(compacted_along(session, access, results))
@@ -156,10 +156,10 @@ def _rewrite(
 
 def _whole_buckets(splits: Sequence[Split]) -> list[tuple[Bucket | None, list[Split]]]:
     """``splits`` by bucket; those of a fallback branch find theirs by their rows."""
-    found: dict[Bucket | None, list[Split]] = defaultdict(list)
+    by_bucket: dict[Bucket | None, list[Split]] = defaultdict(list)
     for split in splits:
-        found[None if split.branch else (split.partition, split.bucket)].append(split)
-    return list(found.items())
+        by_bucket[None if split.branch else (split.partition, split.bucket)].append(split)
+    return list(by_bucket.items())
 
 
 def _each_alone(splits: Sequence[Split]) -> list[tuple[Bucket | None, list[Split]]]:

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from table_core.cdc.sync.sync import sync_database, sync_table
-from table_core.spark.session.tasks import each
+from table_core.spark.session.tasks import map_pieces
 from table_core.spark.verbs.topics import records_by
 
 if TYPE_CHECKING:
@@ -35,5 +35,8 @@ def sync(
     commits, and reads the log of a server.  No session is needed where all is small.
     """
     verb = sync_table if "." in target else sync_database
-    by_tasks: Any = {"each": partial(each, spark), "records_by": partial(records_by, spark)}
+    by_tasks: Any = {
+        "map_pieces": partial(map_pieces, spark),
+        "records_by": partial(records_by, spark),
+    }
     return verb(catalog, target, source, **by_tasks, **more)

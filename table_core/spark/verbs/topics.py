@@ -98,8 +98,8 @@ def _read(
             .repartitionById(batches.windows, "window")
             .mapInArrow(run, _RESULT)
         )
-        found = sorted((row[0], bytes(row[1])) for row in frame.collect())
-    for _, body in found:
+        bodies = sorted((row[0], bytes(row[1])) for row in frame.collect())
+    for _, body in bodies:
         yield body
 
 

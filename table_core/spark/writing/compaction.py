@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,7 @@ from table_core.table.compact.compact import (
     with_request,
 )
 from table_core.table.compact.compact import compact as compact_here
-from table_core.table.compact.compaction import pack_files, packs_of, with_index
+from table_core.table.compact.compaction import pack_files, packs_of, with_index, without_rows
 from table_core.table.compact.inline_compaction import InlineCompaction
 from table_core.table.compact.sort_compaction import sort_bucket
 from table_core.table.files.data_files import FileFactory
@@ -92,23 +93,27 @@ def compact(  # noqa: PLR0913 - as the verb on a table
     commit = with_request(commit, access, strategy, partitions, where, order_by)
     changes: Sequence[CompactChange] = ()
     if choice.buckets and find_commit(access, commit) is None:
-        session = started(spark)
-        if clustering is None and not access.schema.is_key_table:
-            changes = _packed_by_tasks(session, access, choice)
+        if clustering is not None:
+            work = partial(_sorted, access, clustering)
+            changes = _by_tasks(spark, access, list(choice.buckets.items()), work)
+        elif access.schema.is_key_table:
+            changes = _compacted_by_tasks(spark, access, choice.buckets, full=choice.full)
         else:
-            work = partial(_compacted, access, choice.full, clustering)
-            changes = _by_tasks(session, access, list(choice.buckets.items()), work)
+            changes = _packed_by_tasks(spark, access, choice)
     return commit_compaction(access, choice, changes, commit, started_ms=started_ms)
 
 
 def compact_due(
     spark: SparkSession, access: TableAccess, changes: Sequence[BucketChange]
 ) -> tuple[CompactChange, ...]:
-    """The compaction that goes along with a write of ``changes``."""
+    """The compaction that goes along with a write of ``changes``; tasks only where rows are read."""
     factory = FileFactory(access.storage, access.schema, access.clock, access.ids)
     buckets, full = InlineCompaction(access, factory).due(changes)
-    work = partial(_compacted, access, full, None)
-    return _by_tasks(spark, access, list(buckets.items()), work)
+    totals = {(c.partition, c.bucket): c.total_buckets for c in changes}
+    return tuple(
+        replace(done, total_buckets=totals.get((done.partition, done.bucket), done.total_buckets))
+        for done in _compacted_by_tasks(spark, access, buckets, full=full)
+    )
 
 
 def compact_database(  # noqa: PLR0913 - as the verb on a catalog
@@ -140,22 +145,33 @@ def compact_database(  # noqa: PLR0913 - as the verb on a catalog
     )
 
 
-def _compacted(
+def _sorted(
     access: TableAccess,
-    full: bool,
-    clustering: Clustering | None,
+    clustering: Clustering,
     factory: FileFactory,
     bucket: Bucket,
     files: Sequence[DataFile],
 ) -> list[CompactChange]:
-    """What a task does with one bucket."""
-    if clustering is not None:
-        return [sort_bucket(access, factory, bucket, files, clustering)]
-    return compact_bucket(access, factory, bucket, files, full=full)
+    """What a task does with one bucket whose rows are to lie in order."""
+    return [sort_bucket(access, factory, bucket, files, clustering)]
+
+
+def _compacted_by_tasks(
+    spark: SparkSession | Callable[[], SparkSession],
+    access: TableAccess,
+    buckets: Mapping[Bucket, Sequence[DataFile]],
+    *,
+    full: bool,
+) -> tuple[CompactChange, ...]:
+    """Key tables: the driver decides by the entries, tasks read and write rows."""
+    factory = FileFactory(access.storage, access.schema, access.clock, access.ids)
+    done, rest = without_rows(access, factory, buckets, full=full)
+    work = partial(compact_bucket, access, full=full)
+    return (*done, *_by_tasks(spark, access, list(rest.items()), work))
 
 
 def _packed_by_tasks(
-    spark: SparkSession, access: TableAccess, choice: Choice
+    spark: SparkSession | Callable[[], SparkSession], access: TableAccess, choice: Choice
 ) -> list[CompactChange]:
     """Append tables: what tasks share is packs of files, of one bucket too; its index is ours."""
     head = choice.head
@@ -179,7 +195,7 @@ def _packed_by_tasks(
 
 
 def _by_tasks(
-    spark: SparkSession,
+    spark: SparkSession | Callable[[], SparkSession],
     access: TableAccess,
     items: Sequence[tuple[Bucket, Sequence[DataFile]]],
     work: Callable[[FileFactory, Bucket, Sequence[DataFile]], list[CompactChange]],
@@ -198,6 +214,7 @@ def _by_tasks(
         yield packed(changes)
 
     with translated():
-        groups = groups_of(items, weight, slots_of(spark))
-        results = unpacked(distribute(spark, groups, run, RESULT_TYPE))
+        session = started(spark)
+        groups = groups_of(items, weight, slots_of(session))
+        results = unpacked(distribute(session, groups, run, RESULT_TYPE))
     return tuple(change for result in results for change in result)

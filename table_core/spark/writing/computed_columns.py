@@ -33,8 +33,8 @@ def with_computed(df: DataFrame, access: TableAccess, computed: ComputedRows) ->
     with translated():
         df = df.toDF(*table_names(df.schema, access))
         computed.require_absent(df.columns)
-        given = typed(df.schema)
-        df = df.select(*(named(field.name) for field in given.fields))
+        frame_schema = typed(df.schema)
+        df = df.select(*(named(field.name) for field in frame_schema.fields))
         added = arrow_for_spark(computed.fields)
 
         def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -49,5 +49,5 @@ def with_computed(df: DataFrame, access: TableAccess, computed: ComputedRows) ->
                         rows = rows.set_column(at, field, fit[field.name])
                     yield from rows.to_batches()
 
-        schema = StructType([*given.fields, *spark_schema(computed.fields).fields])
+        schema = StructType([*frame_schema.fields, *spark_schema(computed.fields).fields])
         return df.mapInArrow(run, schema)

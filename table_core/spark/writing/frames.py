@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
@@ -16,6 +17,8 @@ from table_core.spark.session.failures import carried, translated
 from table_core.spark.session.schema_bridge import fields_of
 from table_core.spark.session.tasks import RESULT_TYPE, packed, unpacked
 from table_core.spark.writing.compaction import compact_due
+from table_core.spark.writing.native import native_write
+from table_core.spark.writing.native_fit import reason_against
 from table_core.spark.writing.shuffle import assigners, by_bucket
 from table_core.table.api.table import Table
 from table_core.table.commit_io.committer import find_commit, parts_of
@@ -48,6 +51,7 @@ __all__ = [
     "written",
 ]
 
+_log = logging.getLogger(__name__)
 _ASSIGNERS: Final = (
     keys_identity.DYNAMIC_BUCKET_ASSIGNER_PARALLELISM.key,
     keys_identity.DYNAMIC_BUCKET_INITIAL_BUCKETS.key,
@@ -113,9 +117,9 @@ def write_frame(
     refuse_unwritable(access, adds_only=True)
     overwrite_selection(access, overwrite, ())
     commit = commit.with_request("write", access.branch, overwrite=overwrite)
-    found = find_commit(access, commit)
-    if found is not None:
-        return found
+    landed = find_commit(access, commit)
+    if landed is not None:
+        return landed
     results = written(df, access, replaces=overwrite is not None)
     if overwrite is None:
         results.append(compacted_along(df.sparkSession, access, results))
@@ -126,6 +130,10 @@ def written(df: DataFrame, access: TableAccess, *, replaces: bool) -> list[Write
     """Write ``df``, shuffled by bucket; what the commit needs."""
     with translated():
         df = df.toDF(*table_names(df.schema, access))
+        reason = reason_against(access, df.schema, df.sparkSession)
+        if reason is None:
+            return native_write(df, access)
+        _log.info("%s: Python writes the rows, not Spark: %s", access.name, reason)
         shared, shares, slots = distributed(access, df.sparkSession)
 
         def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -49,13 +49,13 @@ _HEADER_FIELDS: Final = 56
 """Null bits of so many columns fit the eight bytes whose first is the kind of the row."""
 
 
-def hashed(fields: Sequence[Field], given: spark.StructType) -> Column | None:
-    """``BinaryRow.hashCode()`` of the columns of ``given`` that ``fields`` names, as INT.
+def hashed(fields: Sequence[Field], schema: spark.StructType) -> Column | None:
+    """``BinaryRow.hashCode()`` of the columns of ``schema`` that ``fields`` names, as INT.
 
     None where Spark has no certain counterpart: types that are cast with a check, or are neither
     whole numbers nor dates nor text.
     """
-    if len(fields) > _HEADER_FIELDS or not all(_fits(field, given) for field in fields):
+    if len(fields) > _HEADER_FIELDS or not all(_fits(field, schema) for field in fields):
         return None
     nullable = [at for at, field in enumerate(fields) if field.type.nullable]
     slots = [f.lit(bytes(8))]
@@ -97,11 +97,11 @@ def _root(field: Field) -> Root | None:
     return field.type.root if isinstance(field.type, Atomic) else None
 
 
-def _fits(field: Field, given: spark.StructType) -> bool:
+def _fits(field: Field, schema: spark.StructType) -> bool:
     """Whether every value of the column is one of ``field``: its own type, or a smaller integer."""
-    if field.name not in given.fieldNames():
+    if field.name not in schema.fieldNames():
         return False
-    type_, root = given[field.name].dataType, _root(field)
+    type_, root = schema[field.name].dataType, _root(field)
     if root is Root.VARCHAR:
         return type_ == spark.StringType()
     given_root = _GIVEN.get(type(type_))

@@ -70,34 +70,34 @@ def assigners(schema: TableSchema, slots: int) -> int:
     return max(1, min(asked, most) if most > 0 else asked)
 
 
-def _tasks(schema: TableSchema, given: StructType, slots: int) -> tuple[int, Column | None]:
+def _tasks(schema: TableSchema, frame_schema: StructType, slots: int) -> tuple[int, Column | None]:
     """Into how many tasks rows go, and which; None for one task."""
     if schema.bucket == -1:
         tasks = assigners(schema, slots)
-        return tasks, _by_hash(schema.trimmed_key_fields, given, tasks)
+        return tasks, _by_hash(schema.trimmed_key_fields, frame_schema, tasks)
     if schema.bucket < 0:  # rows wait for their bucket; until then a key has one task
-        return slots, _by_hash(schema.trimmed_key_fields, given, slots)
+        return slots, _by_hash(schema.trimmed_key_fields, frame_schema, slots)
     count = schema.bucket
     function = schema.options.get(keys_identity.BUCKET_FUNCTION_TYPE)
 
     def bucket(columns: Sequence[Any], types: Sequence[DataType], count: int) -> Any:
         return bucket_ids(columns, types, count, function)
 
-    found = f.lit(0)
+    number = f.lit(0)
     if count > 1:
         keys = schema.select(schema.bucket_keys)
         by_hash = function == _DEFAULT_FUNCTION
-        found = _by_hash(keys, given, count) if by_hash else _of_keys(keys, bucket, count)
+        number = _by_hash(keys, frame_schema, count) if by_hash else _of_keys(keys, bucket, count)
     if schema.partition_keys:
         spread = f.hash(*(named(name) for name in schema.partition_keys))
-        return slots, f.pmod(spread.cast("bigint") + found, f.lit(slots))
+        return slots, f.pmod(spread.cast("bigint") + number, f.lit(slots))
     tasks = min(slots, count)
-    return tasks, f.pmod(found, f.lit(tasks)) if tasks > 1 else None
+    return tasks, f.pmod(number, f.lit(tasks)) if tasks > 1 else None
 
 
-def _by_hash(fields: Sequence[Field], given: StructType, count: int) -> Column:
+def _by_hash(fields: Sequence[Field], frame_schema: StructType, count: int) -> Column:
     """A number below ``count`` by the table's hash: its default bucket, and what ``HashIndex`` owns."""
-    hashes = hashed(fields, given)
+    hashes = hashed(fields, frame_schema)
     if hashes is None:
         return _of_keys(fields, bucket_ids, count)
     return f.abs(hashes.cast("bigint")) % f.lit(count)
@@ -119,5 +119,5 @@ def _of_keys(
             return pa.array(function(columns, [field.type for field in fields], count))
 
     udf: Any = f.arrow_udf(number, "int")  # type: ignore[attr-defined]  # 4.1's stubs lack it
-    found: Column = udf(f.struct(*(named(field.name) for field in fields)))
-    return found
+    key_number: Column = udf(f.struct(*(named(field.name) for field in fields)))
+    return key_number

@@ -27,13 +27,14 @@ from table_core.storage.parquet.stats import row_group_ranges
 from table_core.storage.parquet.writer import ParquetFileWriter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from table_core.datatypes.kinds import Field
     from table_core.ports import Storage
     from table_core.storage.columns.data_format import (
         FileWriter,
         Probe,
+        RangeStats,
         Wanted,
         WriterSettings,
     )
@@ -65,6 +66,18 @@ class ParquetFormat:
         with _opened(storage, path, file_size) as (_, file), decoding(storage, path):
             names: list[str] = file.schema_arrow.names
             return names
+
+    def counted(
+        self, storage: Storage, path: str, file_size: int
+    ) -> list[tuple[int, Mapping[str, RangeStats]]]:
+        """By row group: how many rows it has, and what the footer says of its flat columns."""
+        with _opened(storage, path, file_size) as (source, file), decoding(storage, path):
+            stored, told = file.schema_arrow, read_chunk_stats(source)
+            rows = [file.metadata.row_group(g).num_rows for g in range(file.num_row_groups)]
+            return [
+                (count, row_group_ranges(chunks, count, stored, stored.names))
+                for count, chunks in zip(rows, told, strict=True)
+            ]
 
     def read(
         self,

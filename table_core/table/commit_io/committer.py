@@ -45,7 +45,7 @@ __all__ = [
     "parts_of",
 ]
 
-WRITER_VERSION: Final = f"{WRITER_PREFIX}0.1.0"
+WRITER_VERSION: Final = f"{WRITER_PREFIX}0.2.0"
 _MADE: Final[dict[tuple[str, str, str, int], None]] = {}
 """Commits that this process made, oldest first."""
 _MADE_MAX: Final = 10_000

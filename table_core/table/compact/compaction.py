@@ -27,7 +27,7 @@ from table_core.table.files.file_reader import FileReader
 from table_core.table.write.append_vectors import AppendVectors
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from table_core.lsm.rewrite import Step
     from table_core.lsm.universal import Pick
@@ -44,6 +44,7 @@ __all__ = [
     "rewritten_anyway",
     "wants_full",
     "with_index",
+    "without_rows",
 ]
 
 _HOUR_MS = 3_600_000
@@ -67,7 +68,39 @@ def compact_key_bucket(
     planned = _planned(access, factory, bucket, files, full=full)
     if not planned.steps:
         return None
-    compactor = BucketCompactor(
+    compactor = _compactor(access, factory, bucket, planned)
+    return compactor.run(planned.steps, planned.output_level)
+
+
+def without_rows(
+    access: TableAccess,
+    factory: FileFactory,
+    buckets: Mapping[Bucket, Sequence[DataFile]],
+    *,
+    full: bool,
+) -> tuple[list[CompactChange], dict[Bucket, Sequence[DataFile]]]:
+    """Of buckets of a key table: what becomes of those whose entries suffice, and those to be read.
+
+    A bucket whose levels are in shape is in neither; where files only rise, no row is looked at.
+    """
+    done: list[CompactChange] = []
+    rest: dict[Bucket, Sequence[DataFile]] = {}
+    for bucket, files in buckets.items():
+        newest = access.as_new_as(tuple(files))
+        own = factory.in_schema(newest.schema)
+        planned = _planned(newest, own, bucket, files, full=full)
+        compactor = _compactor(newest, own, bucket, planned)
+        if compactor.reads(planned.steps, planned.output_level):
+            rest[bucket] = files
+        elif planned.steps:
+            done.append(compactor.run(planned.steps, planned.output_level))
+    return done, rest
+
+
+def _compactor(
+    access: TableAccess, factory: FileFactory, bucket: Bucket, planned: _Planned
+) -> BucketCompactor:
+    return BucketCompactor(
         access=access,
         factory=factory,
         partition=bucket[0],
@@ -76,7 +109,6 @@ def compact_key_bucket(
         levels=planned.levels,
         vectors=planned.vectors,
     )
-    return compactor.run(planned.steps, planned.output_level)
 
 
 def files_to_rewrite(

@@ -97,6 +97,15 @@ class BucketCompactor:
             merged=self._merged(steps, output_level, before),
         )
 
+    def reads(self, steps: Sequence[Step], output_level: int) -> bool:
+        """Whether ``steps`` look at a row: a file that only rises changes its description alone."""
+        return any(
+            isinstance(step, Rewrite)
+            or self._looks_into(step)
+            or self._delivers_whole(step, output_level)
+            for step in steps
+        )
+
     def _merged(self, steps: Sequence[Step], level: int, before: Sequence[DataFile]) -> Merged:
         """What the result rests upon.  Deletes that are dropped need that nothing older is above."""
         drops = any(isinstance(step, Rewrite) and step.drop_deletes for step in steps)
@@ -140,14 +149,23 @@ class BucketCompactor:
 
     def _upgrade(self, step: Upgrade) -> None:
         """A file that rises as it is still delivers its rows, and marks those it replaces."""
-        if self._looks_up:
-            tells = self._changelog is not None or self.vectors is not None
-            if step.file.level == 0 and (tells or step.file.delete_row_count != 0):
-                for _ in merge_runs([self._rows([step.file])], self._engine(step.level)):
-                    pass
-        elif self._changelog is not None and step.file.level != self.levels.max_level:
+        if self._looks_into(step):
+            for _ in merge_runs([self._rows([step.file])], self._engine(step.level)):
+                pass
+        elif self._changelog is not None and self._delivers_whole(step, step.level):
             for batch in self._rows([step.file], marked=False):
                 self._changelog.write(self._net(None, pa.Table.from_batches([batch])))
+
+    def _looks_into(self, step: Upgrade) -> bool:
+        """Whether older versions of the rows of a file that rises are looked up."""
+        tells = self._producer == "lookup" or self.vectors is not None
+        new = step.file.level == 0 and (tells or step.file.delete_row_count != 0)
+        return self._looks_up and new
+
+    def _delivers_whole(self, step: Upgrade, output_level: int) -> bool:
+        """Whether all rows of a file that rises are changes."""
+        rises = step.file.level != self.levels.max_level
+        return not self._looks_up and self._delivers(output_level) and rises
 
     def _rewrite(self, step: Rewrite, output_level: int) -> list[DataFile]:
         out = self.factory.rolling(

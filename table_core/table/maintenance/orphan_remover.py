@@ -14,7 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from table_core.errors import FilesExpiredError, NotFoundError
-from table_core.expire.orphans import FileRole, NameSet, OrphanRules, cutoff_ms
+from table_core.expire.orphans import FileRole, NameSet, OrphanRules, cutoff_ms, is_staging
 from table_core.ondisk import layout
 from table_core.ondisk.data_file import EntryKind
 from table_core.ondisk.index_manifest import decode_index_manifest
@@ -66,6 +66,7 @@ def remove_orphan_files(
     named = _Named(access, share)
     named.catch_up()
     seen = _Seen(named.rules(), cutoff)
+    idle = _idle_staging(access, cutoff)
     files = seen.candidates(access.storage.walk(""))
     while batch := tuple(itertools.islice(files, _BATCH_FILES)):
         orphans = named.without(batch)
@@ -75,6 +76,8 @@ def remove_orphan_files(
             seen.take(orphans)
         if not dry_run:
             access.storage.delete(info.path for info, _ in orphans)
+    if not dry_run:
+        _remove_emptied(access, idle)
     head = access.metadata.head_id()
     return ResultDocument(
         action="remove-orphan-files",
@@ -91,6 +94,22 @@ def remove_orphan_files(
         dry_run=dry_run,
         details=seen.details() | {"lost_changelogs": sorted(named.lost_changelogs)},
     )
+
+
+def _idle_staging(access: TableAccess, cutoff_ms: int) -> list[str]:
+    """Folders of jobs, which nobody has begun lately."""
+    return [
+        info.path
+        for info in access.storage.list("")
+        if info.is_dir and is_staging(info.path) and 0 < info.modified_ms < cutoff_ms
+    ]
+
+
+def _remove_emptied(access: TableAccess, folders: Sequence[str]) -> None:
+    """Remove those of ``folders`` in which no file is left: their job is over."""
+    for folder in folders:
+        if next(access.storage.walk(folder), None) is None:
+            access.storage.delete_tree(folder)
 
 
 _Candidate = tuple["FileInfo", FileRole]

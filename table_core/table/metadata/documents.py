@@ -235,6 +235,10 @@ class Metadata:
         ids = self.snapshot_ids()
         return ids[0] if ids else FIRST_ID
 
+    def hinted_head(self) -> int | None:
+        """What ``LATEST`` says, in one request: it may be late; None where it is missing or no number."""
+        return self._hint("LATEST")
+
     def hinted_floor(self) -> int | None:
         """What ``EARLIEST`` says; None where it is missing or no number."""
         return self._hint("EARLIEST")

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from table_core.schema.table_schema import TableSchema
 
-__all__ = ["batches_of", "cast_column", "coerce", "stored_column"]
+__all__ = ["batches_of", "cast_column", "coerce", "misfit", "missing_value", "stored_column"]
 
 _SHOWN_MAX: Final = 80
 _KINDS: Final = pa.array(KIND_TEXTS)
@@ -110,12 +110,7 @@ def stored_column(
         column = column.fill_null(default_value(field))
     if not field.type.nullable and column.null_count:
         at = pc.index(column.is_null(), True).as_py()  # one row number, for the message
-        raise DataError(
-            f"column {field.name!r} is NOT NULL, but row {first_row + at} has no value",
-            column=field.name,
-            row=first_row + at,
-            value=None,
-        )
+        raise missing_value(field, first_row + at)
     _check_length(field, column, first_row)
     return column
 
@@ -151,6 +146,29 @@ def cast_column(field: Field, column: pa.ChunkedArray, first_row: int = 0) -> pa
     return fitted
 
 
+def missing_value(field: Field, row: int) -> DataError:
+    """The error of a NULL in a NOT NULL column."""
+    return DataError(
+        f"column {field.name!r} is NOT NULL, but row {row} has no value",
+        column=field.name,
+        row=row,
+        value=None,
+    )
+
+
+def misfit(
+    field: Field, row: int, shown: str, have: pa.DataType, want: pa.DataType | None = None
+) -> DataError:
+    """The error of a value, ``shown`` as text, that the type of ``field`` cannot hold."""
+    return DataError(
+        f"column {field.name!r}, row {row}: {shown!r} ({have}) does not fit "
+        f"{want or arrow_type(field.type)} without loss; convert it before writing",
+        column=field.name,
+        row=row,
+        value=shown,
+    )
+
+
 def _first_misfit(column: pa.ChunkedArray, want: pa.DataType) -> int:
     """Row of the first value that does not cast, by halving."""
     low, high = 0, len(column)
@@ -170,13 +188,7 @@ def _misfit(
 ) -> DataError:
     value = _text(column[at]) if len(column) else ""
     shown = value if len(value) <= _SHOWN_MAX else value[:_SHOWN_MAX] + "…"
-    return DataError(
-        f"column {field.name!r}, row {first_row + at}: {shown!r} ({column.type}) does not fit "
-        f"{want} without loss; convert it before writing",
-        column=field.name,
-        row=first_row + at,
-        value=shown,
-    )
+    return misfit(field, first_row + at, shown, column.type, want)
 
 
 def _text(value: pa.Scalar) -> str:

@@ -2,6 +2,9 @@ import { useCallback, useEffect, useRef, useState } from "react";
 
 import { ask, RequestFailed } from "./client";
 
+const BUSY = 503;
+const AGAIN_MS = 3000;
+
 export interface Data<T> {
   data: T | null;
   error: RequestFailed | null;
@@ -10,7 +13,8 @@ export interface Data<T> {
 }
 
 /**
- * The document of a route, asked again when `query` changes, and every `everyS` seconds while the page is seen.
+ * The document of a route, asked again when `query` changes, every `everyS` seconds while the page is seen, and soon
+ * after the server has said that it is busy.
  * What was there stays until the new one has come, so that a page does not flicker; `path` null asks nothing.
  */
 export function useData<T>(
@@ -60,6 +64,16 @@ export function useData<T>(
     }, everyS * 1000);
     return () => clearInterval(timer);
   }, [everyS, key]);
+
+  // the server has just started and still reads what it shows
+  const busy = state.key === key && state.error?.status === BUSY;
+  useEffect(() => {
+    if (!busy) {
+      return;
+    }
+    const timer = setTimeout(() => setTurn((n) => n + 1), AGAIN_MS);
+    return () => clearTimeout(timer);
+  }, [busy, turn]);
 
   const reload = useCallback(() => setTurn((n) => n + 1), []);
   const current = state.key === key;

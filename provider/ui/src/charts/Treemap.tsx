@@ -33,6 +33,7 @@ export function PartitionMap({ partitions }: { partitions: readonly Partition[] 
           }
           const step = heatStep(partition.heat);
           const name = partitionName(partition);
+          const label = Object.values(partition.values).map((value) => value ?? "null").join(", ") || name;
           const letters = Math.floor((place.width - 14) / 6.6);
           return (
             <g key={name} className={`pt-heat pt-heat--${step ?? "unknown"}`}>
@@ -41,7 +42,7 @@ export function PartitionMap({ partitions }: { partitions: readonly Partition[] 
               {place.height > 34 && letters > 5 ? (
                 <>
                   <text x={place.x + 9} y={place.y + 19} className="pt-heat-name">
-                    {name.length > letters ? `${name.slice(0, letters - 1)}…` : name}
+                    {label.length > letters ? `${label.slice(0, letters - 1)}…` : label}
                   </text>
                   {place.height > 50 && letters > 8 ? (
                     <text x={place.x + 9} y={place.y + 36} className="pt-heat-size">

@@ -16,12 +16,11 @@ export function TableGrid({ tables, sort, onSort }: {
   sort: string;
   onSort: (sort: string) => void;
 }) {
-  const most = Math.max(0, ...tables.map((t) => t.bytes ?? 0));
   const columns: Column<Line>[] = [
     { key: "name", head: "Table", sort: "name", cell: (t) => <Name table={t} /> },
     { key: "health", head: "Health", sort: "health", cell: (t) => <HealthMark health={t.health} /> },
     { key: "rows", head: "Rows", sort: "rows", number: true, cell: (t) => <span title={count(t.rows)}>{short(t.rows)}</span> },
-    { key: "bytes", head: "Size", sort: "bytes", number: true, cell: (t) => <Size table={t} most={most} /> },
+    { key: "bytes", head: "Size", sort: "bytes", number: true, cell: (t) => bytes(t.bytes) },
     { key: "files", head: "Files", sort: "files", number: true, cell: (t) => <Files table={t} /> },
     { key: "updated", head: "Updated", sort: "updated_at", number: true, cell: (t) => <Age seconds={t.freshness_s} at={t.updated_at} /> },
     { key: "writer", head: "Last writer", cell: (t) => <Writer table={t} /> },
@@ -70,15 +69,6 @@ function Name({ table }: { table: Line }) {
         </span>
       )}
     </div>
-  );
-}
-
-function Size({ table, most }: { table: Line; most: number }) {
-  return (
-    <>
-      {bytes(table.bytes)}
-      <Meter value={table.bytes} most={most} label={`${bytes(table.bytes)} of at most ${bytes(most)} here`} />
-    </>
   );
 }
 

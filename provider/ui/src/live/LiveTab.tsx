@@ -131,8 +131,8 @@ function Pulse({ commits }: { commits: readonly Commit[] }) {
   const most = Math.max(1, ...sizes);
   return (
     <svg viewBox="0 0 120 16" width="120" height="16" className="pt-pulse" role="img" aria-label="Rows changed by each of the last commits">
-      {sizes.slice(-30).map((size, i, all) => (
-        <rect key={i} x={120 - (all.length - i) * 4} width="3" y={16 - Math.max(1, (size / most) * 16)} height={Math.max(1, (size / most) * 16)} />
+      {sizes.slice(-30).map((size, i) => (
+        <rect key={i} x={i * 4} width="3" y={16 - Math.max(1, (size / most) * 16)} height={Math.max(1, (size / most) * 16)} />
       ))}
     </svg>
   );

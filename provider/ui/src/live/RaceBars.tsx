@@ -5,6 +5,7 @@ const ROW = 34;
 const SHOWN = 14;
 const LABEL = 120;
 const NUMBER = 76;
+const HUES = 8;
 
 /** The groups in the order of their numbers; they move and grow as commits come, unless motion is unwanted. */
 export function RaceBars({ bars, title }: { bars: readonly [string, number][]; title: string }) {
@@ -14,6 +15,8 @@ export function RaceBars({ bars, title }: { bars: readonly [string, number][]; t
   const room = Math.max(40, width - LABEL - NUMBER);
   // in a fixed order, so that each keeps its element and its move can be seen
   const byKey = shown.map(([key, n], place) => ({ key, n, place })).sort((a, b) => (a.key < b.key ? -1 : 1));
+  // by its place in the alphabet, so that a group keeps its colour while it moves
+  const hues = new Map(bars.map(([key]) => key).sort().map((key, i) => [key, i]));
   return (
     <div ref={box} className="pt-chart-box">
       <svg width={width} height={Math.max(1, shown.length) * ROW} role="img" aria-label={`${title}: ${shown.slice(0, 3).map(([k, n]) => `${k} ${short(n)}`).join(", ")}. The table below has all.`}>
@@ -31,7 +34,7 @@ export function RaceBars({ bars, title }: { bars: readonly [string, number][]; t
                 width={room}
                 height={ROW - 10}
                 rx="3"
-                className={`pt-race-bar pt-race-bar--${hue(key)}`}
+                className={`pt-race-bar pt-race-bar--${(hues.get(key) ?? 0) % HUES}`}
                 style={{ transform: `scaleX(${Math.max(0.002, share)})`, transformOrigin: `${LABEL}px 0` }}
               />
               <g className="pt-race-number" style={{ transform: `translateX(${LABEL + share * room + 8}px)` }}>
@@ -67,15 +70,4 @@ export function RaceBars({ bars, title }: { bars: readonly [string, number][]; t
       </details>
     </div>
   );
-}
-
-const HUES = 6;
-
-/** The same group has the same colour each time. */
-function hue(key: string): number {
-  let sum = 7;
-  for (const letter of key) {
-    sum = (sum * 31 + (letter.codePointAt(0) ?? 0)) % 9973;
-  }
-  return sum % HUES;
 }

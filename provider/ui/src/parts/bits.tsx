@@ -131,7 +131,7 @@ export function Card({ title, note, children, wide = false }: {
   );
 }
 
-export function Copy({ text, what }: { text: string; what: string }) {
+export function Copy({ text, what, label = "Copy", small = true }: { text: string; what: string; label?: string; small?: boolean }) {
   const [told, setTold] = useState("");
   useEffect(() => {
     if (told === "") {
@@ -147,8 +147,8 @@ export function Copy({ text, what }: { text: string; what: string }) {
     );
   };
   return (
-    <button type="button" className="pt-button pt-button--small" onClick={copy} aria-label={`Copy ${what}`}>
-      <span aria-live="polite">{told || "Copy"}</span>
+    <button type="button" className={`pt-button${small ? " pt-button--small" : ""}`} onClick={copy} aria-label={`Copy ${what}`}>
+      <span aria-live="polite">{told || label}</span>
     </button>
   );
 }

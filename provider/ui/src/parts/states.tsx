@@ -58,7 +58,7 @@ export function Loaded<T>({ of, lines, children }: { of: Data<T>; lines?: number
     return error === null ? <Loading {...(lines === undefined ? {} : { lines })} /> : <Failure error={error} retry={reload} />;
   }
   return (
-    <div className={loading ? "pt-stale" : undefined} aria-busy={loading}>
+    <div className={loading ? "pt-loaded pt-stale" : "pt-loaded"} aria-busy={loading}>
       {error === null ? null : <Failure error={error} retry={reload} />}
       {children(data)}
     </div>

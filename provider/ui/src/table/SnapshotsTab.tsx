@@ -13,6 +13,7 @@ import { ComparePanel } from "./ComparePanel";
 import { SnapshotPanel } from "./SnapshotPanel";
 
 const PAGE = 100;
+const BARS_MAX = 200;
 
 /** The commits of the table, newest first; one of them in detail, or two beside each other. */
 export function SnapshotsTab({ uri }: { uri: string }) {
@@ -34,39 +35,45 @@ export function SnapshotsTab({ uri }: { uri: string }) {
       })
       .finally(() => setAsking(false));
   };
+  const chosen =
+    view.from !== null && view.to !== null ? (
+      <ComparePanel uri={uri} from={view.from} to={view.to} close={() => go({ from: null, to: null })} />
+    ) : view.snapshot !== null ? (
+      <SnapshotPanel uri={uri} id={view.snapshot} close={() => go({ snapshot: null })} />
+    ) : null;
   return (
-    <>
-      {view.from !== null && view.to !== null ? (
-        <ComparePanel uri={uri} from={view.from} to={view.to} close={() => go({ from: null, to: null })} />
-      ) : view.snapshot !== null ? (
-        <SnapshotPanel uri={uri} id={view.snapshot} close={() => go({ snapshot: null })} />
-      ) : null}
-      <Loaded of={newest} lines={8}>
-        {(data) => {
-          const all = merged(data.snapshots, older);
-          const last = all.at(-1);
-          if (all.length === 0) {
-            return <Empty title="No snapshots are known">The collector reads them, or the table has none yet.</Empty>;
-          }
-          return (
-            <Card title="Snapshots" note={`${count(all.length)} of ${plural(data.total, "snapshot")}`} wide>
+    <Loaded of={newest} lines={8}>
+      {(data) => {
+        const all = merged(data.snapshots, older);
+        const last = all.at(-1);
+        if (all.length === 0) {
+          return <Empty title="No snapshots are known">The collector reads them, or the table has none yet.</Empty>;
+        }
+        return (
+          <>
+            <Card title="Rows added and deleted" note={`${count(Math.min(all.length, BARS_MAX))} of ${plural(data.total, "snapshot")}`} wide>
               <SnapshotBars
-                snapshots={all.slice(0, 200)}
+                snapshots={all.slice(0, BARS_MAX)}
                 chosen={view.snapshot}
                 choose={(id) => go({ snapshot: id, from: null, to: null })}
               />
+            </Card>
+            {chosen}
+            <Card title="Snapshots" wide>
               <SnapshotGrid snapshots={all} />
               {failed === null ? null : <Failure error={failed} />}
               {last !== undefined && all.length < data.total ? (
-                <button type="button" className="pt-button" disabled={asking} onClick={() => more(last.id)}>
-                  {asking ? "Loading …" : "Show older snapshots"}
-                </button>
+                <div>
+                  <button type="button" className="pt-button" disabled={asking} onClick={() => more(last.id)}>
+                    {asking ? "Loading …" : "Show older snapshots"}
+                  </button>
+                </div>
               ) : null}
             </Card>
-          );
-        }}
-      </Loaded>
-    </>
+          </>
+        );
+      }}
+    </Loaded>
   );
 }
 

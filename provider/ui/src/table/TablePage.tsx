@@ -129,7 +129,7 @@ function Head({ table }: { table: TableDocument }) {
         </div>
       </div>
       <div className="pt-head-side">
-        <Copy text={table.uri} what="the asset URI" />
+        <Copy text={table.uri} what="the asset URI" label="Copy URI" small={false} />
         <button type="button" className="pt-button" onClick={() => go({ table: table.uri, tab: "live" }, { keep: false })}>
           Watch live
         </button>

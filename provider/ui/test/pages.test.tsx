@@ -1,0 +1,209 @@
+// @vitest-environment jsdom
+import { act, fireEvent, render, screen, within } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { MemoryRouter, useLocation } from "react-router-dom";
+import { beforeEach, describe, expect, it, vi } from "vitest";
+
+import { App } from "../src/App";
+import type { Line, Snapshot, TableDocument } from "../src/api/types";
+
+const EVIL = "<img src=x onerror=alert(1)>";
+const URI = "paimon://lake/shop/orders";
+
+const line = (over: Partial<Line> = {}): Line => ({
+  uri: URI,
+  catalog: "lake",
+  database: "shop",
+  name: "orders",
+  kind: "primary-key",
+  rows: 1_200_000,
+  bytes: 5 * 1024 ** 2,
+  files: 12,
+  small_files: 3,
+  partitions: 1,
+  snapshot_id: 7,
+  updated_at: "2026-11-25T12:00:00Z",
+  freshness_s: 60,
+  last_writer: { user: "u", by: { dag_id: "shop", task_id: "write", run_id: "r/1", map_index: 2 }, at: null },
+  health: "due",
+  badges: [{ code: "small", text: "many small files", severity: "warning" }],
+  next_maintenance: { action: "expire_snapshots", reason: "too many" },
+  variants: [],
+  events_24h: 4,
+  ...over,
+});
+
+const document_ = (over: Partial<TableDocument> = {}): TableDocument => ({
+  ...line(),
+  comment: EVIL,
+  primary_key: ["id"],
+  partition_by: [],
+  merge_engine: "deduplicate",
+  changelog_producer: "none",
+  bucket: "4",
+  format: "parquet",
+  fields: [{ id: 0, name: "id", type: "BIGINT", nullable: false, comment: EVIL }],
+  lineage: { writers: [], readers: [], upstream: [], downstream: [], columns: [] },
+  quality: [],
+  may_read_rows: false,
+  read_it: { python: "p", sql: "s", spark: "k" },
+  ...over,
+});
+
+const snapshot = (id: number): Snapshot => ({
+  id,
+  at: "2026-11-25T12:00:00Z",
+  kind: "APPEND",
+  operation: null,
+  user: "u",
+  identifier: "1",
+  by: null,
+  rows_added: 10,
+  rows_deleted: 0,
+  rows: 10,
+  bytes: 10,
+  files_added: 1,
+  files_deleted: 0,
+  files: 1,
+  schema_id: 0,
+  watermark: null,
+  tags: [],
+  properties: null,
+});
+
+let answers: Record<string, (query: URLSearchParams) => unknown>;
+let asked: string[];
+
+function Address() {
+  const { search } = useLocation();
+  return <output data-testid="address">{search}</output>;
+}
+
+async function open(query = "") {
+  render(
+    <MemoryRouter initialEntries={[`/plugin/paimon-tables${query}`]}>
+      <App />
+      <Address />
+    </MemoryRouter>,
+  );
+  await act(async () => {
+    await new Promise((done) => setTimeout(done, 0));
+  });
+}
+
+const address = () => screen.getByTestId("address").textContent;
+
+beforeEach(() => {
+  asked = [];
+  const list = { total: 250, databases: ["shop"], collected_at: null, collector: { dag_id: "c", table: "t" }, tables: [line()] };
+  answers = {
+    tables: () => list,
+    overview: () => ({ tables: 250, rows: 1, bytes: 1, files: 1, due: 3, bad: 0, stale: 0, events_24h: 9, collected_at: null }),
+    table: () => document_(),
+    "table/history": () => ({ at: [], rows: [], bytes: [], files: [] }),
+    "table/snapshots": (query) => ({ total: 3, snapshots: query.get("before") === "2" ? [snapshot(1)] : [snapshot(3), snapshot(2)] }),
+  };
+  vi.stubGlobal("fetch", (url: string) => {
+    const { pathname, searchParams, search } = new URL(url);
+    const path = pathname.replace("/paimon/api/", "");
+    asked.push(path + search);
+    const body = answers[path]?.(searchParams);
+    return Promise.resolve(body instanceof Response ? body : new Response(JSON.stringify(body ?? {}), { status: body === undefined ? 404 : 200 }));
+  });
+});
+
+describe("the list", () => {
+  it("shows a table in one line, and leads to it and to its writer", async () => {
+    await open();
+    const row = screen.getByRole("link", { name: "orders" }).closest("tr");
+    const cells = within(row as HTMLElement);
+    expect(cells.getByText("1.2M")).toBeTruthy();
+    expect(cells.getByText("5 MiB")).toBeTruthy();
+    expect(cells.getByText("many small files")).toBeTruthy();
+    expect(cells.getByText("expire snapshots")).toBeTruthy();
+    expect(cells.getByRole("link", { name: "shop.write" }).getAttribute("href")).toBe("/dags/shop/runs/r%2F1/tasks/write/mapped/2");
+  });
+
+  it("sorts, filters, pages and searches by the address", async () => {
+    await open();
+    await userEvent.click(screen.getByRole("button", { name: /^Size/ }));
+    expect(address()).toBe("?sort=-bytes");
+    await userEvent.click(screen.getByRole("button", { name: /Maintenance due/ }));
+    expect(address()).toBe("?health=due&sort=-bytes");
+    await userEvent.click(screen.getByRole("button", { name: "Next" }));
+    expect(address()).toContain("offset=100");
+    fireEvent.change(screen.getByRole("searchbox"), { target: { value: "clicks" } });
+    await vi.waitFor(() => expect(address()).toContain("search=clicks"));
+    expect(address()).not.toContain("offset");
+    await vi.waitFor(() => expect(asked.at(-1)).toContain("search=clicks"));
+  });
+
+  it("says what to do when nothing is collected, nothing fits, or the server refuses", async () => {
+    answers["tables"] = () => ({ total: 0, databases: [], collected_at: null, collector: null, tables: [] });
+    await open("?search=x");
+    expect(screen.getByRole("note").textContent).toContain("PaimonCollectMetadataOperator");
+    expect(screen.getByText("No table fits these filters")).toBeTruthy();
+    answers["tables"] = () => new Response('{"error": {"kind": "forbidden", "message": "Not for you."}}', { status: 403 });
+    await userEvent.click(screen.getByRole("button", { name: "Refresh" }));
+    expect((await screen.findByRole("alert")).textContent).toContain("Not for you.");
+  });
+
+  it("asks again by itself when the server has just started", async () => {
+    let turns = 0;
+    answers["tables"] = () => (turns++ === 0 ? new Response("{}", { status: 503 }) : { total: 1, databases: [], collected_at: null, collector: null, tables: [line()] });
+    await open();
+    expect(screen.getByRole("alert")).toBeTruthy();
+    await vi.waitFor(() => expect(screen.getByRole("link", { name: "orders" })).toBeTruthy(), { timeout: 6000 });
+  }, 10_000);
+});
+
+describe("a table", () => {
+  const of = `?table=${encodeURIComponent(URI)}`;
+
+  it("shows what others wrote as text", async () => {
+    await open(of);
+    expect(screen.getAllByText(EVIL)).toHaveLength(2);
+    expect(document.querySelector("img")).toBeNull();
+  });
+
+  it("moves between its tabs by keyboard, and the address follows", async () => {
+    await open(of);
+    const first = screen.getByRole("tab", { name: "Overview" });
+    first.focus();
+    await userEvent.keyboard("{ArrowRight}");
+    expect(address()).toContain("tab=snapshots");
+    expect(screen.getByRole("tab", { name: "Snapshots" })).toBe(document.activeElement);
+    await userEvent.keyboard("{End}");
+    expect(address()).toContain("tab=actions");
+    await userEvent.keyboard("{Home}");
+    expect(address()).not.toContain("tab=");
+  });
+
+  it("compares two snapshots that are chosen, the older one first", async () => {
+    await open(`${of}&tab=snapshots`);
+    await userEvent.click(screen.getByRole("checkbox", { name: "Compare snapshot 3" }));
+    await userEvent.click(screen.getByRole("checkbox", { name: "Compare snapshot 2" }));
+    await userEvent.click(screen.getByRole("button", { name: "Compare #2 with #3" }));
+    expect(address()).toContain("from=2&to=3");
+  });
+
+  it("shows older snapshots after the ones that are there, each once", async () => {
+    await open(`${of}&tab=snapshots`);
+    await userEvent.click(screen.getByRole("button", { name: "Show older snapshots" }));
+    expect(await screen.findByRole("button", { name: "#1" })).toBeTruthy();
+    expect(screen.queryByRole("button", { name: "Show older snapshots" })).toBeNull();
+    expect(asked).toContain(`table/snapshots?uri=${encodeURIComponent(URI)}&before=2&limit=100`);
+  });
+
+  it.each(["sample", "live"])("does not ask for rows that the user may not read: %s", async (tab) => {
+    await open(`${of}&tab=${tab}`);
+    expect(screen.getByText("You may not read rows of this table")).toBeTruthy();
+    expect(asked.filter((path) => /sample|live/.test(path))).toEqual([]);
+  });
+
+  it("says that it does not exist", async () => {
+    answers["table"] = () => new Response('{"error": {"kind": "missing", "message": "No such table.", "facts": {"table": "x"}}}', { status: 404 });
+    await open(of);
+    expect(screen.getByRole("alert").textContent).toContain("No such table.");
+  });
+});

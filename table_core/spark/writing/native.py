@@ -1,0 +1,210 @@
+"""Append tables that Spark's own Parquet writer writes, as far as ``native_fit`` lets it: no row leaves the JVM.
+
+Spark writes into a folder of its own inside the table.  What its committer put there, and nothing of
+attempts that failed or were not needed, is renamed into the buckets, described by its footers, and
+committed like any other file.  A job that is killed leaves that folder and renamed files that nothing
+names: ``remove_orphan_files`` knows both.
+"""
+
+from __future__ import annotations
+
+import logging
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from pyspark.sql.classic.dataframe import DataFrame as ClassicFrame
+
+from table_core.commit.basis import Basis, Opened
+from table_core.errors import TableError
+from table_core.ondisk import layout
+from table_core.ondisk.data_file import FileSource
+from table_core.options import parse
+from table_core.spark.session.create import parallelism
+from table_core.spark.session.tasks import RESULT_TYPE, distribute, packed, unpacked
+from table_core.spark.writing.native_columns import native_columns, row_bytes, staged_partitions
+from table_core.spark.writing.native_fit import CODECS
+from table_core.spark.writing.shuffle import by_bucket
+from table_core.storage.columns.data_format import WriterSettings, own_option
+from table_core.table.commit_io.prepared import BucketChange, WriteResult
+from table_core.table.commit_io.uncommitted import undone_by
+from table_core.table.files.adopted_files import adopted, footer_of
+from table_core.table.files.data_files import FileFactory
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+    from table_core.ports import FileInfo
+    from table_core.table.files.adopted_files import Adopted, Footer
+    from table_core.table.metadata.access import TableAccess
+
+__all__ = ["native_write"]
+
+_log = logging.getLogger(__name__)
+_AT_ONCE: Final = 8
+_FOOTERS_HERE: Final = 32
+"""So many footers the driver reads sooner than a job starts."""
+_SETTINGS: Final = {
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    "spark.sql.parquet.writeLegacyFormat": "false",
+    "spark.sql.parquet.fieldId.write.enabled": "true",
+    "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
+    "spark.sql.parquet.output.committer.class": "org.apache.parquet.hadoop.ParquetOutputCommitter",
+    "spark.sql.sources.commitProtocolClass": (
+        "org.apache.spark.sql.execution.datasources.SQLHadoopMapReduceCommitProtocol"
+    ),
+    "spark.sql.sources.outputCommitterClass": "",
+    "spark.sql.caseSensitive": "true",
+}
+"""How types are stored, and that files of attempts that do not count never come into the folder."""
+_COMMITTER: Final = {
+    "mapreduce.fileoutputcommitter.algorithm.version": "1",
+    "mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
+}
+_OF_PARQUET: Final = (
+    "parquet.page.size",
+    "parquet.dictionary.page.size",
+    "parquet.block.size",
+    "parquet.enable.dictionary",
+)
+_BYTES_OF_PARQUET: Final = frozenset(_OF_PARQUET[:3])
+
+
+def native_write(df: DataFrame, access: TableAccess) -> list[WriteResult]:
+    """Write ``df``, whose columns are in the table's spelling; what the commit needs.
+
+    Raises:
+        DataError: a value does not fit; nothing is left.
+    """
+    schema, storage = access.schema, access.storage
+    session = df.sparkSession
+    access.require_there()
+    factory = FileFactory(storage, schema, access.clock, access.ids)
+    staging = layout.staging_folder(access.ids.uuid())
+    rows = native_columns(by_bucket(df, schema, parallelism(session)), schema)
+    rows, partitions = staged_partitions(rows, schema)
+    with undone_by(factory.discard):
+        try:
+            _saved(rows, f"{storage.uri}/{staging}", partitions, _options(factory))
+            found = [info for info in storage.walk(staging) if _is_file_of_rows(info)]
+            footers = [each for each in _footers(session, access, found) if each.rows]
+            taken = [adopted(factory, footer) for footer in footers]
+            _move(factory, taken)
+        finally:
+            _remove(access, staging)
+        factory.sync()
+    return [WriteResult(changes=_changes(access, taken), basis=_basis(access))]
+
+
+def _saved(
+    rows: DataFrame, folder: str, partitions: Sequence[str], options: Mapping[str, str]
+) -> None:
+    """Let Spark write ``rows``, under settings that hold for this write alone."""
+    session: Any = rows.sparkSession
+    own = session._jsparkSession.cloneSession()  # noqa: SLF001 - PySpark has no such call
+    for key, value in _SETTINGS.items():
+        if value:
+            own.conf().set(key, value)
+        else:
+            own.conf().unset(key)
+    plan = rows._jdf.queryExecution().analyzed()  # noqa: SLF001
+    found = session._jvm.org.apache.spark.sql.classic.Dataset.ofRows(own, plan)  # noqa: SLF001
+    writer = ClassicFrame(found, session).write.format("parquet").mode("append")
+    writer.partitionBy(*partitions).options(**options).save(folder)
+
+
+def _options(factory: FileFactory) -> dict[str, str]:
+    """How the files are written, by the options of the table."""
+    settings = factory.settings(level=0, changelog=False)
+    rows = min(
+        factory.target_rows(FileSource.APPEND),
+        max(1, factory.target_size() // row_bytes(factory.schema)),
+    )
+    found = {**_COMMITTER, "compression": CODECS[settings.compression]}
+    found["maxRecordsPerFile"] = str(rows)
+    if settings.block_size is not None:
+        found["parquet.block.size"] = str(settings.block_size)
+    for key in settings.options:
+        if key.partition("#")[0] in _OF_PARQUET and key not in found:
+            found[key] = _of_parquet(settings, key)
+    level = own_option(
+        settings, "parquet.compression.codec.zstd.level", parse.integer, settings.zstd_level
+    )
+    found["parquet.compression.codec.zstd.level"] = str(level)
+    return found
+
+
+def _of_parquet(settings: WriterSettings, key: str) -> str:
+    read = parse.size_bytes if key in _BYTES_OF_PARQUET else parse.boolean
+    return str(own_option(settings, key, read, None)).lower()
+
+
+def _is_file_of_rows(info: FileInfo) -> bool:
+    name = info.path.rpartition("/")[2]
+    return name.startswith("part-") and name.endswith(".parquet")
+
+
+def _footers(
+    session: SparkSession, access: TableAccess, found: Sequence[FileInfo]
+) -> Iterator[Footer]:
+    """What the footers of files say: read here, or by tasks where they are many."""
+    read = partial(_footers_of, access)
+    if len(found) <= _FOOTERS_HERE:
+        return iter(read(found))
+    groups = [found[at : at + _FOOTERS_HERE] for at in range(0, len(found), _FOOTERS_HERE)]
+
+    def work(group: Sequence[FileInfo]) -> Iterator[pa.RecordBatch]:
+        yield packed(read(group))
+
+    told = unpacked(distribute(session, groups, work, RESULT_TYPE))
+    return (footer for group in told for footer in group)
+
+
+def _footers_of(access: TableAccess, found: Sequence[FileInfo]) -> list[Footer]:
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        return list(pool.map(lambda info: footer_of(access.storage, info.path, info.size), found))
+
+
+def _move(factory: FileFactory, taken: Sequence[Adopted]) -> None:
+    """Rename the files into their buckets."""
+
+    def move(each: Adopted) -> None:
+        folder = layout.bucket_path(factory.schema, each.partition, 0)
+        target = f"{folder}/{each.file.file_name}"
+        factory.begin(target)
+        factory.storage.move(each.path, target)
+        factory.finished(target, sync=False)
+
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        for _ in pool.map(move, taken):
+            pass
+
+
+def _changes(access: TableAccess, taken: Sequence[Adopted]) -> tuple[BucketChange, ...]:
+    found: dict[bytes, list[Adopted]] = {}
+    for each in taken:
+        found.setdefault(each.partition, []).append(each)
+    return tuple(
+        BucketChange(
+            partition=partition,
+            bucket=0,
+            total_buckets=access.schema.bucket,
+            added=tuple(one.file for one in files),
+        )
+        for partition, files in found.items()
+    )
+
+
+def _basis(access: TableAccess) -> Basis:
+    return Basis(opened=frozenset({Opened.of(access.schema)}))
+
+
+def _remove(access: TableAccess, staging: str) -> None:
+    """Take the folder away; what is left of it if that fails, ``remove_orphan_files`` finds."""
+    try:
+        access.storage.delete_tree(staging)
+    except TableError as error:
+        _log.warning("%s: the folder of a write is left over: %s", access.name, error)

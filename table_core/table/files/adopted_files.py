@@ -1,0 +1,123 @@
+"""Data files of an append table that another writer made, taken in as if they were ours.
+
+Their footers say what a manifest needs to know: rows, NULLs and bounds, and of a partitioned table the
+partition, which all rows of a file share.  No row is read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from table_core.errors import CorruptFileError
+from table_core.ondisk.binary_row import encode_row
+from table_core.ondisk.data_file import EMPTY_ROW, EMPTY_STATS, DataFile, FileSource
+from table_core.ondisk.stats import StatsBuilder, modes_for
+from table_core.options import keys_files
+from table_core.storage.parquet.format import ParquetFormat
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from table_core.ondisk.binary_row import Value
+    from table_core.ports import Storage
+    from table_core.schema.table_schema import TableSchema
+    from table_core.storage.columns.data_format import RangeStats
+    from table_core.table.files.data_files import FileFactory
+
+__all__ = ["Adopted", "adopted", "footer_of"]
+
+_LEVEL: Final = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Footer:
+    """What the footer of a Parquet file says, by row group: rows, and ranges of its columns."""
+
+    path: str
+    size: int
+    row_groups: tuple[tuple[int, Mapping[str, RangeStats]], ...]
+
+    @property
+    def rows(self) -> int:
+        """How many rows the file has."""
+        return sum(rows for rows, _ in self.row_groups)
+
+
+@dataclass(frozen=True, slots=True)
+class Adopted:
+    """A file to take in: where it is, which partition it belongs to, and its description."""
+
+    path: str
+    partition: bytes
+    file: DataFile
+
+
+def footer_of(storage: Storage, path: str, size: int) -> Footer:
+    """The footer of the Parquet file at ``path``, of ``size`` bytes.
+
+    Raises:
+        CorruptFileError: it does not decode.
+    """
+    return Footer(path, size, tuple(ParquetFormat().counted(storage, path, size)))
+
+
+def adopted(factory: FileFactory, footer: Footer) -> Adopted:
+    """The file of ``footer`` under a name of ``factory``, described for the manifest.
+
+    Raises:
+        CorruptFileError: its rows are not all of one partition.
+    """
+    schema = factory.schema
+    options = schema.options
+    default = options.get(keys_files.METADATA_STATS_MODE_PER_LEVEL).get(_LEVEL)
+    modes = modes_for(options, [each.name for each in schema.fields], default=default)
+    dense = options.get(keys_files.METADATA_STATS_DENSE_STORE)
+    stats = StatsBuilder(schema.fields, modes, dense=dense)
+    for _, columns in footer.row_groups:
+        stats.add_counted(columns)
+    value_stats, covered = stats.finish()
+    file = DataFile(
+        file_name=factory.name(level=_LEVEL, changelog=False),
+        file_size=footer.size,
+        row_count=footer.rows,
+        min_key=EMPTY_ROW,
+        max_key=EMPTY_ROW,
+        key_stats=EMPTY_STATS,
+        value_stats=value_stats,
+        min_sequence_number=0,
+        max_sequence_number=footer.rows - 1,
+        schema_id=schema.id,
+        level=_LEVEL,
+        creation_time_ms=factory.now_local_ms(),
+        delete_row_count=0,
+        file_source=FileSource.APPEND,
+        value_stats_cols=covered,
+    )
+    return Adopted(footer.path, _partition(schema, footer), file)
+
+
+def _partition(schema: TableSchema, footer: Footer) -> bytes:
+    """The partition of all rows, by the bounds of its columns."""
+    fields = schema.partition_fields
+    if not fields:
+        return EMPTY_ROW
+    found: set[tuple[Value, ...]] = set()
+    for rows, columns in footer.row_groups:
+        lows: list[Value] = []
+        for each in fields:
+            counted = columns[each.name]
+            single = counted.null_count == 0 and counted.min == counted.max
+            if not (counted.null_count == rows or (single and counted.min is not None)):
+                raise _mixed(schema, footer)
+            lows.append(None if counted.null_count == rows else counted.min)
+        found.add(tuple(lows))
+    if len(found) != 1:
+        raise _mixed(schema, footer)
+    return encode_row([each.type for each in fields], list(found.pop()))
+
+
+def _mixed(schema: TableSchema, footer: Footer) -> CorruptFileError:
+    keys: Sequence[str] = schema.partition_keys
+    what = f"its footer does not say that all rows have one value of {', '.join(keys)}"
+    return CorruptFileError(f"{footer.path}: {what}", path=footer.path, problems=[what])

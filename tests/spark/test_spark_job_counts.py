@@ -1,0 +1,118 @@
+"""Goal: no verb on Spark starts a job, a stage or a Python worker that has nothing to do.
+
+Method: each verb in a job group of its own; Spark's status tracker says what ran.  The numbers are those
+of the work: a shuffle is a job of its own with adaptive execution, and so is its result.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import table_core as tc
+import table_core.spark as tcs
+from tests.spark.job_counts import counting
+
+pytestmark = pytest.mark.skipif(
+    os.environ.get("SPARK_TESTS_ON") == "connect", reason="a client has no status tracker"
+)
+KEYED = pa.schema([pa.field("id", pa.int64(), nullable=False), ("n", pa.int64())])
+PLAIN = pa.schema([("id", pa.int64()), ("n", pa.int64())])
+SHUFFLED = {"jobs": 2, "stages": 2}
+
+
+def keyed(catalog: tc.Catalog, **options: str) -> tc.Table:
+    named = {key.replace("_", "-"): value for key, value in options.items()}
+    return catalog.create_table("d.k", KEYED, primary_key=("id",), options={"bucket": "2"} | named)
+
+
+def plain(catalog: tc.Catalog) -> tc.Table:
+    return catalog.create_table("d.p", PLAIN, options={"bucket": "-1"})
+
+
+def rows(spark: Any, first: int = 0, count: int = 100) -> Any:
+    return spark.range(first, first + count, 1, 2).selectExpr("id", "id * 2 AS n")
+
+
+def ran(spark: Any, verb: Any) -> dict[str, int]:
+    with counting(spark) as found:
+        verb()
+    return {"jobs": found.jobs, "stages": found.stages}
+
+
+def kinds(table: tc.Table) -> list[str]:
+    return [snapshot.commit_kind.value for snapshot in table.snapshots()]
+
+
+def test_a_write_is_its_shuffle_and_its_files_until_a_compaction_is_due(
+    spark: Any, catalog: tc.Catalog
+) -> None:
+    table = keyed(catalog)
+    for _ in range(4):
+        assert ran(spark, lambda: tcs.write(rows(spark), table)) == SHUFFLED
+    assert kinds(table) == ["APPEND"] * 4
+    assert ran(spark, lambda: tcs.write(rows(spark), table)) == {"jobs": 3, "stages": 3}
+    assert kinds(table) == ["APPEND"] * 5 + ["COMPACT"]
+
+
+def test_a_write_with_lookup_compacts_by_one_job_more(spark: Any, catalog: tc.Catalog) -> None:
+    table = keyed(catalog, changelog_producer="lookup")
+    assert ran(spark, lambda: tcs.write(rows(spark), table)) == {"jobs": 3, "stages": 3}
+
+
+def test_files_that_only_rise_need_no_job(spark: Any, catalog: tc.Catalog) -> None:
+    table = keyed(catalog)
+    tcs.write(rows(spark), table)
+    started: list[str] = []
+    done = tcs.compact(lambda: started.append("session"), table)  # type: ignore[arg-type, return-value]
+    assert (started, done.details["buckets"], kinds(table)) == ([], 2, ["APPEND", "COMPACT"])
+    files = table.system("files").to_arrow().to_pylist()
+    assert {(file["level"], file["file_source"]) for file in files} == {(5, "APPEND")}
+    assert table.read().to_arrow().num_rows == 100
+
+
+def test_a_compaction_with_nothing_due_starts_nothing(spark: Any, catalog: tc.Catalog) -> None:
+    table, other = keyed(catalog), plain(catalog)
+    tcs.write(rows(spark), table)
+    tcs.write(rows(spark), other)
+    for each in (table, other):
+        assert ran(spark, lambda each=each: tcs.compact(spark, each, "minor"))["jobs"] == 0
+        assert kinds(each) == ["APPEND"]
+
+
+def test_a_compaction_that_reads_is_one_job(spark: Any, catalog: tc.Catalog) -> None:
+    table, other = keyed(catalog), plain(catalog)
+    for each in (table, other):
+        for _ in range(2):
+            tcs.write(rows(spark), each)
+        assert ran(spark, lambda each=each: tcs.compact(spark, each)) == {"jobs": 1, "stages": 1}
+
+
+@pytest.mark.parametrize("make", [keyed, plain])
+def test_statements_are_one_job_and_none_where_nothing_can_match(
+    spark: Any, catalog: tc.Catalog, make: Any
+) -> None:
+    table = make(catalog)
+    tcs.write(rows(spark), table)
+    one, none = {"jobs": 1, "stages": 1}, {"jobs": 0, "stages": 0}
+    assert ran(spark, lambda: tcs.delete(spark, table, "id = 7")) == one
+    assert ran(spark, lambda: tcs.update(spark, table, {"n": "n + 1"}, "id = 8")) == one
+    assert ran(spark, lambda: tcs.delete(spark, table, "id = 70000")) == none
+    assert ran(spark, lambda: tcs.update(spark, table, {"n": "1"}, "id < 0")) == none
+
+
+def test_upkeep_of_small_tables_and_repeated_commits_start_nothing(
+    spark: Any, catalog: tc.Catalog
+) -> None:
+    table = keyed(catalog)
+    named = tc.CommitAs(user="run", identifier=1)
+    tcs.write(rows(spark), table, commit=named)
+    nothing = {"jobs": 0, "stages": 0}
+    assert ran(spark, lambda: tcs.write(rows(spark), table, commit=named)) == nothing
+    assert ran(spark, lambda: tcs.analyze(lambda: spark, table)) == nothing
+    assert ran(spark, lambda: tcs.remove_orphan_files(lambda: spark, table)) == nothing
+    assert ran(spark, lambda: tcs.rescale(spark, table, 2)) == nothing
+    assert ran(spark, lambda: tcs.read(spark, table).schema) == nothing

@@ -1,0 +1,51 @@
+"""Goal: tasks on Spark get even shares, in order, and no more of them start than the bytes need.
+
+Method: random weights against the rules, and the cases that were uneven before.
+"""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from table_core.spark.session.tasks import groups_of
+
+MB = 1 << 20
+OPEN = 4 * MB
+
+
+def sizes(weights: list[int], slots: int) -> list[list[int]]:
+    return groups_of(weights, lambda weight: weight, slots)
+
+
+@pytest.mark.parametrize(
+    ("weights", "slots", "groups"),
+    [
+        ([], 2, []),
+        ([1], 2, [[1]]),
+        ([1] * 7, 2, [[1] * 7]),
+        ([6 * MB] * 4, 2, [[6 * MB] * 2] * 2),
+        ([30 * MB] * 4, 2, [[30 * MB]] * 4),
+        ([30 * MB] * 3, 2, [[30 * MB]] * 3),
+        ([900 * MB] * 16, 2, [[900 * MB] * 2] * 8),
+        ([500 * MB, 1, 1, 1], 2, [[500 * MB], [1, 1, 1]]),
+    ],
+)
+def test_shares(weights: list[int], slots: int, groups: list[list[int]]) -> None:
+    assert sizes(weights, slots) == groups
+
+
+@given(st.lists(st.integers(0, 400 * MB), max_size=60), st.integers(1, 9))
+def test_groups_are_even_in_order_and_few(weights: list[int], slots: int) -> None:
+    found = sizes(weights, slots)
+    assert [weight for group in found for weight in group] == weights
+    assert all(found)
+    full = [weight + OPEN for weight in weights]
+    total = sum(full)
+    few = max(1, -(-total // (32 * MB)))
+    assert len(found) <= min(4 * slots, max(slots, few + slots))
+    rounds = -(-min(few, 4 * slots) // slots) * slots if few > slots else few
+    for group in found:
+        share = sum(weight + OPEN for weight in group)
+        assert share <= total / rounds + max(full) + 1
