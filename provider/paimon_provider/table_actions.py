@@ -58,7 +58,7 @@ def table_actions_dag(
         "tags": ["paimon"],
         **dag,
     }
-    with DAG(dag_id, **settings) as found:
+    with DAG(dag_id, **settings) as made:
         PaimonTableActionOperator(
             task_id="act",
             databases=databases,
@@ -66,7 +66,7 @@ def table_actions_dag(
             catalog=catalog,
             engine=engine,
         )
-    return found
+    return made
 
 
 class PaimonTableActionOperator(PaimonTableOperator):
@@ -101,10 +101,10 @@ class PaimonTableActionOperator(PaimonTableOperator):
     def arguments(self) -> dict[str, Any]:
         """What the job gets: checked by now."""
         assert self._asked is not None
-        found = dict(self._asked.arguments)
+        arguments = dict(self._asked.arguments)
         if self._asked.action.job != "create-tag":
-            found["dry_run"] = self._asked.dry_run
-        return found
+            arguments["dry_run"] = self._asked.dry_run
+        return arguments
 
     def _allowed(self, asked: AskedAction) -> str:
         """The table as its catalog spells it.
@@ -134,8 +134,8 @@ class PaimonTableActionOperator(PaimonTableOperator):
         from table_core.table.metadata.describing import unchanged
 
         table = self.hook.catalog().table(self.table)
-        given = asked.arguments.get("snapshot")
-        snapshot = table.latest_snapshot() if given is None else table.snapshot(given)
+        snapshot_id = asked.arguments.get("snapshot")
+        snapshot = table.latest_snapshot() if snapshot_id is None else table.snapshot(snapshot_id)
         if snapshot is None:
             raise NotFoundError(
                 f"{self.table} has no snapshot to tag", name=self.table, available=[]

@@ -199,7 +199,7 @@ VERBS: Final[Mapping[str, Verb]] = {
         operator="write.PaimonWriteOperator",
         takes={
             "rows_uri": Text(
-                about="Files to append: a glob of Parquet or JSON lines.",
+                about="Files to append: a glob of Parquet, CSV or JSON lines.",
                 pattern=r".*\S.*",
                 what="a glob of files",
             ),

@@ -105,6 +105,6 @@ def _grouped(rows: Any) -> tuple[Any, Any]:
 
 def _sums(group: Any, values: Any, count: int) -> Any:
     """Sums of integers by group, exact above 2**53 too."""
-    found = np.zeros(count, np.int64)
-    np.add.at(found, group, values)
-    return found
+    sums = np.zeros(count, np.int64)
+    np.add.at(sums, group, values)
+    return sums

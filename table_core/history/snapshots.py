@@ -129,12 +129,71 @@ class Chunk:
         """Read what ``to_document`` made; columns of later releases are left out.
 
         Raises:
-            ValueError, KeyError, TypeError: it is none.
+            ValueError: it is none: others may have written it.
         """
-        columns = [str(name) for name in document["columns"]]
-        kept = [at for at, name in enumerate(columns) if name in _NAMES]
-        rows = [SnapshotRow(**{columns[at]: row[at] for at in kept}) for row in document["rows"]]
-        return cls(tuple(rows))
+        columns, rows = document.get("columns"), document.get("rows")
+        fits = isinstance(columns, list) and isinstance(rows, list)
+        if not fits or columns is None or rows is None:
+            raise ValueError("no chunk of snapshots")
+        kept = [(at, name) for at, name in enumerate(columns) if name in _NAMES]
+        return cls(tuple(_row(row, kept, len(columns)) for row in rows))
+
+
+def _row(row: object, kept: Sequence[tuple[int, str]], length: int) -> SnapshotRow:
+    """A row of a document, each member of its kind.
+
+    Raises:
+        ValueError: it is none.
+    """
+    members = (
+        {name: row[at] for at, name in kept} if isinstance(row, list) and len(row) == length else {}
+    )
+    for name, fits in _FITS.items():
+        if name not in members and name in _REQUIRED:
+            raise ValueError(f"a snapshot without {name}")
+        if name in members and not fits(members[name]):
+            raise ValueError(f"{name} of a snapshot is none")
+    return SnapshotRow(**members)
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and abs(value) <= 2**63
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _is_texts(value: object) -> bool:
+    return isinstance(value, dict) and all(map(_is_text, value.values()))
+
+
+def _is_buckets(value: object) -> bool:
+    return isinstance(value, list) and all(
+        isinstance(one, list)
+        and len(one) == 8
+        and _is_text(one[0])
+        and all(map(_is_whole, one[1:]))
+        for one in value
+    )
+
+
+def _or_none(fits: Callable[[object], bool]) -> Callable[[object], bool]:
+    return lambda value: value is None or fits(value)
+
+
+_REQUIRED: Final = (
+    *("id", "at_ms", "kind", "user", "identifier", "rows_added", "rows_deleted", "rows"),
+    *("schema_id", "mark"),
+)
+_FITS: Final[Mapping[str, Callable[[object], bool]]] = {
+    **dict.fromkeys(_NAMES, _or_none(_is_whole)),
+    **dict.fromkeys(_REQUIRED, _is_whole),
+    **dict.fromkeys(("kind", "user", "mark"), _is_text),
+    "operation": _or_none(_is_text),
+    "properties": _or_none(_is_texts),
+    "by_bucket": _or_none(_is_buckets),
+}
 
 
 def chunk_part(first_id: int) -> str:
@@ -142,34 +201,34 @@ def chunk_part(first_id: int) -> str:
     return f"{first_id:020d}"
 
 
-def bounded_properties(given: Mapping[str, str] | None) -> dict[str, str] | None:
+def bounded_properties(properties: Mapping[str, str] | None) -> dict[str, str] | None:
     """Those that a page shows: few and short."""
-    if not given:
+    if not properties:
         return None
-    shown = [(k, v) for k, v in given.items() if not k.startswith("table-core.")]
+    shown = [(k, v) for k, v in properties.items() if not k.startswith("table-core.")]
     return {k[:_TEXT_MAX]: str(v)[:_TEXT_MAX] for k, v in shown[:_PROPERTIES_MAX]} or None
 
 
 def file_change(parts: Iterable[FileColumns], text_of: Callable[[bytes], str]) -> FileChange:
     """What the manifest entries ``parts`` add and delete."""
-    found = FileChange()
+    change = FileChange()
     buckets: dict[tuple[bytes, int], list[int]] = {}
     for part in parts:
         if not len(part):
             continue
         is_new = part.kind == 0
-        found = replace(
-            found,
-            files_added=found.files_added + int(is_new.sum()),
-            files_deleted=found.files_deleted + int((~is_new).sum()),
-            rows_added=found.rows_added + int(part.rows[is_new].sum()),
-            rows_deleted=found.rows_deleted + int(part.rows[~is_new].sum()),
-            bytes_added=found.bytes_added + int(part.size[is_new].sum()),
-            bytes_deleted=found.bytes_deleted + int(part.size[~is_new].sum()),
+        change = replace(
+            change,
+            files_added=change.files_added + int(is_new.sum()),
+            files_deleted=change.files_deleted + int((~is_new).sum()),
+            rows_added=change.rows_added + int(part.rows[is_new].sum()),
+            rows_deleted=change.rows_deleted + int(part.rows[~is_new].sum()),
+            bytes_added=change.bytes_added + int(part.size[is_new].sum()),
+            bytes_deleted=change.bytes_deleted + int(part.size[~is_new].sum()),
         )
         _add_buckets(buckets, part, is_new)
     if len(buckets) > _BUCKETS_MAX:
-        return replace(found, by_bucket=None)
+        return replace(change, by_bucket=None)
     told = [
         BucketChange(
             partition=text_of(partition),
@@ -183,7 +242,7 @@ def file_change(parts: Iterable[FileColumns], text_of: Callable[[bytes], str]) -
         )
         for (partition, bucket), sums in buckets.items()
     ]
-    return replace(found, by_bucket=tuple(sorted(told, key=lambda b: (b.partition, b.bucket))))
+    return replace(change, by_bucket=tuple(sorted(told, key=lambda b: (b.partition, b.bucket))))
 
 
 def _add_buckets(
@@ -209,13 +268,13 @@ def with_totals(rows: Sequence[SnapshotRow], files: int, bytes_: int) -> list[Sn
 
         head has 5 files, it added 2 and deleted 1  ->  before it there were 4
     """
-    found: list[SnapshotRow] = []
+    totals: list[SnapshotRow] = []
     known: tuple[int, int] | None = (files, bytes_)
     for row in reversed(rows):
         if known is None:
-            found.append(row)
+            totals.append(row)
             continue
-        found.append(replace(row, files=known[0], bytes=known[1]))
+        totals.append(replace(row, files=known[0], bytes=known[1]))
         if row.files_added is None or row.bytes_added is None:
             known = None
             continue
@@ -223,5 +282,5 @@ def with_totals(rows: Sequence[SnapshotRow], files: int, bytes_: int) -> list[Sn
             known[0] - row.files_added + (row.files_deleted or 0),
             known[1] - row.bytes_added + (row.bytes_deleted or 0),
         )
-    found.reverse()
-    return found
+    totals.reverse()
+    return totals

@@ -13,8 +13,10 @@ from typing import Any
 
 import pytest
 import typer.main
+import yaml
 
 from table_core.cli.main import app
+from table_core.declaration.grammar import DECLARATION
 from table_core.jobs.registry import ACTIONS
 
 ROOT = Path(__file__).parents[2]
@@ -56,3 +58,16 @@ def test_each_job_has_a_section_that_shows_it() -> None:
     pages = "\n".join(page.read_text() for page in (ROOT / "docs" / "how-to").glob("*.md"))
     shown = set(re.findall(r"^## .*\(`([a-z-]+)`\)$", pages, re.MULTILINE))
     assert shown == set(ACTIONS)
+
+
+DECLARED = [
+    pytest.param(block, id=f"{path.stem}: {block[:40]!r}")
+    for path in DOCUMENTS
+    for block in re.findall(r"```yaml\n(.*?)```", path.read_text(), re.DOTALL)
+]
+
+
+@pytest.mark.parametrize("block", DECLARED)
+def test_a_part_of_a_declaration_on_a_page_has_members_that_exist(block: str) -> None:
+    part = yaml.safe_load(block)
+    assert set(part) <= set(DECLARATION.members), "what is no declaration gets another language"

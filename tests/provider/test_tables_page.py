@@ -59,7 +59,7 @@ def page(airflow_home: Path) -> Iterator[Callable[..., Any]]:
     document = {"conn_type": "paimon", "host": uri}
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("AIRFLOW_CONN_PAIMON_DEFAULT", json.dumps(document))
-        warehouses._FOUND.clear()
+        warehouses._CONNECTIONS.clear()
         ran = run_text(airflow_home, DAG, "stall_dag")
         assert str(ran.state) == "success"
         patch.setattr(REFRESHER, "every_s", 0.1)

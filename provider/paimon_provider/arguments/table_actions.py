@@ -119,43 +119,43 @@ def asked_action(conf: object) -> AskedAction:
     if not isinstance(dry_run, bool):
         raise _wrong("dry_run", dry_run, "true or false")
     catalog, table = _table(conf.get("table"))
-    given = conf.get("arguments")
-    return AskedAction(action, table, catalog, _arguments(action, given or {}), dry_run)
+    arguments = conf.get("arguments")
+    return AskedAction(action, table, catalog, _arguments(action, arguments or {}), dry_run)
 
 
-def _table(given: object) -> tuple[str | None, str]:
-    if not isinstance(given, str) or not _TEXT.fullmatch(given[:201]):
-        raise _wrong("table", given, "the URI of a table, or database.table")
-    if given.startswith(f"{SCHEME}://"):
-        identity = TableIdentity.of_uri(given)
+def _table(uri: object) -> tuple[str | None, str]:
+    if not isinstance(uri, str) or not _TEXT.fullmatch(uri[:201]):
+        raise _wrong("table", uri, "the URI of a table, or database.table")
+    if uri.startswith(f"{SCHEME}://"):
+        identity = TableIdentity.of_uri(uri)
         if identity is None:
-            raise _wrong("table", given, "paimon://catalog/database/table")
+            raise _wrong("table", uri, "paimon://catalog/database/table")
         return identity.catalog, identity.table
-    return None, TableIdentity.of(given, catalog="any").table
+    return None, TableIdentity.of(uri, catalog="any").table
 
 
-def _arguments(action: TableAction, given: object) -> dict[str, Any]:
-    if not isinstance(given, Mapping):
-        raise _wrong("arguments", given, "a mapping")
+def _arguments(action: TableAction, document: object) -> dict[str, Any]:
+    if not isinstance(document, Mapping):
+        raise _wrong("arguments", document, "a mapping")
     known = {parameter.name: parameter for parameter in action.parameters}
-    unknown = sorted(str(name) for name in given if name not in known)
+    unknown = sorted(str(name) for name in document if name not in known)
     if unknown:
         raise _wrong(
             "arguments", unknown, f"arguments of {action.name}: there are {', '.join(known)}"
         )
-    found = {}
+    arguments = {}
     for name, parameter in known.items():
-        value = given.get(name)
+        value = document.get(name)
         if value is None or value == "":
             if parameter.required:
                 raise _wrong(name, value, f"given: {parameter.does}")
             continue
-        found[name] = _value(parameter, value)
-    if action.name == "rollback" and len(found) != 1:
+        arguments[name] = _value(parameter, value)
+    if action.name == "rollback" and len(arguments) != 1:
         raise _wrong(
-            "arguments", sorted(found), "a snapshot or a tag to roll back to, and not both"
+            "arguments", sorted(arguments), "a snapshot or a tag to roll back to, and not both"
         )
-    return found
+    return arguments
 
 
 def _value(parameter: ActionParameter, value: Any) -> Any:

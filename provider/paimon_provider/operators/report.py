@@ -130,7 +130,7 @@ class PaimonChangeReportOperator(ChecksArguments, BaseOperator):
         warnings = []
         if step.reset:
             was = f"snapshot {start.snapshot_id} is gone"
-            warnings.append(f"The table was rolled back or made anew: {was}.")
+            warnings.append(f"The table was rolled back or recreated: {was}.")
         if step.gap and start.snapshot_id:
             first, last = step.gap
             warnings.append(f"Snapshots {first} to {last} expired before they were read.")

@@ -76,20 +76,20 @@ def split_uri(uri: str) -> tuple[str, str] | None:
 
 def _assets(session: Session, db: sqlite3.Connection) -> set[str]:
     """Assets that are new; all of them are few columns, and one that is gone is forgotten."""
-    found = {}
+    assets = {}
     rows = session.execute(
         sa.select(AssetModel.id, AssetModel.uri).where(AssetModel.uri.startswith(f"{SCHEME}://"))
     )
     for id, uri in rows:
         parts = split_uri(uri)
         if parts is not None:
-            found[id] = (uri, *parts)
+            assets[id] = (uri, *parts)
     known = {row[0]: row[1:] for row in db.execute("SELECT id, uri, base, label FROM asset")}
     touched = set()
-    for id in known.keys() - found.keys():
+    for id in known.keys() - assets.keys():
         db.execute("DELETE FROM asset WHERE id = ?", (id,))
         touched.add(known[id][1])
-    for id, (uri, base, label) in found.items():
+    for id, (uri, base, label) in assets.items():
         if known.get(id) != (uri, base, label):
             db.execute(
                 "INSERT OR REPLACE INTO asset (id, uri, base, label) VALUES (?, ?, ?, ?)",

@@ -83,10 +83,10 @@ class Asker:
         if not user:
             return None
         query = "SELECT dag_id, task_id, run_id, map_index FROM commit_user WHERE user = ?"
-        found = self.db.execute(query, (user,)).fetchone()
-        if found is None and len(user) > 37 and user[36] == "-":  # the later commits of a verb
-            found = self.db.execute(query, (user[:36],)).fetchone()
-        return None if found is None else self.run(*found)
+        keys = self.db.execute(query, (user,)).fetchone()
+        if keys is None and len(user) > 37 and user[36] == "-":  # the later commits of a verb
+            keys = self.db.execute(query, (user[:36],)).fetchone()
+        return None if keys is None else self.run(*keys)
 
     def last_event_run(self, uri: str) -> tuple[dict[str, Any] | None, int] | None:
         """Who made the newest event of a table, and when."""
@@ -198,10 +198,10 @@ def overview(asker: Asker) -> dict[str, Any]:
         (asker.now_ms - _STALE_MS,),
     ).fetchone()
     names = ("tables", "rows", "bytes", "files", "due", "bad", "stale", "events_24h")
-    found = dict(zip(names, row, strict=True))
+    counts = dict(zip(names, row, strict=True))
     for name in ("due", "bad", "stale", "events_24h"):
-        found[name] = found[name] or 0
-    return {**found, "collected_at": _collector(asker)["collected_at"]}
+        counts[name] = counts[name] or 0
+    return {**counts, "collected_at": _collector(asker)["collected_at"]}
 
 
 def require_line(asker: Asker, uri: str) -> tuple[dict[str, Any], int]:

@@ -128,20 +128,20 @@ def writing() -> sqlite3.Connection:
 
 def _opened(path: Path) -> sqlite3.Connection:
     path.touch(mode=0o600)
-    found = sqlite3.connect(
+    connection = sqlite3.connect(
         path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
     )
-    found.execute("PRAGMA journal_mode = WAL")
-    found.execute("PRAGMA synchronous = OFF")  # lost with the machine, it is filled anew
-    version = found.execute("PRAGMA user_version").fetchone()[0]
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = OFF")  # lost with the machine, it is filled anew
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
     if version == _VERSION:
-        return found
-    if version or found.execute("SELECT 1 FROM sqlite_master").fetchone():
-        found.close()
+        return connection
+    if version or connection.execute("SELECT 1 FROM sqlite_master").fetchone():
+        connection.close()
         _delete(path)
         return _opened(path)
-    found.executescript(f"BEGIN;{_SCHEMA}PRAGMA user_version = {_VERSION};COMMIT;")
-    return found
+    connection.executescript(f"BEGIN;{_SCHEMA}PRAGMA user_version = {_VERSION};COMMIT;")
+    return connection
 
 
 def _delete(path: Path) -> None:
@@ -154,17 +154,17 @@ def reading() -> Iterator[sqlite3.Connection | None]:
     """A connection that reads one state of the cache; None where there is none yet."""
     path = cache_folder() / _FILE
     try:
-        found = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=_BUSY_SECONDS)
+        connection = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=_BUSY_SECONDS)
     except sqlite3.OperationalError:
         yield None
         return
-    with closing(found):
-        found.row_factory = sqlite3.Row
-        if found.execute("PRAGMA user_version").fetchone()[0] != _VERSION:
+    with closing(connection):
+        connection.row_factory = sqlite3.Row
+        if connection.execute("PRAGMA user_version").fetchone()[0] != _VERSION:
             yield None
             return
-        found.execute("BEGIN")
-        yield found
+        connection.execute("BEGIN")
+        yield connection
 
 
 @contextmanager
@@ -188,10 +188,10 @@ def unpacked(body: bytes) -> dict[str, Any]:
     """What ``packed`` made; what is none, e.g. because another program wrote it, is empty."""
     decoder = zlib.decompressobj()
     try:
-        found = json.loads(decoder.decompress(body, _DOCUMENT_MAX))
+        document = json.loads(decoder.decompress(body, _DOCUMENT_MAX))
     except (zlib.error, ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return document if isinstance(document, dict) else {}
 
 
 def get_meta(db: sqlite3.Connection, key: str) -> Any:

@@ -81,14 +81,14 @@ def _line(
         "database": identity.database,
         "name": identity.name,
         "table": _spelled(kept.get("table"), identity),
-        "kind": kind if kind in _KINDS else "unknown",
+        "kind": kind if isinstance(kind, str) and kind in _KINDS else "unknown",
         **{
             name: _number(kept, name)
             for name in ("rows", "bytes", "files", "small_files", "partitions", "snapshot_id")
         },
         "updated_ms": updated if updated is not None else last_event,
         "user": cell_text(kept["user"], _TEXT_MAX) if kept.get("user") else None,
-        "health": health if health in HEALTH else "unknown",
+        "health": health if isinstance(health, str) and health in HEALTH else "unknown",
         "badges": _badges(kept.get("badges")),
         "next_maintenance": _next(kept.get("next_maintenance")),
         "cut": kept.get("cut") if isinstance(kept.get("cut"), dict) else {},
@@ -108,18 +108,18 @@ def _number(kept: Mapping[str, Any], name: str) -> int | None:
     return value if small else None
 
 
-def _badges(given: object) -> list[dict[str, str]]:
-    if not isinstance(given, list):
+def _badges(stored: object) -> list[dict[str, str]]:
+    if not isinstance(stored, list):
         return []
-    found = []
-    for badge in given[:_BADGES_MAX]:
-        if isinstance(badge, dict) and badge.get("severity") in {"info", "warning", "error"}:
+    badges = []
+    for badge in stored[:_BADGES_MAX]:
+        if isinstance(badge, dict) and badge.get("severity") in ("info", "warning", "error"):
             told = {name: cell_text(badge.get(name), _TEXT_MAX) for name in ("code", "text")}
-            found.append({**told, "severity": badge["severity"]})
-    return found
+            badges.append({**told, "severity": badge["severity"]})
+    return badges
 
 
-def _next(given: object) -> dict[str, str] | None:
-    if not isinstance(given, dict):
+def _next(stored: object) -> dict[str, str] | None:
+    if not isinstance(stored, dict):
         return None
-    return {name: cell_text(given.get(name), _TEXT_MAX) for name in ("action", "reason")}
+    return {name: cell_text(stored.get(name), _TEXT_MAX) for name in ("action", "reason")}

@@ -219,12 +219,12 @@ def _changes(commit: CommitRead) -> dict[str, Any]:
 
 
 def _texts(batch: pa.RecordBatch, columns: list[str], most: int) -> list[list[str]]:
-    found = []
+    texts = []
     for at in range(min(most, batch.num_rows)):
         # one row at a time, and of it what is shown: a cell may be large
         row = batch.slice(at, 1).select(["_ROW_KIND", *columns]).to_pylist()[0]
-        found.append([cell_text(value) for value in row.values()])
-    return found
+        texts.append([cell_text(value) for value in row.values()])
+    return texts
 
 
 class LiveTables:

@@ -28,7 +28,7 @@ _MOST: Final = 200
 
 
 @dataclass(slots=True)
-class _Found:
+class _Neighbours:
     writers: set[tuple[str, str]] = field(default_factory=set)
     readers: set[tuple[str, str]] = field(default_factory=set)
     waiting: set[str] = field(default_factory=set)
@@ -38,32 +38,32 @@ class _Found:
 def lineage_answer(session: Session, asker: Asker, uri: str) -> dict[str, Any]:
     """Writers and readers with their last runs, and the tables before and after this one."""
     ids = [row[0] for row in asker.db.execute("SELECT id FROM asset WHERE base = ?", (uri,))]
-    found = _Found()
+    neighbours = _Neighbours()
     for row in _rows(session, TaskOutletAssetReference, ids):
-        found.writers.add((row.dag_id, row.task_id))
+        neighbours.writers.add((row.dag_id, row.task_id))
     for row in _rows(session, TaskInletAssetReference, ids):
-        found.readers.add((row.dag_id, row.task_id))
+        neighbours.readers.add((row.dag_id, row.task_id))
     scheduled = sa.select(DagScheduleAssetReference.dag_id).where(
         DagScheduleAssetReference.asset_id.in_(ids)
     )
-    found.waiting = {row[0] for row in session.execute(scheduled.limit(_MOST))}
-    visible = {d for d, _ in found.writers | found.readers} | found.waiting
+    neighbours.waiting = {row[0] for row in session.execute(scheduled.limit(_MOST))}
+    visible = {d for d, _ in neighbours.writers | neighbours.readers} | neighbours.waiting
     dags = sorted(visible & set(asker.dags))
     outlets = _uris(session, TaskOutletAssetReference, dags)
     inlets = _uris(session, TaskInletAssetReference, dags)
     triggers = _triggers(session, dags)
     upstream: set[str] = set()
     downstream: set[str] = set()
-    for dag_id, task_id in found.writers:
+    for dag_id, task_id in neighbours.writers:
         upstream |= inlets.get((dag_id, task_id), set()) | triggers.get(dag_id, set())
-    for dag_id, task_id in found.readers:
+    for dag_id, task_id in neighbours.readers:
         downstream |= outlets.get((dag_id, task_id), set())
     for (dag_id, _), uris in outlets.items():
-        if dag_id in found.waiting:
+        if dag_id in neighbours.waiting:
             downstream |= uris
-    readers = [*found.readers, *((dag_id, None) for dag_id in found.waiting)]
+    readers = [*neighbours.readers, *((dag_id, None) for dag_id in neighbours.waiting)]
     return {
-        "writers": _runs(asker, uri, found.writers),
+        "writers": _runs(asker, uri, neighbours.writers),
         "readers": _runs(asker, uri, readers),
         "upstream": sorted(upstream - {uri})[:_MOST],
         "downstream": sorted(downstream - {uri})[:_MOST],
@@ -83,12 +83,12 @@ def _uris(session: Session, model: Any, dags: list[str]) -> dict[tuple[str, str]
         .where(model.dag_id.in_(dags))
         .limit(10 * _MOST)
     )
-    found: dict[tuple[str, str], set[str]] = {}
+    by_task: dict[tuple[str, str], set[str]] = {}
     for dag_id, task_id, uri in session.execute(query):
         parts = split_uri(uri)
         if parts is not None:
-            found.setdefault((dag_id, task_id), set()).add(parts[0])
-    return found
+            by_task.setdefault((dag_id, task_id), set()).add(parts[0])
+    return by_task
 
 
 def _triggers(session: Session, dags: list[str]) -> dict[str, set[str]]:
@@ -99,17 +99,17 @@ def _triggers(session: Session, dags: list[str]) -> dict[str, set[str]]:
         .where(DagScheduleAssetReference.dag_id.in_(dags))
         .limit(10 * _MOST)
     )
-    found: dict[str, set[str]] = {}
+    by_dag: dict[str, set[str]] = {}
     for dag_id, uri in session.execute(query):
         parts = split_uri(uri)
         if parts is not None:
-            found.setdefault(dag_id, set()).add(parts[0])
-    return found
+            by_dag.setdefault(dag_id, set()).add(parts[0])
+    return by_dag
 
 
 def _runs(asker: Asker, uri: str, tasks: Iterable[tuple[str, str | None]]) -> list[dict[str, Any]]:
     """Of each task its last run that is known; of those of a Dag that may be read."""
-    found = []
+    runs = []
     for dag_id, task_id in sorted(tasks, key=str):
         if dag_id not in asker.dags:
             continue
@@ -121,7 +121,7 @@ def _runs(asker: Asker, uri: str, tasks: Iterable[tuple[str, str | None]]) -> li
                 (uri, dag_id, task_id),
             ).fetchone()
         run_id, map_index = (None, -1) if row is None else row
-        found.append(
+        runs.append(
             {"dag_id": dag_id, "task_id": task_id, "run_id": run_id, "map_index": map_index}
         )
-    return found
+    return runs

@@ -38,12 +38,12 @@ _DAY_MS: Final = 86_400_000
 
 def detail_answer(asker: Asker, uri: str) -> dict[str, Any]:
     """Columns, keys and what kind of table it is; None where nobody has collected it."""
-    found = asker.document(uri, Kind.DETAIL)
+    document = asker.document(uri, Kind.DETAIL)
     names = ("comment", "merge_engine", "changelog_producer", "bucket", "format")
     return {
-        **{name: _text_or_number(found.get(name)) for name in names},
-        "primary_key": _texts(found.get("primary_key")),
-        "partition_by": _texts(found.get("partition_by")),
+        **{name: _text_or_number(document.get(name)) for name in names},
+        "primary_key": _texts(document.get("primary_key")),
+        "partition_by": _texts(document.get("partition_by")),
         "fields": [
             {
                 "id": field.get("id"),
@@ -52,7 +52,7 @@ def detail_answer(asker: Asker, uri: str) -> dict[str, Any]:
                 "nullable": bool(field.get("nullable")),
                 "comment": _text_or_number(field.get("comment")),
             }
-            for field in _records(found.get("fields"))
+            for field in _records(document.get("fields"))
         ],
     }
 
@@ -84,7 +84,7 @@ def _newest_first(asker: Asker, uri: str, before: int | None = None) -> Iterator
 def _chunk(document: Mapping[str, Any]) -> tuple[SnapshotRow, ...]:
     try:
         return Chunk.from_document(document).rows
-    except (KeyError, TypeError, ValueError):  # none, or written by somebody else
+    except ValueError:  # none, or written by somebody else
         return ()
 
 
@@ -96,11 +96,13 @@ def _total(asker: Asker, uri: str) -> int:
 
 
 def _tags(asker: Asker, uri: str) -> dict[int, list[str]]:
-    found: dict[int, list[str]] = {}
+    by_snapshot: dict[int, list[str]] = {}
     for tag in _records(asker.document(uri, Kind.REFS).get("tags")):
         if isinstance(tag.get("snapshot_id"), int):
-            found.setdefault(tag["snapshot_id"], []).append(cell_text(tag.get("name"), _TEXT_MAX))
-    return found
+            by_snapshot.setdefault(tag["snapshot_id"], []).append(
+                cell_text(tag.get("name"), _TEXT_MAX)
+            )
+    return by_snapshot
 
 
 def _snapshot(asker: Asker, row: SnapshotRow, tags: Mapping[int, list[str]]) -> dict[str, Any]:
@@ -220,9 +222,9 @@ def history_answer(asker: Asker, uri: str, points: int) -> dict[str, Any]:
 
 def levels_answer(asker: Asker, uri: str, partition: str) -> dict[str, Any]:
     """``GET /api/table/levels``; ``partition`` as the answer spells it."""
-    found = asker.document(uri, Kind.LEVELS)
+    document = asker.document(uri, Kind.LEVELS)
     buckets = []
-    for one in _lists(found.get("buckets"), 4):
+    for one in _lists(document.get("buckets"), 4):
         label, bucket, runs, levels = one
         if partition and label != partition:
             continue
@@ -237,7 +239,7 @@ def levels_answer(asker: Asker, uri: str, partition: str) -> dict[str, Any]:
                 "read_amplification": runs,
             }
         )
-    total = len(buckets) if partition else found.get("total", 0)
+    total = len(buckets) if partition else document.get("total", 0)
     return {"buckets": buckets[:_BUCKETS_MAX], "total": total}
 
 
@@ -251,12 +253,12 @@ def partitions_answer(asker: Asker, uri: str, sort: str, offset: int, limit: int
     if name not in _PARTITION_SORTS:
         known = ", ".join(_PARTITION_SORTS)
         raise ArgumentError(f"sort={sort!r}: known are {known}", argument="sort")
-    found = asker.document(uri, Kind.PARTITIONS)
+    document = asker.document(uri, Kind.PARTITIONS)
     key = "written_ms" if name == "written_at" else name
-    rows = _records(found.get("partitions"))
+    rows = _records(document.get("partitions"))
     rows.sort(key=lambda one: _whole(one.get(key)), reverse=sort.startswith("-"))
     return {
-        "total": _whole(found.get("total")),
+        "total": _whole(document.get("total")),
         "partitions": [_partition(asker, one) for one in rows[offset : offset + limit]],
     }
 
@@ -293,32 +295,32 @@ def schemas_answer(asker: Asker, uri: str) -> dict[str, Any]:
 @cache
 def _known_options() -> tuple[tuple[str, str | None, str], ...]:
     """Key, default and meaning of every option that a table can have."""
-    found = []
+    known = []
     for option in OPTIONS.values():
         default = option.default
         text = None if default in (None, (), "") else str(default)
         if isinstance(default, bool):
             text = text.lower() if text else None
-        found.append((option.key, text, option.meaning))
-    return tuple(sorted(found))
+        known.append((option.key, text, option.meaning))
+    return tuple(sorted(known))
 
 
 def options_answer(asker: Asker, uri: str) -> dict[str, Any]:
     """``GET /api/table/options``: those that are set first."""
     stored = asker.document(uri, Kind.DETAIL).get("options")
-    given = stored if isinstance(stored, dict) else None
-    if given is None:
+    own = stored if isinstance(stored, dict) else None
+    if own is None:
         return {"options": []}
     known = {key: (default, does) for key, default, does in _known_options()}
     options = []
-    for key in (*sorted(given), *(key for key in known if key not in given)):
+    for key in (*sorted(own), *(key for key in known if key not in own)):
         default, does = known.get(key, (None, None))
         options.append(
             {
                 "key": cell_text(key, _TEXT_MAX),
-                "value": cell_text(given[key], _TEXT_MAX) if key in given else default,
+                "value": cell_text(own[key], _TEXT_MAX) if key in own else default,
                 "default": default,
-                "set": key in given,
+                "set": key in own,
                 "does": does,
             }
         )
@@ -327,7 +329,7 @@ def options_answer(asker: Asker, uri: str) -> dict[str, Any]:
 
 def refs_answer(asker: Asker, uri: str) -> dict[str, Any]:
     """``GET /api/table/refs``."""
-    found = asker.document(uri, Kind.REFS)
+    document = asker.document(uri, Kind.REFS)
     return {
         "tags": [
             {
@@ -336,7 +338,7 @@ def refs_answer(asker: Asker, uri: str) -> dict[str, Any]:
                 "at": _iso_of(tag.get("at_ms")),
                 "expires_at": _iso_of(tag.get("expires_ms")),
             }
-            for tag in _records(found.get("tags"))
+            for tag in _records(document.get("tags"))
         ],
         "branches": [
             {
@@ -344,7 +346,7 @@ def refs_answer(asker: Asker, uri: str) -> dict[str, Any]:
                 "created_at": _iso_of(branch.get("created_ms")),
                 "from_snapshot": branch.get("from_snapshot"),
             }
-            for branch in _records(found.get("branches"))
+            for branch in _records(document.get("branches"))
         ],
         "consumers": [
             {
@@ -353,35 +355,35 @@ def refs_answer(asker: Asker, uri: str) -> dict[str, Any]:
                 "lag_snapshots": one.get("lag_snapshots"),
                 "lag_s": None if not isinstance(one.get("lag_ms"), int) else one["lag_ms"] // 1000,
             }
-            for one in _records(found.get("consumers"))
+            for one in _records(document.get("consumers"))
         ],
     }
 
 
 # --------------------------------------------------------------------- of others, so of any form
-def _records(given: object) -> list[dict[str, Any]]:
-    return [one for one in given if isinstance(one, dict)] if isinstance(given, list) else []
+def _records(stored: object) -> list[dict[str, Any]]:
+    return [one for one in stored if isinstance(one, dict)] if isinstance(stored, list) else []
 
 
-def _lists(given: object, length: int) -> list[list[Any]]:
-    if not isinstance(given, list):
+def _lists(stored: object, length: int) -> list[list[Any]]:
+    if not isinstance(stored, list):
         return []
-    return [one for one in given if isinstance(one, list) and len(one) == length]
+    return [one for one in stored if isinstance(one, list) and len(one) == length]
 
 
-def _texts(given: object) -> list[str]:
-    return [cell_text(one, _TEXT_MAX) for one in given] if isinstance(given, list) else []
+def _texts(stored: object) -> list[str]:
+    return [cell_text(one, _TEXT_MAX) for one in stored] if isinstance(stored, list) else []
 
 
-def _text_or_number(given: object) -> str | int | None:
-    if given is None or (isinstance(given, int) and abs(given) < 2**53):
-        return given
-    return cell_text(given, _TEXT_MAX)
+def _text_or_number(stored: object) -> str | int | None:
+    if stored is None or (isinstance(stored, int) and abs(stored) < 2**53):
+        return stored
+    return cell_text(stored, _TEXT_MAX)
 
 
-def _whole(given: object) -> int:
-    return given if isinstance(given, int) else 0
+def _whole(stored: object) -> int:
+    return stored if isinstance(stored, int) else 0
 
 
-def _iso_of(given: object) -> str | None:
-    return iso(given) if isinstance(given, int) else None
+def _iso_of(stored: object) -> str | None:
+    return iso(stored) if isinstance(stored, int) else None

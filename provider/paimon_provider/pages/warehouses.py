@@ -23,7 +23,7 @@ __all__ = ["conn_id_of", "hook_of"]
 
 _FRESH_S: Final = 60.0
 _LOCK: Final = threading.Lock()
-_FOUND: Final[dict[str, tuple[float, Mapping[str, str]]]] = {}
+_CONNECTIONS: Final[dict[str, tuple[float, Mapping[str, str]]]] = {}
 
 
 def hook_of(uri: str) -> PaimonHook:
@@ -54,17 +54,17 @@ def _by_catalog() -> Mapping[str, str]:
     """Catalog to connection, looked up once a minute."""
     from paimon_provider.hooks.paimon import PaimonHook
 
-    given = str(conf.get("paimon", "page_conn_ids", fallback="") or "paimon_default")
+    conn_ids = str(conf.get("paimon", "page_conn_ids", fallback="") or "paimon_default")
     with _LOCK:
-        at, found = _FOUND.get(given, (0.0, {}))
-        if found and time.monotonic() - at < _FRESH_S:
-            return found
-        found = {}
-        for conn_id in filter(None, (name.strip() for name in given.split(","))):
+        at, connections = _CONNECTIONS.get(conn_ids, (0.0, {}))
+        if connections and time.monotonic() - at < _FRESH_S:
+            return connections
+        connections = {}
+        for conn_id in filter(None, (name.strip() for name in conn_ids.split(","))):
             try:
                 catalog = PaimonHook(conn_id).warehouse.catalog_name.lower()
             except (AirflowException, TableError):  # one that is missing hides no other
                 continue
-            found.setdefault(catalog, conn_id)
-        _FOUND[given] = (time.monotonic(), found)
-        return found
+            connections.setdefault(catalog, conn_id)
+        _CONNECTIONS[conn_ids] = (time.monotonic(), connections)
+        return connections

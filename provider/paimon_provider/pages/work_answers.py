@@ -47,7 +47,7 @@ def maintenance_answer(asker: Asker, uri: str, limit: int) -> dict[str, Any]:
     runs = []
     for at, by, result in _results(asker, uri):
         action = result.get("action")
-        if action not in _MAINTENANCE or result.get("dry_run"):
+        if not isinstance(action, str) or action not in _MAINTENANCE or result.get("dry_run"):
             continue
         runs.append(
             {
@@ -68,24 +68,24 @@ def _deleted(details: object) -> int | float | None:
     if not isinstance(details, dict):
         return None
     for name in _DETAILS:
-        found = details.get(name)
-        if isinstance(found, list):
-            return len(found)
-        if _number(found) is not None:
-            return _number(found)
+        deleted = details.get(name)
+        if isinstance(deleted, list):
+            return len(deleted)
+        if _number(deleted) is not None:
+            return _number(deleted)
     return None
 
 
 def quality_answer(asker: Asker, uri: str) -> list[dict[str, Any]]:
     """The newest result of each rule that was checked, where its Dag may be read."""
-    found: dict[str, dict[str, Any]] = {}
+    by_rule: dict[str, dict[str, Any]] = {}
     for at, by, result in _results(asker, uri):
         details = result.get("details")
         checks = details.get("checks") if isinstance(details, dict) else None
         for check in checks[:_CHECKS_MAX] if isinstance(checks, list) else ():
-            if isinstance(check, dict) and len(found) < _CHECKS_MAX:
+            if isinstance(check, dict) and len(by_rule) < _CHECKS_MAX:
                 name = cell_text(check.get("rule"), _TEXT_MAX)
-                found.setdefault(
+                by_rule.setdefault(
                     name,
                     {
                         "name": name,
@@ -95,7 +95,7 @@ def quality_answer(asker: Asker, uri: str) -> list[dict[str, Any]]:
                         "by": by,
                     },
                 )
-    return list(found.values())
+    return list(by_rule.values())
 
 
 def collected_columns(asker: Asker, uri: str) -> list[dict[str, Any]]:
@@ -111,17 +111,17 @@ def collected_columns(asker: Asker, uri: str) -> list[dict[str, Any]]:
     return []
 
 
-def _origins(given: object) -> list[dict[str, str]]:
-    if not isinstance(given, list):
+def _origins(stored: object) -> list[dict[str, str]]:
+    if not isinstance(stored, list):
         return []
     return [
         {"uri": cell_text(one[0], _TEXT_MAX), "column": cell_text(one[1], _TEXT_MAX)}
-        for one in given[:_CHECKS_MAX]
+        for one in stored[:_CHECKS_MAX]
         if isinstance(one, list) and len(one) == 2
     ]
 
 
-def _number(given: object) -> int | float | None:
-    if isinstance(given, bool) or not isinstance(given, int | float):
+def _number(stored: object) -> int | float | None:
+    if isinstance(stored, bool) or not isinstance(stored, int | float):
         return None
-    return given if abs(given) < 2**63 else None
+    return stored if abs(stored) < 2**63 else None

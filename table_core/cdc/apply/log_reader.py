@@ -162,7 +162,7 @@ class LogReader(ABC):
         for table, info in self._catalog.items():
             if info.is_versioned:
                 raise UnsupportedFeatureError(
-                    f"{table} is WITH SYSTEM VERSIONING: its log tells no deletes; leave it out",
+                    f"{table} is WITH SYSTEM VERSIONING: its log does not record deletes; leave it out",
                     feature="system-versioned tables",
                 )
             if not info.readable:  # its log alone would make half a table

@@ -129,6 +129,6 @@ class LogPosition:
 def _of_another_kind(text: str, kind: str) -> EventError:
     return EventError(
         f"the table's position {text[:80]!r} was not written by a source of kind {kind!r}; "
-        "sync it with the source that wrote it, or drop the table to start anew",
+        "sync it with the source that wrote it, or drop the table to start again",
         position=text,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from table_core.jobs.action import Action, Command, Job, Parameter
+from table_core.jobs.action import Action, Command, Heading, Job, Parameter
 from table_core.jobs.common_parameters import DRY_RUN, IF_EXISTS, IF_NOT_EXISTS, NAME, SNAPSHOT, TAG
 from table_core.jobs.kinds import Kind
 
@@ -38,7 +38,11 @@ ACTIONS: Final = (
         name="create-branch",
         about="Create a branch, empty or from a tag or a snapshot.",
         run=_create_branch,
-        command=Command(path=("branch", "create")),
+        command=Command(
+            path=("branch", "create"),
+            heading=Heading.HISTORY,
+            example="shop.orders fix --tag monday",
+        ),
         parameters=(
             _NAME,
             TAG,
@@ -75,7 +79,11 @@ ACTIONS: Final = (
         name="delete-branch",
         about="Delete a branch. Its files stay until remove-orphan-files.",
         run=_delete_branch,
-        command=Command(path=("branch", "delete")),
+        command=Command(
+            path=("branch", "delete"),
+            heading=Heading.HISTORY,
+            example="shop.orders trial --dry-run",
+        ),
         parameters=(
             _NAME,
             IF_EXISTS,

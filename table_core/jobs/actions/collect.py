@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from table_core.jobs.action import Action, Job, Parameter, Target
+from table_core.jobs.action import Action, Command, Job, Parameter, Target
 from table_core.jobs.common_parameters import DRY_RUN, EXCLUDING, INCLUDING
 from table_core.jobs.kinds import Kind
 
@@ -24,6 +24,7 @@ ACTIONS: Final = (
         about="Keep the metadata history of the tables of a database in a table.",
         run=_collect_metadata,
         target=Target.DATABASE,
+        command=Command(example="shop"),
         parameters=(
             Parameter(
                 name="to",

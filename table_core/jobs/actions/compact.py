@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from table_core.jobs.action import Action, Job, Option, Parameter, RunBy, Step, Target
+from table_core.jobs.action import Action, Command, Job, Option, Parameter, RunBy, Step, Target
 from table_core.jobs.common_parameters import (
     DRY_RUN,
     EXCLUDING,
@@ -71,6 +71,7 @@ ACTIONS: Final = (
         name="compact",
         about="Compact a table.",
         run=_compact,
+        command=Command(commits=True, example="shop.orders --strategy full"),
         run_by=RunBy.SPARK,
         touches=_touched_by_compaction,
         parameters=(
@@ -98,6 +99,7 @@ ACTIONS: Final = (
         name="compact-database",
         about="Compact the tables of a database.",
         run=_compact_database,
+        command=Command(example="shop --strategy full --dry-run"),
         run_by=RunBy.SPARK,
         touches=_touched_in_database,
         target=Target.DATABASE,
@@ -119,6 +121,7 @@ ACTIONS: Final = (
         name="rescale",
         about="Rewrite the partitions that have another number of buckets.",
         run=_rescale,
+        command=Command(example="shop.orders --buckets 2 --dry-run"),
         run_by=RunBy.SPARK,
         touches=_touched_by_rescale,
         parameters=(
@@ -138,6 +141,7 @@ ACTIONS: Final = (
         name="rewrite-manifests",
         about="Rewrite the manifests of a table into as few as possible.",
         run=_rewrite_manifests,
+        command=Command(example="shop.orders"),
         parameters=(DRY_RUN,),
         step=Step(operator="compact.PaimonRewriteManifestsOperator"),
     ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from table_core.jobs.action import Action, Job, Option, Parameter, RunBy, Step
+from table_core.jobs.action import Action, Command, Heading, Job, Option, Parameter, RunBy, Step
 from table_core.jobs.common_parameters import (
     DRY_RUN,
     MAX_DELETES,
@@ -65,6 +65,7 @@ ACTIONS: Final = (
         name="expire-snapshots",
         about="Delete old snapshots and the files that only they need.",
         run=_expire_snapshots,
+        command=Command(example="shop.orders --retain-max 2 --retain-min 1"),
         parameters=_KEPT,
         step=Step(operator="expire.PaimonExpireSnapshotsOperator"),
     ),
@@ -72,6 +73,7 @@ ACTIONS: Final = (
         name="expire-changelogs",
         about="Delete changelogs that were kept when their snapshots expired.",
         run=_expire_changelogs,
+        command=Command(example="shop.orders --dry-run"),
         parameters=_KEPT,
         step=Step(operator="expire.PaimonExpireChangelogsOperator"),
     ),
@@ -79,6 +81,7 @@ ACTIONS: Final = (
         name="expire-partitions",
         about="Drop the partitions that have expired.",
         run=_expire_partitions,
+        command=Command(example="shop.orders --expiration-time '30 d' --dry-run"),
         parameters=(
             Parameter(
                 name="expiration_time",
@@ -95,6 +98,7 @@ ACTIONS: Final = (
         name="remove-orphan-files",
         about="Delete files that no snapshot, tag or branch names.",
         run=_remove_orphan_files,
+        command=Command(example="shop.orders --dry-run"),
         run_by=RunBy.TASKS,
         touches=_touched_by_sweep,
         parameters=(
@@ -119,6 +123,7 @@ ACTIONS: Final = (
         name="expire-tags",
         about="Delete the tags that have expired.",
         run=_expire_tags,
+        command=Command(heading=Heading.HISTORY, example="shop.orders"),
         parameters=(_OLDER_THAN, DRY_RUN),
         step=Step(operator="expire.PaimonExpireTagsOperator"),
     ),

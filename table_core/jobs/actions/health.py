@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from table_core.jobs.action import Action, Job, Option, Parameter
+from table_core.jobs.action import Action, Command, Heading, Job, Option, Parameter
 from table_core.jobs.kinds import Kind
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ ACTIONS: Final = (
         name="health",
         about="Report what a table needs: ok, due or urgent, with reasons.",
         run=_health,
+        command=Command(heading=Heading.LOOK, example="shop.orders"),
         parameters=(
             Parameter(
                 name="thresholds",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from table_core.jobs.action import Action, Job, Parameter, Step
+from table_core.jobs.action import Action, Command, Heading, Job, Parameter, Step
 from table_core.jobs.common_parameters import DRY_RUN, IDLE_TIME, PARTITIONS
 from table_core.jobs.kinds import Kind
 
@@ -28,6 +28,7 @@ ACTIONS: Final = (
         name="mark-done",
         about="Mark partitions as complete: those that are named, or those that are idle.",
         run=_mark_done,
+        command=Command(example="shop.orders --partition day=2025-03-01"),
         parameters=(
             replace(
                 PARTITIONS,
@@ -51,6 +52,9 @@ ACTIONS: Final = (
         name="drop-partitions",
         about="Drop whole partitions.",
         run=_drop_partitions,
+        command=Command(
+            heading=Heading.ROWS, example="shop.orders --partition day=2025-03-01 --dry-run"
+        ),
         parameters=(
             replace(
                 PARTITIONS,

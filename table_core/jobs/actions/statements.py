@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from table_core.jobs.action import Action, Job, Parameter, RunBy, Step
+from table_core.jobs.action import Action, Command, Heading, Job, Option, Parameter, RunBy, Step
+from table_core.jobs.common_parameters import DRY_RUN
 from table_core.jobs.kinds import Kind
 
 if TYPE_CHECKING:
@@ -22,12 +24,24 @@ _WHERE: Final = Parameter(
 )
 
 
+_DRY_RUN: Final = replace(DRY_RUN, about="Only count the rows.", operator=None)
+
+
 def _delete(job: Job) -> ResultDocument:
-    return job.verb("delete", job.table)(**job.args)
+    return _done(job, "delete")
 
 
 def _update(job: Job) -> ResultDocument:
-    return job.verb("update", job.table)(**job.args)
+    return _done(job, "update")
+
+
+def _done(job: Job, name: str) -> ResultDocument:
+    """By the engine; to count rows takes none."""
+    args = dict(job.args)
+    if args.pop("dry_run"):
+        counted: ResultDocument = getattr(job.table, name)(**args, dry_run=True)
+        return counted
+    return job.verb(name, job.table)(**args)
 
 
 def _touched(job: Job) -> Touched:
@@ -43,8 +57,12 @@ ACTIONS: Final = (
         run=_delete,
         run_by=RunBy.SPARK,
         touches=_touched,
-        parameters=(_WHERE,),
-        command=None,
+        parameters=(_WHERE, _DRY_RUN),
+        command=Command(
+            heading=Heading.ROWS,
+            commits=True,
+            example="shop.orders --where 'amount < 0' --dry-run",
+        ),
         step=Step(operator="statements.PaimonDeleteOperator", changes_rows=True),
     ),
     Action(
@@ -60,10 +78,18 @@ ACTIONS: Final = (
                 about="Column to SQL over the old row.",
                 required=True,
                 templated=True,
+                option=Option(
+                    flag="--set", about="column = SQL over the row as it was; may be repeated."
+                ),
             ),
             _WHERE,
+            _DRY_RUN,
         ),
-        command=None,
+        command=Command(
+            heading=Heading.ROWS,
+            commits=True,
+            example="shop.orders --set 'amount = amount * 2' --where 'id = 1'",
+        ),
         step=Step(operator="statements.PaimonUpdateOperator", changes_rows=True),
     ),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from table_core.jobs.action import Action, Command, Job, Option, Parameter, Step
+from table_core.jobs.action import Action, Command, Heading, Job, Option, Parameter, Step
 from table_core.jobs.common_parameters import (
     DRY_RUN,
     IF_EXISTS,
@@ -39,7 +39,12 @@ ACTIONS: Final = (
         name="create-tag",
         about="Tag a snapshot, by default the newest.",
         run=_create_tag,
-        command=Command(path=("tag", "create"), shows=("tag", "snapshot")),
+        command=Command(
+            path=("tag", "create"),
+            shows=("tag", "snapshot"),
+            heading=Heading.HISTORY,
+            example="shop.orders tuesday --snapshot 2",
+        ),
         parameters=(
             _NAME,
             SNAPSHOT,
@@ -58,7 +63,9 @@ ACTIONS: Final = (
         name="delete-tag",
         about="Delete a tag, and the files that only it kept.",
         run=_delete_tag,
-        command=Command(path=("tag", "delete")),
+        command=Command(
+            path=("tag", "delete"), heading=Heading.HISTORY, example="shop.orders monday --dry-run"
+        ),
         parameters=(
             _NAME,
             replace(IF_EXISTS, option=Option(shown=False, default=False)),

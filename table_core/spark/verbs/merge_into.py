@@ -105,9 +105,11 @@ def merge_into(
     return clauses.described(access, head, done, counts, started_ms)
 
 
-def _frame(session: SparkSession, source: DataFrame | Table | str) -> DataFrame:
+def _frame(session: SparkSession, source: DataFrame | Table | pa.Table | str) -> DataFrame:
     if isinstance(source, str):
         return session.sql(source)
+    if isinstance(source, pa.Table):
+        return session.createDataFrame(source)
     return read(session, source) if isinstance(source, Table) else source
 
 

@@ -140,8 +140,8 @@ class _Work:
     def moved(self, except_: str) -> list[str]:
         """The tables that have to be looked at, those that were longest ago first."""
         catalog, database = self.catalog, self.choice.database
-        found = chosen_tables_of(self.choice, catalog.directory.candidates(database))
-        self.names = [name for name in found if f"{database}.{name}" != except_]
+        chosen = chosen_tables_of(self.choice, catalog.directory.candidates(database))
+        self.names = [name for name in chosen if f"{database}.{name}" != except_]
         self.states = {
             uri: State.from_document(document)
             for uri, _, document in self._kept(Kind.STATE, uris_of(self.catalog_name, database))
@@ -165,16 +165,16 @@ class _Work:
             some = names[at : at + _AT_ONCE]
             opened = self._opened([self._uri(name) for name in some])
             for name in some:
-                found = self._one(name, opened.get(self._uri(name)))
-                if found is not None:
-                    yield found
+                part = self._one(name, opened.get(self._uri(name)))
+                if part is not None:
+                    yield part
 
     def _one(self, name: str, opened: Chunk | None) -> pa.Table | None:
         uri, now_ms = self._uri(name), self.catalog.clock.now_ms()
         known = self.states.get(uri)
         try:
             table = self.catalog.table(f"{self.choice.database}.{name}")
-            found = observe(table.access, known, opened, uri, self.within)
+            observed = observe(table.access, known, opened, uri, self.within)
         except NotFoundError:  # a folder without a table, or one that was dropped meanwhile
             return _rows(uri, {}, self._all_of(uri), now_ms) if uri in self.states else None
         except TableError as error:
@@ -183,8 +183,8 @@ class _Work:
                 return None
             self.unreadable[name] = str(error)[:_TOLD_MAX]
             return _rows(uri, {(Kind.LINE, ""): self._unreadable(name, error)}, [], now_ms)
-        self.snapshots += found.new_snapshots
-        return _rows(uri, found.documents, found.gone, now_ms)
+        self.snapshots += observed.new_snapshots
+        return _rows(uri, observed.documents, observed.gone, now_ms)
 
     def _unreadable(self, name: str, error: TableError) -> dict[str, Any]:
         badge = {"code": "unreadable", "text": str(error)[:_TOLD_MAX], "severity": "error"}
@@ -210,13 +210,17 @@ class _Work:
 
     def _opened(self, uris: Sequence[str]) -> dict[str, Chunk]:
         wanted = set(uris)
-        found = {}
+        chunks = {}
         for uri, _, document in self._kept(
             Kind.OPEN, uris_of(self.catalog_name, self.choice.database)
         ):
-            if uri in wanted:
-                found[uri] = Chunk.from_document(document)
-        return found
+            if uri not in wanted:
+                continue
+            try:
+                chunks[uri] = Chunk.from_document(document)
+            except ValueError:  # somebody else wrote it: begin anew with this table
+                self.states[uri] = None
+        return chunks
 
     def _kept(self, kind: Kind, prefix: str) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
         """URI, part and document of what is kept of one kind."""

@@ -25,12 +25,13 @@ from table_core.table.compact.sort_compaction import refuse_unsortable, sort_buc
 from table_core.table.files.data_files import FileFactory
 from table_core.table.metadata.describing import committed, foretold
 from table_core.table.metadata.partition_spec import manifest_matcher, partition_matcher
+from table_core.table.metadata.progress import tell
 from table_core.table.metadata.results import CommitAs
 from table_core.table.read.state_plan import deletions_of
 from table_core.table.write.writer import refuse_unwritable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from table_core.ondisk.data_file import DataFile
     from table_core.ondisk.manifest_meta import ManifestMeta
@@ -174,7 +175,7 @@ def clustering_of(
     refuse_unsortable(access)
     if strategy != "full":
         raise ArgumentError(
-            f"order_by writes every file anew, and strategy={strategy!r} does not; use 'full'",
+            f"order_by rewrites every file, and strategy={strategy!r} does not; use 'full'",
             argument="strategy",
             value=strategy,
         )
@@ -193,15 +194,28 @@ def _compact_buckets(
         if clustering is not None:  # one after the other: each takes all the memory there is
             return [
                 sort_bucket(access, factory, bucket, files, clustering)
-                for bucket, files in choice.buckets.items()
+                for bucket, files in _told(choice.buckets)
             ]
+        wanted = {bucket: f for bucket, f in choice.buckets.items() if bucket not in spread}
         with ThreadPoolExecutor(_THREADS) as pool:
-            jobs = [
-                pool.submit(compact_bucket, access, factory, bucket, files, full=choice.full)
-                for bucket, files in choice.buckets.items()
-                if bucket not in spread
+            jobs = {
+                bucket: pool.submit(compact_bucket, access, factory, bucket, f, full=choice.full)
+                for bucket, f in wanted.items()
+            }
+            return changes + [
+                change for bucket, _ in _told(wanted) for change in jobs[bucket].result()
             ]
-            return changes + [change for job in jobs for change in job.result()]
+
+
+def _told(
+    buckets: Mapping[Bucket, Sequence[DataFile]],
+) -> Iterator[tuple[Bucket, Sequence[DataFile]]]:
+    """The buckets; who watches is told by their bytes how many are done."""
+    total, done = sum(f.file_size for files in buckets.values() for f in files), 0
+    for bucket, files in buckets.items():
+        yield bucket, files
+        done += sum(file.file_size for file in files)
+        tell("compacting", done, total)
 
 
 def choose(

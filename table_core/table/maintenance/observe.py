@@ -68,7 +68,7 @@ def observe(
     live = access.metadata.live_files(head)
     shape = shape_of(live, keyed=access.schema.is_key_table, small_bytes=small_bytes(access))
     whole = known is None or now_ms - known.looked_ms >= within.recheck_ms
-    found = _verdicts(access, known, shape, whole=whole)
+    judged = _verdicts(access, known, shape, whole=whole)
     history = SnapshotHistory(access, known, opened if known is not None else None, within)
     history.read(head, live)
     observed = Observed(
@@ -78,13 +78,13 @@ def observe(
             head=head.id if head else None,
             mark=head.delta_manifest_list if head else "",
             looked_ms=now_ms if whole else known.looked_ms if known else now_ms,
-            verdicts=tuple(lines.verdicts_document(found)),
+            verdicts=tuple(lines.verdicts_document(judged)),
             chunks=history.chunks,
             open_count=len(history.open),
         )
     )
     put = observed.documents
-    put[Kind.LINE, ""] = _line(access, head, live, shape, found, history, uri)
+    put[Kind.LINE, ""] = _line(access, head, live, shape, judged, history, uri)
     put[Kind.DETAIL, ""] = _detail(access)
     put[Kind.LEVELS, ""] = levels_document(
         live, keyed=access.schema.is_key_table, text_of=partial(partition_of, access.schema)
@@ -139,7 +139,7 @@ def _line(
     head: Snapshot | None,
     live: FileColumns,
     shape: FileShape,
-    found: tuple[Verdict, ...],
+    judged: tuple[Verdict, ...],
     history: SnapshotHistory,
     uri: str,
 ) -> dict[str, Any]:
@@ -157,9 +157,9 @@ def _line(
         "snapshot_id": head.id if head else None,
         "updated_ms": head.time_millis if head else None,
         "user": head.commit_user[:_TEXT_MAX] if head else None,
-        "health": lines.health_word(found),
-        "badges": lines.badges_of(found),
-        "next_maintenance": lines.next_maintenance(found),
+        "health": lines.health_word(judged),
+        "badges": lines.badges_of(judged),
+        "next_maintenance": lines.next_maintenance(judged),
         "sorted_runs_max": shape.sorted_runs_max,
         "read_amplification": round(shape.read_amplification, 3),
         "cut": {} if history.cut is None else {"snapshots": history.cut},
@@ -168,15 +168,15 @@ def _line(
 
 def _partitions(access: TableAccess, live: FileColumns) -> dict[str, Any]:
     """Files say in local time when they were made (format 4.4): a page wants UTC."""
-    found = partitions_document(
+    document = partitions_document(
         live,
         small_bytes=small_bytes(access),
         texts_of=lambda row: dict(partition_text(access.schema, row)),
     )
-    for one in found["partitions"]:
+    for one in document["partitions"]:
         if one["written_ms"] is not None:
             one["written_ms"] = _utc_ms(access, one["written_ms"])
-    return found
+    return document
 
 
 def _detail(access: TableAccess) -> dict[str, Any]:
@@ -248,12 +248,12 @@ def _branches(access: TableAccess) -> list[dict[str, Any]]:
         info.path.rpartition("/")[2]: info.modified_ms
         for info in access.storage.list(layout.BRANCH_FOLDER)
     }
-    found = []
+    branches = []
     for name in branch_names(access)[:_REFS_MAX]:
         first = Metadata(access.storage, name).earliest_id()
         created_ms = made_ms.get(f"branch-{name}") or None
-        found.append({"name": name, "created_ms": created_ms, "from_snapshot": first})
-    return found
+        branches.append({"name": name, "created_ms": created_ms, "from_snapshot": first})
+    return branches
 
 
 def _consumer(

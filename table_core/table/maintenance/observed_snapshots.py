@@ -68,7 +68,7 @@ class SnapshotHistory:
         if head is None:
             return
         ids = range(max(after + 1, head.id - self.within.snapshots + 1), head.id)
-        snapshots = [*self._found(ids), head] if head.id > after else []
+        snapshots = [*self._present(ids), head] if head.id > after else []
         if snapshots and snapshots[0].id > after + 1:
             self.cut = {"from": after + 1, "to": snapshots[0].id - 1}
         detailed = {s.id for s in snapshots[-self.within.detailed :]}
@@ -104,15 +104,15 @@ class SnapshotHistory:
         rows = self.opened.rows if self.opened else ()
         return earliest - 1, [row for row in rows if row.id < earliest]
 
-    def _found(self, ids: range) -> list[Snapshot]:
+    def _present(self, ids: range) -> list[Snapshot]:
         """The snapshots ``ids`` without those that are expired; from the newest, for they expire from the oldest."""
-        found = []
+        snapshots = []
         for id in reversed(ids):
             snapshot = self._one(id)
             if snapshot is None:
                 break
-            found.append(snapshot)
-        return found[::-1]
+            snapshots.append(snapshot)
+        return snapshots[::-1]
 
     def _one(self, id: int) -> Snapshot | None:
         metadata = self.access.metadata
@@ -153,11 +153,11 @@ class SnapshotHistory:
 
     def documents(self) -> dict[tuple[Kind, str], Mapping[str, Any]]:
         """The full chunks that are new, and the open one."""
-        found: dict[tuple[Kind, str], Mapping[str, Any]] = {
+        documents: dict[tuple[Kind, str], Mapping[str, Any]] = {
             (Kind.SNAPSHOTS, chunk_part(c.rows[0].id)): c.to_document() for c in self.full
         }
-        found[Kind.OPEN, ""] = Chunk(tuple(self.open)).to_document()
-        return found
+        documents[Kind.OPEN, ""] = Chunk(tuple(self.open)).to_document()
+        return documents
 
 
 def partition_of(schema: TableSchema, row: bytes) -> str:

@@ -68,7 +68,7 @@ class Metadata:
     """Snapshots that commits of this handle have searched."""
     _schemas: dict[int, TableSchema] = field(default_factory=dict, repr=False)
     _stamps: dict[int, tuple[int, int]] = field(default_factory=dict, repr=False)
-    """Size and time of the files of schemas, as listed last: one that has others was made anew."""
+    """Size and time of the files of schemas, as listed last: one that has others was recreated."""
 
     # ------------------------------------------------------------------------------- schemas
     def schema_ids(self) -> list[int]:

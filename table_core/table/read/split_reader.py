@@ -212,8 +212,8 @@ class SplitReader:
         """
         if self.access.options.get(keys_identity.PK_CLUSTERING_OVERRIDE):
             raise UnsupportedFeatureError(
-                f"{self.access.name} has pk-clustering-override=true: its files are not in the order "
-                "of the key, and cannot be merged or compared; compact the table, and read its "
+                f"{self.access.name} has pk-clustering-override=true: its files are not sorted by "
+                "the key, so they cannot be merged or compared. Compact the table, and read its "
                 "state or its changelog",
                 feature="pk-clustering-override",
             )
