@@ -24,7 +24,7 @@ from table_core.table.compact.postponed import spread_postponed
 from table_core.table.compact.sort_compaction import refuse_unsortable, sort_bucket
 from table_core.table.files.data_files import FileFactory
 from table_core.table.metadata.describing import committed, foretold
-from table_core.table.metadata.partition_spec import partition_matcher
+from table_core.table.metadata.partition_spec import manifest_matcher, partition_matcher
 from table_core.table.metadata.progress import tell
 from table_core.table.metadata.results import CommitAs
 from table_core.table.read.state_plan import deletions_of
@@ -33,7 +33,8 @@ from table_core.table.write.writer import refuse_unwritable
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from table_core.ondisk.data_file import DataFile, ManifestEntry
+    from table_core.ondisk.data_file import DataFile
+    from table_core.ondisk.manifest_meta import ManifestMeta
     from table_core.ondisk.snapshot import Snapshot
     from table_core.predicate.expression import Expression
     from table_core.table.commit_io.prepared import CompactChange
@@ -236,13 +237,16 @@ def choose(
     selected = partition_matcher(access, partitions) if partitions else None
     chosen = _where_matcher(access, where)
 
-    def keep(entry: ManifestEntry) -> bool:
-        row = entry.partition
+    def wanted(row: bytes) -> bool:
         if rows is not None and row not in rows:
             return False
         return (selected is None or selected(row)) and (chosen is None or chosen(row))
 
-    live = access.files_by_bucket(head, keep=keep)
+    live = access.files_by_bucket(
+        head,
+        keep_manifest=_manifest_matcher(access, partitions, where),
+        keep_partition=wanted if rows is not None or selected or chosen else None,
+    )
     files = {bucket: tuple(e.file for e in entries) for bucket, entries in live.items()}
     full = strategy == "full"
     masked = frozenset(deletions_of(access, head) or ()) if head else frozenset()
@@ -270,6 +274,21 @@ def _where_matcher(
     from table_core.table.read.partition_where import partition_where
 
     return partition_where(access, where)
+
+
+def _manifest_matcher(
+    access: TableAccess,
+    partitions: Sequence[Mapping[str, object]] | None,
+    where: str | Expression | None,
+) -> Callable[[ManifestMeta], bool] | None:
+    """Which manifests may name what is chosen; None: all."""
+    if partitions:
+        return manifest_matcher(access, partitions)
+    if where is None:
+        return None
+    from table_core.table.read.partition_where import manifest_where
+
+    return manifest_where(access, where)
 
 
 def _is_compact(access: TableAccess, files: Sequence[DataFile], masked: frozenset[str]) -> bool:

@@ -44,6 +44,8 @@ Keep: TypeAlias = "Callable[[Sequence[Head]], Iterable[bool]]"
 """Which entries are wanted, by their heads."""
 
 _FIRST_SCHEMA: Final = 0
+_WHOLE_MAX: Final = 5_000
+"""Of a manifest with more entries nobody who wants a few has all decoded: that takes seconds."""
 _AT_ONCE: Final = 8
 """So many manifests are on their way from a remote store."""
 _STEPS_MAX: Final = 8
@@ -258,7 +260,7 @@ class Metadata:
     ) -> Iterator[list[ManifestEntry]]:
         """The entries of each of ``metas``, in order; with ``keep`` perhaps only those.
 
-        A manifest that is asked for again is decoded whole, and remembered.  A store that is not on
+        A manifest that is asked for again is decoded whole, and remembered, unless it is large.  A store that is not on
         this machine is asked for several at a time.
         """
         if is_local(self.storage.uri):
@@ -290,7 +292,10 @@ class Metadata:
     ) -> list[ManifestEntry]:
         path = layout.manifest_path(meta.file_name)
         key = (self.storage.uri, path)
-        if keep is not None and _MANIFESTS.is_new(key):
+        is_large = meta.num_added_files + meta.num_deleted_files > _WHOLE_MAX
+        if keep is not None and (
+            _MANIFESTS.is_new(key) or (is_large and _MANIFESTS.peek(key) is None)
+        ):
             return decode_manifest(load(), path=path, keep=keep)
         entries: list[ManifestEntry] = _MANIFESTS.get(
             key, lambda: decode_manifest(load(), path=path)
