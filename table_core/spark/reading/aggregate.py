@@ -236,7 +236,7 @@ def _grouping(
 
 
 def _parts_of(
-    rows: pa.Table, by: Sequence[str], measures: Sequence[_Measure], given: pa.Schema
+    rows: pa.Table, by: Sequence[str], measures: Sequence[_Measure], part_schema: pa.Schema
 ) -> pa.Table:
     """Each row as a part."""
     columns: list[Any] = [rows[name] for name in by]
@@ -246,8 +246,8 @@ def _parts_of(
         elif measure.function == "count":
             columns.append(rows[measure.column].is_valid().cast(pa.int64()))
         else:
-            columns.append(rows[measure.column].cast(given.field(measure.name).type))
-    return pa.Table.from_arrays(columns, schema=given)
+            columns.append(rows[measure.column].cast(part_schema.field(measure.name).type))
+    return pa.Table.from_arrays(columns, schema=part_schema)
 
 
 def _grouped(parts: pa.Table, by: Sequence[str], measures: Sequence[_Measure]) -> pa.Table | None:
