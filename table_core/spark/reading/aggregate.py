@@ -217,17 +217,17 @@ def _grouping(
 ) -> Callable[[Sequence[Split]], Iterator[pa.RecordBatch]]:
     """What a task does with its splits: parts of groups, few where groups are few."""
     taken = arrow_for_spark(fields)
-    given = arrow_for_spark(fields_of(shape))
+    part_schema = arrow_for_spark(fields_of(shape))
 
     def run(splits: Sequence[Split]) -> Iterator[pa.RecordBatch]:
-        parts = given.empty_table()
+        parts = part_schema.empty_table()
         for split in splits:
             for rows in reader.read(split):
-                fresh = _parts_of(as_spark_takes(rows, taken), by, measures, given)
+                fresh = _parts_of(as_spark_takes(rows, taken), by, measures, part_schema)
                 grouped = _grouped(pa.concat_tables([parts, fresh]), by, measures)
                 if grouped is None or grouped.num_rows > _GROUPS_MAX:
                     yield from (parts if grouped is None else grouped).to_batches()
-                    parts = given.empty_table() if grouped is not None else fresh
+                    parts = part_schema.empty_table() if grouped is not None else fresh
                 else:
                     parts = grouped
         yield from parts.to_batches(max_chunksize=1 << 16)
