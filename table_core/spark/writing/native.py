@@ -64,6 +64,8 @@ _COMMITTER: Final = {
     "mapreduce.fileoutputcommitter.algorithm.version": "1",
     "mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
 }
+_PAGES: Final = {"parquet.writer.version": "PARQUET_1_0"}
+"""Encodings that Paimon's vectorised reader knows, whatever the cluster's own configuration says."""
 _OF_PARQUET: Final = (
     "parquet.page.size",
     "parquet.dictionary.page.size",
@@ -123,7 +125,7 @@ def _options(factory: FileFactory) -> dict[str, str]:
         factory.target_rows(FileSource.APPEND),
         max(1, factory.target_size() // row_bytes(factory.schema)),
     )
-    options = {**_COMMITTER, "compression": CODECS[settings.compression]}
+    options = {**_COMMITTER, **_PAGES, "compression": CODECS[settings.compression]}
     options["maxRecordsPerFile"] = str(rows)
     if settings.block_size is not None:
         options["parquet.block.size"] = str(settings.block_size)
