@@ -1,6 +1,6 @@
 """What the tables page shows of the streamhouse, and what it can do to its tables.
 
-``streamhouse_tables`` keeps the metadata history of the tables after each run of the pipeline, and every ten
+``table_metadata`` keeps the metadata history of the tables after each run of the pipeline, and every ten
 minutes.  ``paimon_table_actions`` compacts, expires, tags and rolls back when a user of the page asks for it.
 """
 
@@ -18,7 +18,7 @@ ORDERS = table_asset("default.orders", catalog="demo")
 CUSTOMERS = table_asset("default.customers", catalog="demo")
 
 with DAG(
-    dag_id="streamhouse_tables",
+    dag_id="table_metadata",
     schedule=AssetOrTimeSchedule(
         timetable=CronTriggerTimetable("*/10 * * * *", timezone="UTC"), assets=ORDERS | CUSTOMERS
     ),

@@ -19,7 +19,7 @@ def bag() -> DagBag:
 
 def test_all_of_them_parse(bag: DagBag) -> None:
     assert bag.import_errors == {}
-    names = {"streamhouse", "streamhouse_report", "streamhouse_upkeep", "streamhouse_tables"}
+    names = {"streamhouse", "streamhouse_report", "streamhouse_upkeep", "table_metadata"}
     assert names | {"paimon_table_actions"} <= set(bag.dags)
 
 
