@@ -48,6 +48,7 @@ ui: ## The page of tables: types, lint, unit tests, and its script into the prov
 	cd provider/ui && { [ node_modules/.package-lock.json -nt package-lock.json ] || npm ci --no-audit --no-fund; } && npm run all
 
 test-browser: ui $(STAMP) ## Chromium walks the page of tables on a live Airflow
+	@tests/browser/chromium.sh
 	BROWSER_REQUIRED=1 $(BIN)/python tests/suites.py browser
 
 docs-site: $(STAMP) ## Build the docs site into .cache/site

@@ -80,9 +80,9 @@ Options = Annotated[
     ),
 ]
 After = Annotated[int | None, typer.Option(help="Changes after this snapshot.")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what would be done.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Only report what would be done.")]
 
-IfExists = Annotated[bool, typer.Option("--if-exists", help="No error if it is not there.")]
+IfExists = Annotated[bool, typer.Option("--if-exists", help="Succeed if it does not exist.")]
 Snapshot = Annotated[int | None, typer.Option(help="This snapshot.")]
 _COMMIT = "Who commits"
 CommitUser = Annotated[

@@ -44,8 +44,10 @@ GROUPS: Final[Mapping[str, tuple[Heading, typer.Typer]]] = {
 Name = Annotated[str, typer.Argument(metavar="NAME")]
 Position = Annotated[str, typer.Argument(metavar="POSITION", help="As 'position list' shows it.")]
 Source = Annotated[str | None, typer.Option(help="database.table that is read.")]
-Reader = Annotated[str | None, typer.Option(help="Name of the flow, where several share one.")]
-Retained = Annotated[str | None, typer.Option(help="How long the tag holds, e.g. '7 d'.")]
+Reader = Annotated[
+    str | None, typer.Option(help="The name of the flow, if several share the property.")
+]
+Retained = Annotated[str | None, typer.Option(help="How long to keep the tag, e.g. '7 d'.")]
 
 
 def list_tags(warehouse: Warehouse, table: TableName, as_json: AsJson = False) -> None:
@@ -125,7 +127,7 @@ def fast_forward(
     dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:
-    """Let main go on as the branch has."""
+    """Fast-forward main to the state of a branch."""
     result = opened(warehouse, table).branches.fast_forward(name, dry_run=dry_run)
     output.show_result(result, as_json=as_json)
 
@@ -182,8 +184,12 @@ def set_position(
     warehouse: Warehouse,
     table: TableName,
     name: Position,
-    snapshot: Annotated[int | None, typer.Option(help="Go on after it; 0: start.")] = None,
-    text: Annotated[str | None, typer.Option(help="Of other sources: stored as it is.")] = None,
+    snapshot: Annotated[
+        int | None, typer.Option(help="Continue after this snapshot. 0: start again.")
+    ] = None,
+    text: Annotated[
+        str | None, typer.Option(help="The position in a source that is no table, stored as it is.")
+    ] = None,
     source: Source = None,
     reader: Reader = None,
     branch: Branch = None,

@@ -30,8 +30,11 @@ __all__ = ["ENTRIES"]
 
 Including = Annotated[str, typer.Option(help="A regular expression for whole table names.")]
 Excluding = Annotated[str, typer.Option(help="A regular expression for whole table names.")]
-Positions = Annotated[bool, typer.Option(help="Whether the positions of what feeds it come along.")]
-Parallelism = Annotated[int, typer.Option(help="So many tables at a time.")]
+Positions = Annotated[
+    bool,
+    typer.Option(help="Whether to copy the positions of the flows and syncs that feed the table."),
+]
+Parallelism = Annotated[int, typer.Option(help="How many tables to compact at a time.")]
 
 
 def clone(

@@ -65,9 +65,12 @@ def create(
     primary_key: Annotated[str | None, typer.Option(help="Comma-separated columns.")] = None,
     partition_by: Annotated[str | None, typer.Option(help="Comma-separated columns.")] = None,
     option: Options = None,
-    comment: Annotated[str | None, typer.Option(help="What the table is for.")] = None,
+    comment: Annotated[str | None, typer.Option(help="A description of the table.")] = None,
     if_not_exists: Annotated[
-        bool, typer.Option("--if-not-exists", help="Leave a table of that name as it is.")
+        bool,
+        typer.Option(
+            "--if-not-exists", help="Keep an existing table of that name instead of failing."
+        ),
     ] = False,
     as_json: AsJson = False,
 ) -> None:

@@ -82,7 +82,7 @@ ALLOW: Final = ListOf(item=_WORD, about="What an apply may take away, by words."
 TABLE: Final = Record(
     named="table",
     members={
-        "columns": MapOf(item=_COLUMN, about="Name to type, in order.", least=1),
+        "columns": MapOf(item=_COLUMN, about="Column name to type, in order.", least=1),
         "primary_key": TEXTS,
         "partition_by": TEXTS,
         "options": TABLE_OPTIONS,

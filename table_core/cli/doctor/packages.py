@@ -49,7 +49,7 @@ _SCHEMES: Final = {
 
 
 def package_findings(warehouse: str | None) -> Iterator[Finding]:
-    """Python, pairs of versions, and extras; the one that the ``warehouse`` needs must be there."""
+    """Python, pairs of versions, and extras. The extra that the ``warehouse`` needs is required."""
     yield Finding("python", State.OK, f"Python {sys.version.partition(' ')[0]} at {sys.executable}")
     for check, pair, why, remedy in _PAIRS:
         yield _pair(check, pair, why, remedy)
