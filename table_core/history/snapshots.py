@@ -26,6 +26,7 @@ __all__ = [
     "bounded_properties",
     "chunk_part",
     "file_change",
+    "numbers_of",
     "with_totals",
 ]
 
@@ -137,6 +138,27 @@ class Chunk:
             raise ValueError("no chunk of snapshots")
         kept = [(at, name) for at, name in enumerate(columns) if name in _NAMES]
         return cls(tuple(_row(row, kept, len(columns)) for row in rows))
+
+
+def numbers_of(document: Mapping[str, Any], names: Sequence[str]) -> list[tuple[int | None, ...]]:
+    """Some columns of numbers of a chunk, oldest first, without making rows of it: a chart needs no more.
+
+    Raises:
+        ValueError: it is no chunk.
+    """
+    columns, rows = document.get("columns"), document.get("rows")
+    if not isinstance(columns, list) or not isinstance(rows, list) or not {*names} <= {*columns}:
+        raise ValueError("no chunk of snapshots")
+    kept = [columns.index(name) for name in names]
+    numbers = []
+    for row in rows:
+        if not isinstance(row, list) or len(row) != len(columns):
+            raise ValueError("no snapshot")
+        values = tuple(row[at] for at in kept)
+        if not all(value is None or _is_whole(value) for value in values):
+            raise ValueError("no numbers")
+        numbers.append(values)
+    return numbers
 
 
 def _row(row: object, kept: Sequence[tuple[int, str]], length: int) -> SnapshotRow:

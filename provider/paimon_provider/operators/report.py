@@ -18,6 +18,7 @@ from paimon_provider.runs.mapped_tables import as_given, over_tables, own_of
 from paimon_provider.watching.conditions import delivers_changes
 from paimon_provider.watching.run_positions import RunPosition
 from paimon_provider.watching.seen import Seen, since
+from table_core.errors import ArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +29,9 @@ if TYPE_CHECKING:
 __all__ = ["PaimonChangeReportOperator"]
 
 _CONNECTION: Final = "paimon_default"
-_BARS: Final = 40
+_BARS: Final = 20
+"""As many as a screen shows at once."""
+_DIFFERENCES: Final = 20
 _ROWS: Final = 200
 
 
@@ -155,8 +158,10 @@ class PaimonChangeReportOperator(ChecksArguments, BaseOperator):
         ).to_arrow()
         top = rows.sort_by([(self.value_column, "descending")]).slice(0, _BARS)
         stream = _Stream()
+        differences: list[tuple[str, float]] = []
         if new:
             stream.take(table.changes(after=after, to=head))
+            differences = self._differences(table, after, head)
         return ChangeReport(
             table=self.table,
             label=self.label_column,
@@ -168,12 +173,30 @@ class PaimonChangeReportOperator(ChecksArguments, BaseOperator):
                 for row in top.to_pylist()
             ],
             others=rows.num_rows - top.num_rows,
+            differences=differences,
             history=history,
             columns=stream.columns,
             changes=stream.first,
             changes_total=stream.total,
             warning=warning,
         )
+
+    def _differences(self, table: Any, after: int, head: int | None) -> list[tuple[str, float]]:
+        """By how much the values have changed; none where changes do not say what was before."""
+        from paimon_provider.pages.bars import Bars, BarsOf  # Arrow stays out of Dag parsing
+
+        producer = str(table.options.get("changelog-producer", "none")).lower()
+        if table.primary_key and producer == "none":
+            return []
+        bars = Bars(BarsOf(self.label_column, self.value_column), keeps_empty=True)
+        try:
+            bars.of.require(table.arrow_schema)
+            scan = table.changes(after=after, to=head, columns=bars.of.columns)
+            bars.add(scan.to_batches())
+        except ArgumentError as error:
+            self.log.info("No differences by %s: %s", self.label_column, error)
+            return []
+        return bars.largest(_DIFFERENCES)
 
 
 class _Stream:

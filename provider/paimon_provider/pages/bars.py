@@ -67,6 +67,8 @@ class Bars:
     of: BarsOf
     sums: dict[Any, Any] = field(default_factory=dict)
     rows: Counter[Any] = field(default_factory=Counter)
+    keeps_empty: bool = False
+    """Whether a key stays whose rows have come and gone: where differences are summed up, and no state."""
 
     def add(self, batches: Iterable[pa.RecordBatch]) -> None:
         """Add rows with a ``_ROW_KIND``.
@@ -100,7 +102,7 @@ class Bars:
         for key, count, one in zip(grouped["key"].to_pylist(), counts, added, strict=True):
             self.rows[key] += sign * count
             self.sums[key] = self.sums.get(key, 0) + sign * (0 if one is None else one)
-            if not self.rows[key]:
+            if not self.rows[key] and not self.keeps_empty:
                 del self.rows[key], self.sums[key]
         if len(self.rows) > KEYS_MAX:
             raise ArgumentError(
@@ -108,6 +110,11 @@ class Bars:
                 argument="by",
                 value=by,
             )
+
+    def largest(self, most: int) -> list[tuple[str, float]]:
+        """The keys whose numbers are farthest from nothing, and those that are not 0."""
+        order = sorted(self.sums.items(), key=lambda item: (-abs(float(item[1])), str(item[0])))
+        return [(cell_text(key, _KEY_MAX), float(number)) for key, number in order[:most] if number]
 
     def shown(self) -> list[list[Any]]:
         """Key and number, the largest first."""

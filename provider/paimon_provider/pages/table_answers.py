@@ -9,7 +9,7 @@ from paimon_provider.pages.answers import iso
 from paimon_provider.pages.text import cell_text
 from table_core.errors import ArgumentError, NotFoundError
 from table_core.history.kinds import Kind
-from table_core.history.snapshots import CHUNK, Chunk, SnapshotRow, chunk_part
+from table_core.history.snapshots import CHUNK, Chunk, SnapshotRow, chunk_part, numbers_of
 from table_core.options.table import OPTIONS
 
 if TYPE_CHECKING:
@@ -33,6 +33,8 @@ __all__ = [
 _TEXT_MAX: Final = 2_000
 _BUCKETS_MAX: Final = 500
 _PARTITION_SORTS: Final = ("rows", "bytes", "files", "small_files", "written_at")
+_COMPARED_MAX: Final = 1_000
+"""Two snapshots that are further apart are not compared partition by partition."""
 _DAY_MS: Final = 86_400_000
 
 
@@ -70,15 +72,17 @@ def snapshots_answer(asker: Asker, uri: str, before: int | None, limit: int) -> 
 
 def _newest_first(asker: Asker, uri: str, before: int | None = None) -> Iterator[SnapshotRow]:
     """The snapshots that are kept, newest first; a chunk is read when it is needed."""
-    opened = _chunk(asker.document(uri, Kind.OPEN))
+    yield from _below(_chunk(asker.document(uri, Kind.OPEN)), before)
     parts = asker.db.execute(
         "SELECT part FROM document WHERE uri = ? AND kind = ? AND part < ? ORDER BY part DESC",
         (uri, Kind.SNAPSHOTS.value, "~" if before is None else chunk_part(max(before, 0))),
     ).fetchall()
-    full = (_chunk(asker.document(uri, Kind.SNAPSHOTS, part)) for (part,) in parts)
-    for chunk in (opened, *()), *((one,) for one in full):
-        for rows in chunk:
-            yield from (row for row in reversed(rows) if before is None or row.id < before)
+    for (part,) in parts:
+        yield from _below(_chunk(asker.document(uri, Kind.SNAPSHOTS, part)), before)
+
+
+def _below(rows: tuple[SnapshotRow, ...], before: int | None) -> Iterator[SnapshotRow]:
+    return (row for row in reversed(rows) if before is None or row.id < before)
 
 
 def _chunk(document: Mapping[str, Any]) -> tuple[SnapshotRow, ...]:
@@ -144,6 +148,7 @@ def snapshot_answer(asker: Asker, uri: str, id: int) -> dict[str, Any]:
     return {**_snapshot(asker, row, _tags(asker, uri)), "by_bucket": _by_bucket(row)}
 
 
+_POINT: Final = ("at_ms", "rows", "bytes", "files")
 _BUCKET_MEMBERS: Final = (
     *("partition", "bucket", "files_added", "files_deleted", "rows_added", "rows_deleted"),
     *("bytes_added", "bytes_deleted"),
@@ -166,9 +171,9 @@ def compare_answer(asker: Asker, uri: str, from_id: int, to_id: int) -> dict[str
     if to_id <= from_id:
         raise ArgumentError(f"to={to_id} is not after from={from_id}", argument="to")
     older, newer, tags = _one(asker, uri, from_id), _one(asker, uri, to_id), _tags(asker, uri)
-    sums: dict[str, list[int]] | None = {}
+    sums: dict[str, list[int]] | None = {} if to_id - from_id <= _COMPARED_MAX else None
     seen = 0
-    for row in _newest_first(asker, uri, to_id + 1):
+    for row in _newest_first(asker, uri, to_id + 1) if sums is not None else ():
         if row.id <= from_id:
             break
         seen += 1
@@ -208,16 +213,21 @@ def _minus(one: int | None, other: int | None) -> int | None:
 
 def history_answer(asker: Asker, uri: str, points: int) -> dict[str, Any]:
     """``GET /api/table/history``: evenly chosen, the first and the last among them."""
-    rows = list(_newest_first(asker, uri))[::-1]
+    parts = asker.db.execute(
+        "SELECT kind, part FROM document WHERE uri = ? AND kind IN (?, ?) ORDER BY kind DESC, part",
+        (uri, Kind.SNAPSHOTS.value, Kind.OPEN.value),
+    ).fetchall()
+    rows: list[tuple[int | None, ...]] = []
+    for kind, part in parts:
+        try:
+            rows += numbers_of(asker.document(uri, kind, part), _POINT)
+        except (ValueError, TypeError):  # written by somebody else
+            continue
     if len(rows) > points:
         step = (len(rows) - 1) / (points - 1)
         rows = [rows[round(at * step)] for at in range(points)]
-    return {
-        "at": [iso(row.at_ms) for row in rows],
-        "rows": [row.rows for row in rows],
-        "bytes": [row.bytes for row in rows],
-        "files": [row.files for row in rows],
-    }
+    columns = {name: [row[at] for row in rows] for at, name in enumerate(_POINT)}
+    return {"at": [iso(at) for at in columns.pop("at_ms")], **columns}
 
 
 def levels_answer(asker: Asker, uri: str, partition: str) -> dict[str, Any]:
