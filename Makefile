@@ -49,6 +49,7 @@ ui: ## The page of tables: types, lint, unit tests, and its script into the prov
 	cd provider/ui && { [ node_modules/.package-lock.json -nt package-lock.json ] || npm ci --no-audit --no-fund; } && npm run all
 
 test-browser: ui $(STAMP) ## Chromium walks the page of tables on a live Airflow
+	@tests/browser/chromium.sh
 	BROWSER_REQUIRED=1 $(BIN)/python tests/suites.py browser
 
 docs-site: $(STAMP) ## Build the docs site into .cache/site
@@ -118,6 +119,10 @@ bench-spark: java-build $(STAMP) ## On Spark local[2], beside Iceberg, Delta and
 
 fuzz: $(STAMP) ## Decoders of foreign bytes, fed with damage for BUDGET_S seconds; FUZZ="manifest orc" chooses; the extra "fuzz" guides
 	PYTHONPATH=.:provider $(BIN)/python tests/fuzz/run.py --seconds $(or $(BUDGET_S),300) $(FUZZ)
+
+.PHONY: screens
+screens: $(STAMP) ## Write the golden screens of the command line anew; look at the difference
+	SCREENS=write $(BIN)/pytest -q tests/cli/test_screens.py
 
 simulate: $(STAMP) ## Commits, expiry and readers under random faults: BUDGET_S seconds each; or STEPS of readers, ROUNDS of each kind of table
 	STEPS=$(STEPS) ROUNDS=$(ROUNDS) BUDGET_S=$(or $(BUDGET_S),60) $(BIN)/pytest -q -s --timeout=0 tests/simulation

@@ -22,6 +22,7 @@ from paimon_provider.operators.branches import (
 )
 from paimon_provider.operators.check import PaimonCheckOperator
 from paimon_provider.operators.clone import PaimonCloneOperator
+from paimon_provider.operators.collect import PaimonCollectMetadataOperator
 from paimon_provider.operators.compact import (
     PaimonCompactDatabaseOperator,
     PaimonCompactOperator,
@@ -161,7 +162,10 @@ with DAG(
     )
     rescale = PaimonRescaleOperator(task_id="rescale", table="tour_raw.synced", buckets=2)
     manifests = PaimonRewriteManifestsOperator(task_id="manifests", table="tour_raw.synced")
-    database >> one >> compact_all >> clone >> rescale >> manifests
+    collect = PaimonCollectMetadataOperator(
+        task_id="collect", database="tour_raw", to="tour_raw.table_metadata"
+    )
+    database >> one >> compact_all >> clone >> rescale >> manifests >> collect
 
 with DAG("tour_upkeep", default_args=COMMON, tags=["paimon"]):
     table = "tour.upkeep"

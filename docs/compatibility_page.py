@@ -19,7 +19,7 @@ tested. It may work.
 TESTED = "tested with | by"
 OLDER = {
     Feature.STATE_STORES: "Airflow's Variables keep the state. They are called `paimon_state_…`. Those of a task go when it succeeds, "
-    "those of an asset stay. A retry fails with kind `unknown-outcome` if its run was cleared since the first attempt",
+    "those of an asset stay. A retry fails with kind `unknown-outcome` if its run was cleared since the first attempt. The page of tables does not say which task made a commit",
     Feature.RETRY_POLICIES: "every retry waits for `retry_delay`. A `retry_policy` of your own is refused",
     Feature.SHARED_STREAMS: "the watchers of one connection share a poll without Airflow's help",
     Feature.TRIGGERS_KILLED: "operators wait in the worker. `deferrable=True` of an operator is refused; sensors may defer",

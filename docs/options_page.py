@@ -6,11 +6,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from table_core.options import parse
 from table_core.options.classes import class_of
 from table_core.options.harmless import HARMLESS
 from table_core.options.old_names import OLD_NAMES, replacement_of
 from table_core.options.refused import REFUSED, Act
+from table_core.options.shown_default import default_text
 from table_core.options.table import OPTIONS
 
 PAGE = Path(__file__).with_name("options.md")
@@ -25,16 +25,6 @@ GROUPS = {
     "engine": "Accepted for Apache Paimon's own engine, without effect here",
 }
 _ACTS = {Act.READ: "reading", Act.COMMIT: "committing", Act.TAG: "tags"}
-UNITS = {
-    parse.duration_ms: (
-        ("d", 86_400_000),
-        ("h", 3_600_000),
-        ("min", 60_000),
-        ("s", 1000),
-        ("ms", 1),
-    ),
-    parse.size_bytes: (("gb", 1 << 30), ("mb", 1 << 20), ("kb", 1 << 10), ("b", 1)),
-}
 INTRO = """# Table options
 
 `docs/options_page.py` generates this page from `table_core/options`; change the meanings there.
@@ -126,21 +116,8 @@ def _row(option: Any) -> str:
 
 
 def _default(option: Any) -> str:
-    value = option.default
-    if option.parse in UNITS and value is not None:
-        return f"`{_amount(value, UNITS[option.parse])}`"
-    if value is None or value == () or value == "":
-        return ""
-    if isinstance(value, bool):
-        return f"`{str(value).lower()}`"
-    if isinstance(value, tuple | list):
-        return f"`{','.join(map(str, value))}`"
-    return f"`{value}`"
-
-
-def _amount(value: int, units: tuple[tuple[str, int], ...]) -> str:
-    unit, size = next(pair for pair in units if value % pair[1] == 0)
-    return f"{value // size} {unit}"
+    text = default_text(option)
+    return f"`{text}`" if text else ""
 
 
 if __name__ == "__main__":

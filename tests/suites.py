@@ -17,8 +17,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 REPORTS = ROOT / ".cache" / "reports"
-HEAVY = ("spark", "provider", "interop", "cluster", "live", "cdc", "wheel", "demo")
-"""Folders that start a JVM, an Airflow or a build: two at a time, the longest first, so both lanes end together."""
+HEAVY = ("spark", "provider", "interop", "cluster", "live", "cdc", "browser", "wheel", "demo")
+"""Folders that start a JVM, an Airflow, a browser or a build: two at a time, the longest first, so both lanes end together."""
 LANES = 2
 CORE = ("unit", "property", "golden", "simulation")
 """What needs the core and nothing else: ``make test-core`` runs these without Airflow, Spark and Java."""

@@ -61,6 +61,7 @@ def test_no_dead_modules() -> None:
         )
     }
     entry_points = {
+        "paimon_provider.doctor",
         "paimon_provider.get_provider_info",
         "paimon_provider.plugin",
         "table_core.cli.start",

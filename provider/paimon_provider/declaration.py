@@ -71,7 +71,7 @@ def load_dags(file: str | Path, *, hooks: Hooks | None = None, **dag: Any) -> di
     Raises:
         ArgumentError: the declaration has faults; all of them, with file, line and column.
     """
-    path = _found(file, sys._getframe(1).f_globals.get("__file__"))  # noqa: SLF001 - the Dag file
+    path = _beside(file, sys._getframe(1).f_globals.get("__file__"))  # noqa: SLF001 - the Dag file
     declaration = read_head(path)
     path = Path(file)  # as it was given: where a bundle of Dags lies makes no new version of a Dag
     hooks = _known(hooks or Hooks(), declaration)
@@ -114,7 +114,7 @@ class PaimonTaskGroup(TaskGroup):
         Raises:
             ArgumentError: the declaration has faults, or nothing of that name.
         """
-        path = _found(file, sys._getframe(1).f_globals.get("__file__"))  # noqa: SLF001 - the Dag file
+        path = _beside(file, sys._getframe(1).f_globals.get("__file__"))  # noqa: SLF001 - the Dag file
         if flows is not None and select is not None:
             raise ArgumentError("give either flows or select", argument="select", value=select)
         declaration = read_head(path) if select is None else read_whole(path)
@@ -155,7 +155,7 @@ def _known(hooks: Hooks, declaration: Declaration) -> Hooks:
     return hooks
 
 
-def _found(file: str | Path, dag_file: str | None) -> Path:
+def _beside(file: str | Path, dag_file: str | None) -> Path:
     path = Path(file)
     if not path.is_absolute() and dag_file is not None:
         path = Path(dag_file).parent / path

@@ -63,9 +63,9 @@ class PaimonDecoratedOperator(DecoratedOperator):
         **kwargs: Any,
     ) -> None:
         function: Callable[..., Any] = kwargs["python_callable"]
-        self._given = _injected(function, tables or {})
+        self._injected = _injected(function, tables or {})
         # Airflow checks the call when the Dag is parsed: what comes later counts as given.
-        kwargs["op_kwargs"] = {**dict.fromkeys(self._given), **(kwargs.get("op_kwargs") or {})}
+        kwargs["op_kwargs"] = {**dict.fromkeys(self._injected), **(kwargs.get("op_kwargs") or {})}
         outlets = kwargs.get("outlets", _OfWrites())
         if isinstance(outlets, _OfWrites) and not is_mapped(self):
             kwargs["outlets"] = _assets(
@@ -88,9 +88,9 @@ class PaimonDecoratedOperator(DecoratedOperator):
             injected: dict[str, Any] = {
                 name: hook.table(table) for name, table in self.tables.items()
             }
-            if "paimon" in self._given:
+            if "paimon" in self._injected:
                 injected["paimon"] = hook
-            if "spark" in self._given:
+            if "spark" in self._injected:
                 session = injected["spark"] = _session(hook)
             arguments = self.determine_kwargs({**context, **self.op_kwargs, **injected})
             try:

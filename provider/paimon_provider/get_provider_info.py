@@ -199,23 +199,70 @@ def _config() -> dict[str, Any]:
     return {
         "paimon": {
             "description": "Settings of the Apache Paimon provider.",
-            "options": {
-                "reports_folder": {
-                    "description": "Where change reports are written by tasks and read by the API "
-                    "server: a folder that both see. Empty: paimon-reports in the Airflow home.",
-                    "version_added": "0.1.0",
-                    "type": "string",
-                    "example": "/opt/airflow/paimon-reports",
-                    "default": "",
-                },
-                "reports_kept": {
-                    "description": "How long a change report is kept. Older ones go when a report is "
-                    "written, and with the upkeep of a declaration.",
-                    "version_added": "0.1.0",
-                    "type": "string",
-                    "example": "7 d",
-                    "default": "30 d",
-                },
-            },
+            "options": {**_report_options(), **_page_options()},
         }
+    }
+
+
+def _option(description: str, example: str, default: str, kind: str = "string") -> dict[str, Any]:
+    return {
+        "description": description,
+        "version_added": "0.1.0",
+        "type": kind,
+        "example": example,
+        "default": default,
+    }
+
+
+def _report_options() -> dict[str, Any]:
+    return {
+        "reports_folder": _option(
+            "Where change reports are written by tasks and read by the API server: a folder that both see. Empty: paimon-reports in the Airflow home.",
+            "/opt/airflow/paimon-reports",
+            "",
+        ),
+        "reports_kept": _option(
+            "How long a change report is kept. Older ones go when a report is written, and with the upkeep of a declaration.",
+            "7 d",
+            "30 d",
+        ),
+    }
+
+
+def _page_options() -> dict[str, Any]:
+    return {
+        "metadata_table": _option(
+            "The table that PaimonCollectMetadataOperator keeps metadata history in, as database.table: the tables page shows it.",
+            "airflow.table_metadata",
+            "airflow.table_metadata",
+        ),
+        "metadata_conn_id": _option(
+            "The connection with the warehouse of that table.", "paimon_default", "paimon_default"
+        ),
+        "page_conn_ids": _option(
+            "Connections, separated by commas, by which the API server may read rows of tables for a sample and the live view.",
+            "paimon_default,paimon_sales",
+            "paimon_default",
+        ),
+        "actions_dag_id": _option(
+            "The Dag that the tables page starts to compact, expire, tag or roll back a table: see paimon_provider.table_actions.",
+            "paimon_table_actions",
+            "paimon_table_actions",
+        ),
+        "live_rows_max": _option(
+            "A table with more rows has no bars in the live view: they begin with its whole state.",
+            "1000000",
+            "5000000",
+            "integer",
+        ),
+        "cache_folder": _option(
+            "Where the API server keeps a copy of what the tables page shows: a folder on its own disk. Empty: paimon-cache in the Airflow home.",
+            "/var/cache/airflow/paimon",
+            "",
+        ),
+        "cache_max": _option(
+            "How large that copy may become. The oldest snapshots are left out first.",
+            "1 gb",
+            "4 gb",
+        ),
     }

@@ -22,5 +22,7 @@ export default defineConfig({
     include: ["test/**/*.test.{ts,tsx}"],
     setupFiles: ["test/setup.ts"],
     maxWorkers: 2,
+    // a machine that has much to do is slow, and no test here is about time
+    testTimeout: 60_000,
   },
 });

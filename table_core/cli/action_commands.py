@@ -9,10 +9,23 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from table_core.cli import output
-from table_core.cli.arguments import AsJson, Database, TableName, Warehouse, catalog_of, pairs
+from table_core.cli.arguments import (
+    AsJson,
+    CommitIdentifier,
+    CommitProperty,
+    CommitUser,
+    CommitWatermark,
+    Database,
+    TableName,
+    Warehouse,
+    commit_as,
+    pairs,
+)
+from table_core.cli.commands import Entry
 from table_core.cli.rows import show_records
+from table_core.cli.running import run_action
 from table_core.errors import ArgumentError
-from table_core.jobs.action import Job, Target
+from table_core.jobs.action import Target
 from table_core.jobs.kinds import Kind
 from table_core.jobs.registry import ACTIONS
 
@@ -21,7 +34,7 @@ if TYPE_CHECKING:
 
     from table_core.jobs.action import Action, Command, Parameter
 
-__all__ = ["add_actions", "moment", "partition_of"]
+__all__ = ["action_entries", "moment", "partition_of"]
 
 _TARGETS: Final[Mapping[Target, tuple[str, Any]]] = {
     Target.TABLE: ("table", TableName),
@@ -29,14 +42,16 @@ _TARGETS: Final[Mapping[Target, tuple[str, Any]]] = {
 }
 
 
-def add_actions(app: typer.Typer, groups: Mapping[str, typer.Typer]) -> None:
-    """Give ``app`` and its ``groups``, by their names, a command for each action."""
+def action_entries() -> Iterator[Entry]:
+    """A command for each action that has one."""
     for action in ACTIONS.values():
         if action.command is not None:
-            *group, name = action.command.path or (action.name,)
-            home = groups[group[0]] if group else app
-            home.command(name, help=action.command.about or action.about)(
-                _command(action, action.command)
+            yield Entry(
+                path=action.command.path or (action.name,),
+                heading=action.command.heading,
+                command=_command(action, action.command),
+                example=action.command.example,
+                about=action.command.about or action.about,
             )
 
 
@@ -60,31 +75,29 @@ def partition_of(text: str) -> dict[str, str]:
     Raises:
         ArgumentError: a part has no '='.
     """
-    found = [part.partition("=") for part in text.split(",")]
-    if any(not mark for _, mark, _ in found):
+    parts = [part.partition("=") for part in text.split(",")]
+    if any(not mark for _, mark, _ in parts):
         raise ArgumentError(f"{text!r}: write dt=2026-01-01,hour=5", argument="partition")
-    return {name.strip(): value for name, _, value in found}
+    return {name.strip(): value for name, _, value in parts}
 
 
 def _command(action: Action, command: Command) -> Callable[..., None]:
     """What typer makes a command of: its parameters are those of ``action``."""
     target, target_type = _TARGETS[action.target]
 
-    def run(*, warehouse: str, as_json: bool, **given: Any) -> None:
-        from table_core.jobs.embedded import EmbeddedEngine
-        from table_core.table.metadata.results import CommitAs, ResultDocument
+    def run(*, warehouse: str, as_json: bool, **arguments: Any) -> None:
+        from table_core.table.metadata.results import ResultDocument
 
-        name = given.pop(target)
-        catalog = catalog_of(warehouse)
-        job = Job(
-            action=action.name,
-            catalog=catalog,
-            target=name,
-            args=action.checked(_arguments(action, given)),
-            commit=CommitAs(),
-            engine=EmbeddedEngine(),
+        name = arguments.pop(target)
+        who = {option: arguments.pop(option, None) for option in _COMMIT}
+        result = run_action(
+            action.name,
+            warehouse,
+            name,
+            _arguments(action, arguments),
+            as_json=as_json,
+            commit=commit_as(*who.values()),
         )
-        result = action.run(job)
         if not isinstance(result, ResultDocument):
             output.show_health(result, as_json=as_json)
         elif command.shows:
@@ -97,6 +110,7 @@ def _command(action: Action, command: Command) -> Callable[..., None]:
         "warehouse": (Warehouse, inspect.Parameter.empty),
         target: (target_type, inspect.Parameter.empty),
         **{name: (of, default) for name, of, default in _options(action)},
+        **(_COMMIT if command.commits else {}),
         "as_json": (AsJson, False),
     }
     signature = inspect.Signature(
@@ -109,6 +123,15 @@ def _command(action: Action, command: Command) -> Callable[..., None]:
     made.__signature__ = signature
     made.__annotations__ = {name: of for name, (of, _) in taken.items()}
     return run
+
+
+_COMMIT: Final[Mapping[str, tuple[Any, Any]]] = {
+    "commit_user": (CommitUser, None),
+    "commit_identifier": (CommitIdentifier, None),
+    "property_": (CommitProperty, None),
+    "watermark": (CommitWatermark, None),
+}
+"""Who commits, in the order of ``commit_as``."""
 
 
 def _options(action: Action) -> Iterator[tuple[str, Any, Any]]:
@@ -135,22 +158,22 @@ def _options(action: Action) -> Iterator[tuple[str, Any, Any]]:
             yield parameter.name, Annotated[optional, told], default
 
 
-def _arguments(action: Action, given: Mapping[str, Any]) -> dict[str, Any]:
+def _arguments(action: Action, values: Mapping[str, Any]) -> dict[str, Any]:
     """What the job gets of what the command line has."""
-    found: dict[str, Any] = {}
+    arguments: dict[str, Any] = {}
     for parameter in action.parameters:
         option = parameter.option
         if option is None or not parameter.job:
             continue
         if not option.shown:
-            found[parameter.name] = option.default
+            arguments[parameter.name] = option.default
             continue
-        value = given[parameter.name]
+        value = values[parameter.name]
         if value is None and parameter.required:  # a list that may be named again and again
             value = []
         if value is not None and (value != [] or parameter.required):
-            found[parameter.name] = _value(parameter, value)
-    return found
+            arguments[parameter.name] = _value(parameter, value)
+    return arguments
 
 
 def _value(parameter: Parameter, value: Any) -> Any:
@@ -160,15 +183,20 @@ def _value(parameter: Parameter, value: Any) -> Any:
     return value if read is None else read(value, parameter)
 
 
+def _flag(parameter: Parameter) -> str:
+    flag = parameter.option.flag if parameter.option else ""
+    return flag or f"--{parameter.name.replace('_', '-')}"
+
+
 def _numbers(texts: list[str], parameter: Parameter) -> dict[str, float]:
-    found = {}
-    flag = parameter.option.flag if parameter.option and parameter.option.flag else parameter.name
-    for name, value in pairs(texts).items():
+    numbers = {}
+    flag = _flag(parameter)
+    for name, value in pairs(texts, flag).items():
         try:
-            found[name] = float(value)
+            numbers[name] = float(value)
         except ValueError as error:
             raise ArgumentError(f"{flag} {name}: {error}", argument=flag.lstrip("-")) from error
-    return found
+    return numbers
 
 
 _LISTS: Final = (Kind.PARTITIONS, Kind.VALUES, Kind.NUMBERS)
@@ -184,7 +212,7 @@ _READ: Final[Mapping[Kind, Callable[[Any, Parameter], Any]]] = {
     Kind.MOMENT: lambda text, _: moment(text),
     Kind.NAMES: lambda text, _: [name.strip() for name in text.split(",")],
     Kind.PARTITIONS: lambda texts, _: [partition_of(text) for text in texts],
-    Kind.VALUES: lambda texts, _: pairs(texts),
+    Kind.VALUES: lambda texts, parameter: pairs(texts, _flag(parameter)),
     Kind.NUMBERS: _numbers,
 }
 """What a job gets of it."""

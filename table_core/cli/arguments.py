@@ -6,6 +6,12 @@ from typing import Annotated, Any
 
 import typer
 
+from table_core.cli.completion import (
+    WAREHOUSE,
+    complete_database,
+    complete_option,
+    complete_table,
+)
 from table_core.errors import ArgumentError, NotFoundError
 
 __all__ = [
@@ -14,6 +20,10 @@ __all__ = [
     "AsJson",
     "Branch",
     "Columns",
+    "CommitIdentifier",
+    "CommitProperty",
+    "CommitUser",
+    "CommitWatermark",
     "Database",
     "DryRun",
     "Format",
@@ -28,6 +38,7 @@ __all__ = [
     "Warehouse",
     "Where",
     "catalog_of",
+    "commit_as",
     "names",
     "opened",
     "pairs",
@@ -35,31 +46,69 @@ __all__ = [
 
 Warehouse = Annotated[
     str,
-    typer.Option("--warehouse", "-w", envvar="TABLE_CORE_WAREHOUSE", help="URI or folder."),
+    typer.Option("--warehouse", "-w", envvar=WAREHOUSE, help="URI or folder."),
 ]
 TableName = Annotated[
-    str, typer.Argument(help="database.table, or database.table$files", metavar="TABLE")
+    str,
+    typer.Argument(
+        help="database.table, or database.table$files",
+        metavar="TABLE",
+        autocompletion=complete_table,
+    ),
 ]
-Database = Annotated[str, typer.Argument(metavar="DATABASE")]
-AnyDatabase = Annotated[str | None, typer.Argument(help="All databases if left out.")]
+Database = Annotated[str, typer.Argument(metavar="DATABASE", autocompletion=complete_database)]
+AnyDatabase = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="DATABASE", help="All databases if left out.", autocompletion=complete_database
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON document, or one JSON row a line.")]
 Columns = Annotated[str | None, typer.Option(help="Comma-separated columns.")]
 Where = Annotated[str | None, typer.Option(help="A SQL condition.")]
-Limit = Annotated[int | None, typer.Option(help="At most so many rows.")]
+Limit = Annotated[int | None, typer.Option(help="At most this many rows.")]
 Format = Annotated[str, typer.Option("--format", help="table, json, csv or parquet.")]
 Output = Annotated[str | None, typer.Option("-o", "--output", help="Write to this file.")]
 Branch = Annotated[str | None, typer.Option(help="Of this branch.")]
 Options = Annotated[
     list[str] | None,
     typer.Option(
-        "--option", "-O", help="A table option for this call: key=value. May be repeated."
+        "--option",
+        "-O",
+        help="A table option for this call: key=value. May be repeated.",
+        autocompletion=complete_option,
     ),
 ]
 After = Annotated[int | None, typer.Option(help="Changes after this snapshot.")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what would be done.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Only report what would be done.")]
 
-IfExists = Annotated[bool, typer.Option("--if-exists", help="No error if it is not there.")]
+IfExists = Annotated[bool, typer.Option("--if-exists", help="Succeed if it does not exist.")]
 Snapshot = Annotated[int | None, typer.Option(help="This snapshot.")]
+_COMMIT = "Who commits"
+CommitUser = Annotated[
+    str | None, typer.Option(help="Who commits; with an identifier.", rich_help_panel=_COMMIT)
+]
+CommitIdentifier = Annotated[
+    int | None,
+    typer.Option(
+        help="The number of this commit of that user: a second call finds the first.",
+        rich_help_panel=_COMMIT,
+    ),
+]
+CommitProperty = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--property", help="key=value, kept in the snapshot. Repeatable.", rich_help_panel=_COMMIT
+    ),
+]
+CommitWatermark = Annotated[
+    int | None,
+    typer.Option(
+        "--watermark",
+        help="Rows are complete up to this time, in milliseconds.",
+        rich_help_panel=_COMMIT,
+    ),
+]
 Tag = Annotated[str | None, typer.Option(help="The state of this tag.")]
 Timestamp = Annotated[
     str | None, typer.Option(help="The newest state at this time, e.g. 2026-01-31T10:00:00+00:00.")
@@ -91,6 +140,16 @@ def catalog_of(warehouse: str) -> Any:
     return catalog
 
 
+def commit_as(
+    user: str | None, identifier: int | None, properties: list[str] | None, watermark: int | None
+) -> Any:
+    """Who commits, as the options of a command say."""
+    from table_core.table.metadata.results import CommitAs
+
+    told = pairs(properties, "--property")
+    return CommitAs(user=user, identifier=identifier, properties=told, watermark=watermark)
+
+
 def names(text: str | None) -> list[str] | None:
     """A list that is separated by commas.
 
@@ -99,23 +158,25 @@ def names(text: str | None) -> list[str] | None:
     """
     if text is None:
         return None
-    found = [name.strip() for name in text.split(",")]
-    twice = sorted({name for name in found if found.count(name) > 1})
+    columns = [name.strip() for name in text.split(",")]
+    twice = sorted({name for name in columns if columns.count(name) > 1})
     if twice:
         raise ArgumentError(f"{', '.join(twice)} named twice", argument="columns", value=text)
-    return found
+    return columns
 
 
-def pairs(given: list[str] | None) -> dict[str, str]:
-    """``key=value`` texts.
+def pairs(texts: list[str] | None, flag: str = "--option") -> dict[str, str]:
+    """``key=value`` texts of the option ``flag``.
 
     Raises:
         ArgumentError: one has no ``=``.
     """
-    found = {}
-    for text in given or []:
+    options = {}
+    for text in texts or []:
         key, sign, value = text.partition("=")
         if not sign:
-            raise ArgumentError(f"--option {text}: write key=value", argument="option", value=text)
-        found[key.strip()] = value.strip()
-    return found
+            raise ArgumentError(
+                f"{flag} {text}: write key=value", argument=flag.lstrip("-"), value=text
+            )
+        options[key.strip()] = value.strip()
+    return options

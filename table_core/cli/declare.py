@@ -6,12 +6,13 @@ import json
 import os
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 from rich.console import Console
 from rich.markup import escape
 
+from table_core.cli.commands import Entry
 from table_core.declaration.difference import WORDS
 from table_core.declaration.document import faults_of, parse
 from table_core.declaration.environment import TARGET
@@ -19,6 +20,7 @@ from table_core.declaration.grammar import json_schema
 from table_core.declaration.located import decoded
 from table_core.declaration.manifest import compiled, digest_of
 from table_core.errors import ArgumentError, NotFoundError
+from table_core.jobs.action import Heading
 from table_core.options.shown import shown
 
 if TYPE_CHECKING:
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
     from table_core.declaration.compare import TablePlan
     from table_core.declaration.model import Declaration
 
-__all__ = ["apply", "dags", "graph", "init", "plan", "validate"]
+__all__ = ["ENTRIES"]
 
 File = Annotated[Path, typer.Argument(help="The declaration: a YAML file.", metavar="FILE")]
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON document.")]
@@ -187,11 +189,11 @@ def dags(file: File, select: Select = None, target: Target = None, as_json: AsJs
     from table_core.declaration.selection import chosen
 
     declaration = _parsed(_body(file), file, target)
-    found = dags_of(declaration, chosen(declaration, select) if select else None)
+    plans = dags_of(declaration, chosen(declaration, select) if select else None)
     if as_json:
-        typer.echo(json.dumps({"dags": [one.to_document() for one in found]}))
+        typer.echo(json.dumps({"dags": [one.to_document() for one in plans]}))
     else:
-        typer.echo(as_text(found), nl=False)
+        typer.echo(as_text(plans), nl=False)
 
 
 def init(
@@ -257,8 +259,8 @@ def _pools(declaration: Declaration) -> dict[str, Any]:
     }
 
 
-def _words(given: Sequence[str] | None) -> list[str]:
-    words = [word.strip() for one in given or () for word in one.split(",") if word.strip()]
+def _words(texts: Sequence[str] | None) -> list[str]:
+    words = [word.strip() for one in texts or () for word in one.split(",") if word.strip()]
     unknown = [word for word in words if word not in WORDS]
     if unknown:
         known = "; ".join(f"{word}: {about}" for word, about in WORDS.items())
@@ -370,3 +372,13 @@ def _show(plans: Sequence[TablePlan], others: Sequence[str], *, as_json: bool) -
         console.print(shown(f"kept     {name}: only the warehouse has it"), markup=False)
     counts = {name: sum(one.action == name for one in plans) for name in colours}
     console.print(", ".join(f"{count} {name}" for name, count in counts.items()))
+
+
+ENTRIES: Final[Sequence[Entry]] = (
+    Entry(("validate",), Heading.DECLARED, validate, "shop.yaml"),
+    Entry(("plan",), Heading.DECLARED, plan, "shop.yaml"),
+    Entry(("apply",), Heading.DECLARED, apply, "shop.yaml --dry-run"),
+    Entry(("graph",), Heading.DECLARED, graph, "shop.yaml"),
+    Entry(("dags",), Heading.DECLARED, dags, "shop.yaml"),
+    Entry(("init",), Heading.DECLARED, init, "warehouse --out first.yaml"),
+)

@@ -21,32 +21,35 @@ from table_core.cli.arguments import (
     Warehouse,
     opened,
 )
+from table_core.cli.commands import Entry
 from table_core.cli.rows import show_records
+from table_core.jobs.action import Heading
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
-__all__ = ["GROUPS"]
+__all__ = ["ENTRIES", "GROUPS"]
 
 tags = typer.Typer(no_args_is_help=True, help="Names for snapshots, which live as long as they do.")
 branches = typer.Typer(no_args_is_help=True, help="Lines of history of their own.")
 consumers = typer.Typer(no_args_is_help=True, help="Readers that expiry waits for.")
 positions = typer.Typer(no_args_is_help=True, help="How far what feeds a table has come.")
-GROUPS: Final[Mapping[str, typer.Typer]] = {
-    "tag": tags,
-    "branch": branches,
-    "consumer": consumers,
-    "position": positions,
+GROUPS: Final[Mapping[str, tuple[Heading, typer.Typer]]] = {
+    "tag": (Heading.HISTORY, tags),
+    "branch": (Heading.HISTORY, branches),
+    "consumer": (Heading.FEEDS, consumers),
+    "position": (Heading.FEEDS, positions),
 }
 """By the word of the command line."""
 Name = Annotated[str, typer.Argument(metavar="NAME")]
 Position = Annotated[str, typer.Argument(metavar="POSITION", help="As 'position list' shows it.")]
 Source = Annotated[str | None, typer.Option(help="database.table that is read.")]
-Reader = Annotated[str | None, typer.Option(help="Name of the flow, where several share one.")]
-Retained = Annotated[str | None, typer.Option(help="How long the tag holds, e.g. '7 d'.")]
+Reader = Annotated[
+    str | None, typer.Option(help="The name of the flow, if several share the property.")
+]
+Retained = Annotated[str | None, typer.Option(help="How long to keep the tag, e.g. '7 d'.")]
 
 
-@tags.command("list")
 def list_tags(warehouse: Warehouse, table: TableName, as_json: AsJson = False) -> None:
     """List tags with their snapshots."""
     handle = opened(warehouse, table)
@@ -54,14 +57,13 @@ def list_tags(warehouse: Warehouse, table: TableName, as_json: AsJson = False) -
     for name in handle.tags:
         tag = handle.tags.get(name)
         hours = None if tag.retained_ns is None else tag.retained_ns / 3_600e9
-        made = output.utc(tag.snapshot.time_millis)
+        made = output.moment_of(tag.snapshot.time_millis)
         rows.append(
             {"tag": name, "snapshot": tag.snapshot.id, "committed": made, "retained_hours": hours}
         )
     show_records(rows, as_json=as_json)
 
 
-@tags.command("replace")
 def replace_tag(
     warehouse: Warehouse,
     table: TableName,
@@ -83,7 +85,6 @@ def replace_tag(
     output.show_result(result, as_json=as_json)
 
 
-@tags.command("rename")
 def rename_tag(
     warehouse: Warehouse,
     table: TableName,
@@ -97,7 +98,6 @@ def rename_tag(
     output.show_result(result, as_json=as_json)
 
 
-@branches.command("list")
 def list_branches(warehouse: Warehouse, table: TableName, as_json: AsJson = False) -> None:
     """List branches with their newest snapshots."""
     rows: list[dict[str, Any]] = []
@@ -107,7 +107,6 @@ def list_branches(warehouse: Warehouse, table: TableName, as_json: AsJson = Fals
     show_records(rows, as_json=as_json)
 
 
-@branches.command("rename")
 def rename_branch(
     warehouse: Warehouse,
     table: TableName,
@@ -121,7 +120,6 @@ def rename_branch(
     output.show_result(result, as_json=as_json)
 
 
-@branches.command("fast-forward")
 def fast_forward(
     warehouse: Warehouse,
     table: TableName,
@@ -129,20 +127,18 @@ def fast_forward(
     dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:
-    """Let main go on as the branch has."""
+    """Fast-forward main to the state of a branch."""
     result = opened(warehouse, table).branches.fast_forward(name, dry_run=dry_run)
     output.show_result(result, as_json=as_json)
 
 
-@consumers.command("list")
 def list_consumers(warehouse: Warehouse, table: TableName, as_json: AsJson = False) -> None:
     """List consumers with the snapshots that they read next."""
-    found = opened(warehouse, table).consumers.list()
-    rows = [{"consumer": id, "next_snapshot": found[id]} for id in sorted(found)]
+    next_snapshots = opened(warehouse, table).consumers.list()
+    rows = [{"consumer": id, "next_snapshot": next_snapshots[id]} for id in sorted(next_snapshots)]
     show_records(rows, as_json=as_json)
 
 
-@consumers.command("reset")
 def reset_consumer(
     warehouse: Warehouse,
     table: TableName,
@@ -156,7 +152,6 @@ def reset_consumer(
     output.show_result(result, as_json=as_json)
 
 
-@consumers.command("delete")
 def delete_consumer(
     warehouse: Warehouse,
     table: TableName,
@@ -165,12 +160,11 @@ def delete_consumer(
     dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:
-    """Forget a consumer: expiry no longer waits for it."""
+    """Delete a consumer. Expiry no longer waits for it."""
     result = opened(warehouse, table).consumers.delete(name, if_exists=if_exists, dry_run=dry_run)
     output.show_result(result, as_json=as_json)
 
 
-@positions.command("list")
 def list_positions(
     warehouse: Warehouse, table: TableName, branch: Branch = None, as_json: AsJson = False
 ) -> None:
@@ -178,22 +172,24 @@ def list_positions(
     show_records(opened(warehouse, table, branch).positions.list(), as_json=as_json)
 
 
-@positions.command("show")
 def show_position(
     warehouse: Warehouse, table: TableName, name: Position, branch: Branch = None
 ) -> None:
     """Print all that a position holds, as JSON."""
-    found = opened(warehouse, table, branch).positions.show(name)
-    sys.stdout.write(json.dumps(found, indent=2) + "\n")
+    records = opened(warehouse, table, branch).positions.show(name)
+    sys.stdout.write(json.dumps(records, indent=2) + "\n")
 
 
-@positions.command("set")
 def set_position(
     warehouse: Warehouse,
     table: TableName,
     name: Position,
-    snapshot: Annotated[int | None, typer.Option(help="Go on after it; 0: start.")] = None,
-    text: Annotated[str | None, typer.Option(help="Of other sources: stored as it is.")] = None,
+    snapshot: Annotated[
+        int | None, typer.Option(help="Continue after this snapshot. 0: start again.")
+    ] = None,
+    text: Annotated[
+        str | None, typer.Option(help="The position in a source that is no table, stored as it is.")
+    ] = None,
     source: Source = None,
     reader: Reader = None,
     branch: Branch = None,
@@ -209,7 +205,6 @@ def set_position(
     output.show_result(result, as_json=as_json)
 
 
-@positions.command("reset")
 def reset_position(
     warehouse: Warehouse,
     table: TableName,
@@ -225,3 +220,29 @@ def reset_position(
     from_table = None if source is None else opened(warehouse, source)
     result = handle.positions.reset(name, source=from_table, reader=reader, dry_run=dry_run)
     output.show_result(result, as_json=as_json)
+
+
+def _entry(group: str, name: str, command: Callable[..., None], example: str) -> Entry:
+    return Entry((group, name), GROUPS[group][0], command, example)
+
+
+ENTRIES: Final[Sequence[Entry]] = (
+    _entry("tag", "list", list_tags, "shop.orders"),
+    _entry("tag", "replace", replace_tag, "shop.orders monday --snapshot 3"),
+    _entry("tag", "rename", rename_tag, "shop.orders monday first"),
+    _entry("branch", "list", list_branches, "shop.orders"),
+    _entry("branch", "rename", rename_branch, "shop.orders trial test"),
+    _entry("branch", "fast-forward", fast_forward, "shop.orders trial --dry-run"),
+    _entry("consumer", "list", list_consumers, "shop.orders"),
+    _entry("consumer", "reset", reset_consumer, "shop.orders report 2"),
+    _entry("consumer", "delete", delete_consumer, "shop.orders report --dry-run"),
+    _entry("position", "list", list_positions, "shop.cities"),
+    _entry("position", "show", show_position, "shop.cities tc.flow.cities"),
+    _entry(
+        "position",
+        "set",
+        set_position,
+        "shop.cities tc.flow.cities --snapshot 2 --source shop.orders --dry-run",
+    ),
+    _entry("position", "reset", reset_position, "shop.cities tc.flow.cities --dry-run"),
+)

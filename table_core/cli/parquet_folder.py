@@ -36,8 +36,8 @@ def tables_of_folder(
         SchemaError: files of one table disagree.
     """
     storage = open_storage(folder, {})
-    found = sorted(info.path for info in storage.walk("") if _is_parquet(info.path))
-    files = [FileSchema(path=path, schema=parquet_schema(storage, path)) for path in found]
+    paths = sorted(info.path for info in storage.walk("") if _is_parquet(info.path))
+    files = [FileSchema(path=path, schema=parquet_schema(storage, path)) for path in paths]
     tables, told = {}, {}
     for name, of_table in by_table(files, storage.uri.rstrip("/").rpartition("/")[2]).items():
         full = f"{database}.{name}"

@@ -13,13 +13,14 @@ import json
 import math
 import os
 import sys
+from datetime import datetime
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 from rich.console import Console
 
-from table_core.cli.grid import show_grid
+from table_core.cli.grid import ANY_ROWS, Layout, show_grid
 from table_core.errors import ArgumentError
 from table_core.options.shown import shown, shown_in_json
 from table_core.storage.stores.os_errors import table_error
@@ -35,16 +36,31 @@ _SHOWN_ROWS: Final = 200
 _ENDINGS: Final = {".csv": "csv", ".json": "json", ".jsonl": "json", ".parquet": "parquet"}
 
 
-def show_records(rows: Sequence[Mapping[str, Any]], *, as_json: bool) -> None:
-    """Records with the same members each."""
+def show_records(
+    rows: Sequence[Mapping[str, Any]], *, as_json: bool, layout: Layout = ANY_ROWS
+) -> None:
+    """Records with the same members each; times are of UTC."""
     if as_json:
-        sys.stdout.write(json.dumps(list(rows), default=str) + "\n")
+        sys.stdout.write(json.dumps(list(rows), default=_document) + "\n")
         return
     if not rows:
         sys.stdout.write("nothing\n")
         return
-    cells = [["" if value is None else str(value) for value in row.values()] for row in rows]
-    show_grid(list(rows[0]), cells, sys.stdout)
+    cells = [[_told(value) for value in row.values()] for row in rows]
+    show_grid(list(rows[0]), cells, sys.stdout, layout)
+
+
+def _document(value: object) -> str:
+    if isinstance(value, datetime):
+        return value.isoformat(timespec="milliseconds")
+    return str(value)
+
+
+def _told(value: object) -> str:
+    """What people read: a second is enough of a time."""
+    if isinstance(value, datetime):
+        return f"{value:%Y-%m-%d %H:%M:%S}"
+    return "" if value is None else str(value)
 
 
 def show_rows(scan: Scan, format: str, file: str | None) -> None:
@@ -152,15 +168,15 @@ def _draft(file: Path) -> Iterator[Path]:
 
 def _format_of(file: str) -> str:
     """The format that the name of a file tells."""
-    found = _ENDINGS.get(Path(file).suffix.lower())
-    if found is None:
+    format_ = _ENDINGS.get(Path(file).suffix.lower())
+    if format_ is None:
         raise ArgumentError(
             f"-o {file}: say what to write with --format csv, json or parquet; a table for a "
             f"terminal shows {_SHOWN_ROWS} rows at the most",
             argument="format",
             value="table",
         )
-    return found
+    return format_
 
 
 def _print_table(schema: pa.Schema, rows: Sequence[Mapping[str, Any]], out: IO[str]) -> None:

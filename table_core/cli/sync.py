@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import json
 import re
-import sys
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
 
 from table_core.cli import output
 from table_core.cli.arguments import AsJson, Warehouse, names, pairs
+from table_core.cli.commands import Entry
+from table_core.cli.progress import progress_of_sync
 from table_core.errors import ArgumentError
-from table_core.options.shown import shown
+from table_core.jobs.action import Heading
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Sequence
 
-__all__ = ["sync"]
+__all__ = ["ENTRIES"]
 
 _SECRET: Final = re.compile(r"secret|passw|token|credential|user\.info", re.IGNORECASE)
 
@@ -48,8 +46,12 @@ def sync(
     warehouse: Warehouse,
     target: Target,
     source: Source,
-    primary_key: Annotated[str | None, typer.Option(help="Of tables to be made.")] = None,
-    partition_by: Annotated[str | None, typer.Option(help="Of tables to be made.")] = None,
+    primary_key: Annotated[
+        str | None, typer.Option(help="Of tables that the sync creates.")
+    ] = None,
+    partition_by: Annotated[
+        str | None, typer.Option(help="Of tables that the sync creates.")
+    ] = None,
     computed_column: Annotated[
         list[str] | None, typer.Option(help="dt=date_format(at, yyyy-MM-dd); may be repeated.")
     ] = None,
@@ -59,7 +61,7 @@ def sync(
     table_prefix: Annotated[str | None, typer.Option(help="In front of table names.")] = None,
     until: Annotated[str, typer.Option(help="now or forever.")] = "now",
     max_duration: Annotated[str | None, typer.Option(help="End after e.g. '10 min'.")] = None,
-    max_rows: Annotated[int | None, typer.Option(help="End after so many events.")] = None,
+    max_rows: Annotated[int | None, typer.Option(help="End after this many events.")] = None,
     dead_letter: Annotated[str | None, typer.Option(help="A table for bad events.")] = None,
     setting: Settings = None,
     as_json: AsJson = False,
@@ -69,7 +71,7 @@ def sync(
     from table_core.cdc.sync.sync import sync_from_spec
     from table_core.table.metadata.results import CommitAs
 
-    given = {
+    arguments = {
         "primary_key": names(primary_key),
         "partition_by": names(partition_by),
         "computed_columns": computed_column or None,
@@ -81,13 +83,13 @@ def sync(
         "max_duration": max_duration,
         "max_rows": max_rows,
         "dead_letter": dead_letter,
-        **{key: _json_or_text(text) for key, text in pairs(setting).items()},
+        **{key: _json_or_text(text) for key, text in pairs(setting, "--set").items()},
     }
-    args = {key: value for key, value in given.items() if value is not None}
+    args = {key: value for key, value in arguments.items() if value is not None}
     one = "." in target
     if one and (wrong := sorted({"including", "excluding", "table_prefix"} & args.keys())):
         raise ArgumentError(f"{', '.join(wrong)}: only for a whole database", argument=wrong[0])
-    with _shown() as progress:
+    with progress_of_sync(as_json=as_json) as progress:
         result = sync_from_spec(
             tc.sync_table if one else tc.sync_database,
             tc.open_catalog(warehouse),
@@ -107,14 +109,14 @@ def _described(text: str) -> dict[str, Any]:
     except OSError as error:
         raise ArgumentError(f"--source {text}: {error}", argument="source") from error
     try:
-        found = json.loads(body)
+        source = json.loads(body)
     except ValueError as error:
         raise ArgumentError(f"--source is no JSON: {error}", argument="source") from error
-    if not isinstance(found, dict):
+    if not isinstance(source, dict):
         raise ArgumentError("--source is no JSON object", argument="source")
     if in_line:
-        _refuse_secrets(found)
-    return found
+        _refuse_secrets(source)
+    return source
 
 
 def _refuse_secrets(members: dict[str, Any]) -> None:
@@ -136,36 +138,6 @@ def _json_or_text(text: str) -> Any:
         return text
 
 
-@contextmanager
-def _shown() -> Iterator[Callable[..., None]]:
-    """Bars on a terminal, lines elsewhere; both on standard error."""
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield _line
-        return
-    columns = (
-        SpinnerColumn(),
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-    )
-    with Progress(*columns, console=console) as bars:
-        of: dict[str, Any] = {}
-
-        def tell(stage: str, **facts: Any) -> None:
-            if stage == "committed":
-                line = f"{facts['table']}: snapshot {facts['snapshot']}"
-                bars.console.print(shown(line), markup=False)
-                return
-            name = facts.get("table", "events")
-            if name not in of:
-                of[name] = bars.add_task(shown(name), total=None)
-            done = facts.get("rows", facts.get("events"))
-            bars.update(of[name], completed=done, total=facts.get("of"))
-
-        yield tell
-
-
-def _line(stage: str, **facts: object) -> None:
-    told = ", ".join(f"{name} {value}" for name, value in facts.items() if value is not None)
-    sys.stderr.write(shown(f"{stage}: {told}") + "\n")
+ENTRIES: Final[Sequence[Entry]] = (
+    Entry(("sync",), Heading.FEEDS, sync, "lake.people --source source.json --primary-key id"),
+)

@@ -1,8 +1,8 @@
-"""Commands that no action makes: they empty a table, or copy between two warehouses."""
+"""Commands that copy tables, also to another warehouse: ``clone`` and ``clone-database``."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -17,32 +17,24 @@ from table_core.cli.arguments import (
     Tag,
     Timestamp,
     Warehouse,
-    opened,
+    catalog_of,
 )
+from table_core.cli.commands import Entry
+from table_core.cli.progress import progress_shown
+from table_core.jobs.action import Heading
 
-__all__ = ["add_to"]
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["ENTRIES"]
 
 Including = Annotated[str, typer.Option(help="A regular expression for whole table names.")]
 Excluding = Annotated[str, typer.Option(help="A regular expression for whole table names.")]
-Positions = Annotated[bool, typer.Option(help="Whether the positions of what feeds it come along.")]
-Parallelism = Annotated[int, typer.Option(help="So many tables at a time.")]
-
-
-def add_to(app: typer.Typer) -> None:
-    """Give ``app`` the commands of this module."""
-    for name, command in (
-        ("truncate", truncate),
-        ("clone", clone),
-        ("clone-database", clone_database),
-    ):
-        app.command(name)(command)
-
-
-def truncate(
-    warehouse: Warehouse, table: TableName, dry_run: DryRun = False, as_json: AsJson = False
-) -> None:
-    """Take every row out."""
-    output.show_result(opened(warehouse, table).truncate(dry_run=dry_run), as_json=as_json)
+Positions = Annotated[
+    bool,
+    typer.Option(help="Whether to copy the positions of the flows and syncs that feed the table."),
+]
+Parallelism = Annotated[int, typer.Option(help="How many tables to compact at a time.")]
 
 
 def clone(
@@ -60,16 +52,17 @@ def clone(
     """Copy one state of a table to a new table."""
     import table_core as tc
 
-    result = tc.open_catalog(warehouse).clone_table(
-        table,
-        to,
-        snapshot=snapshot,
-        tag=tag,
-        timestamp=moment(timestamp),
-        to=tc.open_catalog(to_warehouse) if to_warehouse else None,
-        dry_run=dry_run,
-        positions=positions,
-    )
+    with progress_shown(as_json=as_json):
+        result = catalog_of(warehouse).clone_table(
+            table,
+            to,
+            snapshot=snapshot,
+            tag=tag,
+            timestamp=moment(timestamp),
+            to=tc.open_catalog(to_warehouse) if to_warehouse else None,
+            dry_run=dry_run,
+            positions=positions,
+        )
     output.show_result(result, as_json=as_json)
 
 
@@ -88,14 +81,21 @@ def clone_database(
     """Copy the newest state of the tables of a database."""
     import table_core as tc
 
-    result = tc.open_catalog(warehouse).clone_database(
-        database,
-        to,
-        to=tc.open_catalog(to_warehouse) if to_warehouse else None,
-        including=including,
-        excluding=excluding,
-        parallelism=parallelism,
-        dry_run=dry_run,
-        positions=positions,
-    )
+    with progress_shown(as_json=as_json):
+        result = catalog_of(warehouse).clone_database(
+            database,
+            to,
+            to=tc.open_catalog(to_warehouse) if to_warehouse else None,
+            including=including,
+            excluding=excluding,
+            parallelism=parallelism,
+            dry_run=dry_run,
+            positions=positions,
+        )
     output.show_result(result, as_json=as_json)
+
+
+ENTRIES: Final[Sequence[Entry]] = (
+    Entry(("clone",), Heading.UPKEEP, clone, "shop.orders shop.orders_copy --snapshot 2"),
+    Entry(("clone-database",), Heading.UPKEEP, clone_database, "shop backup --including orders"),
+)

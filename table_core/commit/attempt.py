@@ -99,9 +99,9 @@ class Attempt:
         gone = [n for n in request.expect if n.startswith(CARRIED_PREFIX) and n not in values]
         if gone and not known.complete and not request.start_anew:
             raise OutcomeUnknownError(
-                f"{request.table}: nobody can tell whether {', '.join(gone)} was ever set: other "
-                "writers do not repeat it, and the snapshots that could hold it are expired. Find "
-                "out where the flow stood, or say that it starts anew",
+                f"{request.table}: it cannot be known whether {', '.join(gone)} was ever set: other "
+                "writers do not repeat it, and the snapshots that could hold it have expired. Find "
+                "out how far the flow had come, or set it so that it starts again",
                 user=request.user,
                 properties=tuple(gone),
                 id=head.id if head else 0,

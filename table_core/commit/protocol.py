@@ -130,8 +130,8 @@ def _refuse_renamed(run: Run, compact: CommitPart) -> None:
     gone = sorted(run.renamed & _names(compact))
     if gone:
         raise CommitConflictError(
-            f"{run.request.table}: the rows in {', '.join(gone[:3])} were numbered anew, because another "
-            "commit to their bucket came first; they are in, and compacted later",
+            f"{run.request.table}: the rows in {', '.join(gone[:3])} were renumbered, because another "
+            "commit to their bucket came first. They are committed, and compacted later",
             table=run.request.table,
             head_id=run.append.snapshot.id if run.append else None,
             conflicts=tuple(gone),

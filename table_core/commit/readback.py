@@ -173,9 +173,9 @@ def committed_identifiers(
     lowest = floor()
     if mine.id < lowest:
         raise OutcomeUnknownError(
-            f"the newest commit of {user!r} is snapshot {mine.id}, but history is promised from {lowest} "
-            "on only: whether that snapshot was ever part of the table nobody can say. Look whether its "
-            "rows are there",
+            f"the newest commit of {user!r} is snapshot {mine.id}, but the history is complete only from "
+            f"{lowest} on. So nobody can tell whether that snapshot was ever part of the table. Check "
+            "whether its rows are there",
             user=user,
             id=mine.id,
             floor=lowest,

@@ -110,8 +110,8 @@ class Run:
         if opened <= state.schemas:
             return
         raise NotFoundError(
-            f"{request.table}: the table that was opened is gone, and another stands at its place: it was "
-            "dropped and made anew, or its schema was taken back. Nothing was committed; open the table "
+            f"{request.table}: the table that was opened is gone, and another one is in its place: it was "
+            "dropped and recreated, or its schema was rolled back. Nothing was committed; open the table "
             "and write again",
             name=request.table,
             available=[],

@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 __all__ = ["WORDS", "Difference", "Safety"]
 
 WORDS: Final[dict[str, str]] = {
-    "narrow": "a column gets a type or NOT NULL that does not hold all that the old one held",
-    "drop": "a column goes that only the table has",
-    "unset": "an option, comment or default goes that only the table has",
-    "reorder": "columns move to the places that they have in the declaration",
-    "rebucket": "new rows get another number of buckets; rescale what is there",
-    "remerge": "an option changes by which rows of one key that are there already are merged",
+    "narrow": "a column may get a type, or NOT NULL, that does not hold every old value",
+    "drop": "a column may be dropped that only the table has",
+    "unset": "an option, comment or default may be removed that only the table has",
+    "reorder": "columns may move to their places in the declaration",
+    "rebucket": "new rows may get another number of buckets; rescale the existing rows",
+    "remerge": "an option may change how the existing rows of a key are merged",
 }
 """What is done only where the file says ``allow: [word]``, or the command line ``--allow word``."""
 

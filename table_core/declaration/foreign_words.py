@@ -78,7 +78,7 @@ _TOLD: Final[dict[str, str]] = {
     "provider": "write connection: with the name of an Airflow connection",
 }
 _NEAR: Final = 0.85
-"""From where on a spelling is a slip and not another word."""
+"""How alike a spelling is to a word to count as a slip."""
 
 
 def member_hint(member: str, known: Iterable[str], *, inner: Iterable[str] = ()) -> str:

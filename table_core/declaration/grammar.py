@@ -101,7 +101,7 @@ _PIPELINE: Final = Record(
     members={
         "schedule": _SCHEDULE,
         "timezone": Text(
-            about="Of schedules, e.g. Europe/Oslo; default UTC.",
+            about="The time zone of schedules, e.g. Europe/Oslo. Default: UTC.",
             pattern=_ZONE,
             what="a zone, e.g. Europe/Oslo",
         ),
@@ -112,7 +112,7 @@ _PIPELINE: Final = Record(
         "max_active_tasks": Number(minimum=1),
         "tags": TAGS,
         "drift": Text(
-            about="What the first task does where tables differ from the declaration.",
+            about="What the first task does if tables differ from the declaration.",
             one_of=("apply", "fail", "ignore"),
         ),
     }
@@ -138,7 +138,7 @@ _POLICY_MEMBERS: Final = {
     for name, shape in UPKEEP_ACTIONS.items()
 }
 THRESHOLDS: Final = Record(
-    about="From where on an action is due or urgent.",
+    about="When an action becomes due or urgent.",
     members={field.name: Number(minimum=0, whole=False) for field in fields(Thresholds)},
 )
 _RULES: Final = Record(members={**_POLICY_MEMBERS, "thresholds": THRESHOLDS}, named="rules")
@@ -175,7 +175,7 @@ _CHECK: Final = Record(
         "range": MapOf(
             item=ListOf(item=Scalar(), least=2, most=2),
             least=1,
-            about="Column to [smallest, largest]; null is open.",
+            about="Column to [smallest, largest]. null means no bound.",
         ),
         "rows": ListOf(
             item=OneOf(
@@ -184,17 +184,17 @@ _CHECK: Final = Record(
             ),
             least=2,
             most=2,
-            about="[fewest, most]; null is open.",
+            about="[fewest, most]. null means no bound.",
         ),
         "sql": Text(about="A query over the table as `rows`: each row that it gives is a fault."),
         "change": replace(_PAIR, about="[lowest, highest] ratio of the row count to `against`'s."),
         "freshness": FRESHNESS,
         "against": Text(
-            about="The table that `change` compares with; of an audited table what is seen of it now."
+            about="The table that `change` compares with. Default for an audited table: what readers see now."
         ),
         "where": Text(about="Which rows are looked at."),
         "at_most": OneOf(
-            about="So many rows, or 1 % of them, may break a rule.",
+            about="How many rows may break a rule: a number, or a share such as 1 %.",
             what="a number of rows, or a share such as 1 %",
             shapes=[
                 Number(minimum=0),
@@ -247,26 +247,26 @@ _STEPS: Final = MapOf(
     taken_by="it is the task that makes tables as declared",
 )
 _BASE: Final = Record(
-    about="Tables of a warehouse, what fills them and what keeps them in shape.",
+    about="The tables of a warehouse, what fills them, and what maintains them.",
     members={
         "version": _Version(),
         "name": Text(
-            about="Names the Dags: letters, digits, - and _.",
+            about="The name of the Dags: letters, digits, - and _.",
             pattern=NAME,
             what="a name of letters, digits, - and _",
         ),
         "connection": Text(about="The Airflow connection; default paimon_default."),
         "catalog": Text(about="The connection's catalog_name, where it has one."),
         "warehouse": Text(
-            about="URI, for table-core plan and apply; a path is from the folder of the file."
+            about="The URI of the warehouse, for table-core plan and apply. A path is relative to the folder of the file."
         ),
         "prefix": Text(
-            about="Stands before the database of each declared table, e.g. dev_.",
+            about="A prefix for the database of each declared table, e.g. dev_.",
             pattern="[A-Za-z0-9_-]*",
             what="letters, digits, - and _",
         ),
         "pool": Record(
-            about="Airflow's pool for all that works on tables: so many jobs at once in the warehouse.",
+            about="The Airflow pool of all tasks that work on tables. It limits how many jobs run at once.",
             members={"name": Text(), "slots": Number(minimum=1)},
             required=["name", "slots"],
         ),
@@ -285,7 +285,7 @@ _BASE: Final = Record(
             item=EXTERNAL,
             names=_EXTERNAL_NAME,
             names_are="no database.table, nor one with a branch or a system table after $",
-            about="Tables that are not ours.",
+            about="Tables that somebody else maintains.",
         ),
         "sources": _STEPS,
         "flows": _STEPS,
@@ -303,7 +303,7 @@ _BASE: Final = Record(
 )
 _TARGET: Final = Record(
     named="target",
-    about="What is otherwise in this environment, setting by setting.",
+    about="What differs in this environment, setting by setting.",
     members={
         **{name: _BASE.members[name] for name in _OF_TARGET},
         "pool": Record(members={"name": Text(), "slots": Number(minimum=1)}),
@@ -318,7 +318,7 @@ DECLARATION: Final = replace(
             item=_TARGET,
             names=NAME,
             names_are=_NO_NAME,
-            about="Environments, of which TABLE_CORE_TARGET or --target chooses one.",
+            about="Environments. TABLE_CORE_TARGET or --target chooses one.",
         ),
     },
 )

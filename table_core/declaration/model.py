@@ -145,7 +145,7 @@ class Declaration:
     moved: Mapping[str, str] = field(default_factory=dict)
     """Tables that were renamed: old name to new one."""
     external: Mapping[str, TableDeclaration | None] = field(default_factory=dict)
-    """Tables that others keep, with the columns that must be there; None where none are said."""
+    """Tables that others maintain, with the columns that they need. None if no columns are listed."""
     allow: tuple[str, ...] = ()
     """Words of ``difference.WORDS`` for all tables."""
     audited: tuple[str, ...] = ()

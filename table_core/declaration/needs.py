@@ -17,7 +17,7 @@ __all__ = ["Need", "needs_of"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Need:
-    """One thing that must be there, and up to date, before the part runs."""
+    """One thing that the part needs before it runs, and needs up to date."""
 
     table: str | None
     """The table that is read; None where a flow has only to be done first."""

@@ -49,7 +49,7 @@ _LENGTH: Final = Text(
     what="a length of time with its unit, e.g. 7 d",
 )
 TAGS: Final = ListOf(
-    about="By which it is chosen: --select tag:daily.",
+    about="Tags, which --select tag:daily chooses by.",
     item=Text(pattern="[^,:+*?\\[\\]\\s]+", what="a word without blanks, e.g. daily"),
 )
 TEXTS: Final = ListOf(item=Text())
@@ -163,7 +163,7 @@ SQL_ARGUMENTS: Final = with_shape(
     {
         "parameters": _PARAMETERS,
         "flow_name": Text(
-            about="By what its positions are found; the declaration's and its own name by default."
+            about="The name that its positions are stored under. Default: the declaration's name and its own."
         ),
     }
 )
@@ -171,7 +171,7 @@ _ON_TABLE: Final = Text(one_of=("apply", "ignore", "fail"))
 SYNC_SETTINGS: Final = Record(
     about="The other keywords of sync_table.",
     members={
-        "options": MapOf(item=Text(), about="Of a table to be made."),
+        "options": MapOf(item=Text(), about="Of a table that the sync creates."),
         "metadata_columns": TEXTS,
         "on_truncate": _ON_TABLE,
         "on_drop": _ON_TABLE,
@@ -180,7 +180,7 @@ SYNC_SETTINGS: Final = Record(
             pattern=rf"[^./\\\s]+\.[^./\\\s]+|{_TEMPLATE}",
             what="database.table",
         ),
-        "fill_defaults": Flag(about="Whether rows get the default of a column that is added."),
+        "fill_defaults": Flag(about="Whether existing rows get the default of an added column."),
         "commit_rows": _COUNT,
         "max_columns": _COUNT,
         "max_duration": Text(
@@ -200,7 +200,7 @@ SYNC_ARGUMENTS: Final = with_shape(
         "computed_columns": TEXTS,
         "type_mapping": TEXTS,
         "until": Text(
-            about="now: what is there when it starts; forever: until it is stopped.",
+            about="now: read what exists when the job starts. forever: read until the job is stopped.",
             pattern=rf"now|forever|{_TEMPLATE}",
             what="now, forever or a template",
         ),

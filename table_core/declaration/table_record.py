@@ -54,7 +54,7 @@ def _option_text(key: str, node: Located) -> str:
 TABLE_OPTIONS: Final = Options(item=Text(), about="Table options of Paimon.")
 _DESCRIBED: Final = {"type": Text(), "comment": Text(), "default": Text()}
 _COMPUTED: Final = Text(
-    about="How flows and syncs make it from another column, e.g. year(order_time)."
+    about="How flows and syncs compute it from another column, e.g. year(order_time)."
 )
 _COLUMN: Final = OneOf(
     about="A type, e.g. BIGINT NOT NULL or MAP<STRING, DATE>; or {type, comment, default, computed}.",
@@ -72,7 +72,7 @@ _COLUMN_OF_OTHERS: Final = OneOf(
     named="column_of_others",
 )
 FRESHNESS: Final = Text(
-    about="How long ago the last rows may have come, e.g. 2 h.",
+    about="The largest age of the newest rows, e.g. 2 h.",
     pattern=length_of_time("s|sec", "min", "m", "h", "d"),
     what="a length of time with its unit, e.g. 2 h",
 )
@@ -82,7 +82,7 @@ ALLOW: Final = ListOf(item=_WORD, about="What an apply may take away, by words."
 TABLE: Final = Record(
     named="table",
     members={
-        "columns": MapOf(item=_COLUMN, about="Name to type, in order.", least=1),
+        "columns": MapOf(item=_COLUMN, about="Column name to type, in order.", least=1),
         "primary_key": TEXTS,
         "partition_by": TEXTS,
         "options": TABLE_OPTIONS,
@@ -90,7 +90,7 @@ TABLE: Final = Record(
         "moved": ListOf(item=MOVED, about="Columns that get another name."),
         "allow": ALLOW,
         "audit": Flag(
-            about="What a run writes is seen when the checks of the table have passed, all at once."
+            about="Whether readers see what a run writes only after the table's checks have passed."
         ),
         "tags": TAGS,
     },
@@ -98,10 +98,12 @@ TABLE: Final = Record(
 )
 EXTERNAL: Final = Record(
     named="external",
-    about="A table that others keep: it may be read, watched and checked, and is never changed.",
+    about="A table that somebody else maintains. It can be read, watched and checked, and is never changed.",
     members={
         "columns": MapOf(
-            item=_COLUMN_OF_OTHERS, about="What must be there, and hold no more than this.", least=1
+            item=_COLUMN_OF_OTHERS,
+            about="The columns that the table needs, with the widest type that each may have.",
+            least=1,
         ),
         "comment": Text(),
         "freshness": FRESHNESS,

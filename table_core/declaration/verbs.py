@@ -56,7 +56,7 @@ _OF_AIRFLOW: Final = with_shape({})
 VIEW: Final = r"[^\W\d]\w*"
 """Of a view: what SQL takes without quotes."""
 _POSITION: Final = Text(
-    about="The property that keeps how far was read; begins with tc.",
+    about="The property that records how far was read. It begins with tc.",
     pattern=r"tc\..+",
     what="a property that begins with tc., e.g. tc.flow.orders",
 )
@@ -75,7 +75,7 @@ _SOURCE: Final = OneOf(
     ],
 )
 _READS: Final = MapOf(
-    about="View name to the table that it shows, or to {table, mode: snapshot|changes}.",
+    about="View name to a table, or to {table, mode: snapshot|changes}.",
     names=VIEW,
     names_are="no name of a view: letters, digits and _, no digit first",
     item=_SOURCE,
@@ -83,7 +83,7 @@ _READS: Final = MapOf(
 )
 _PARTITION: Final = MapOf(item=Text(), least=1)
 _OVERWRITE: Final = OneOf(
-    about="What the rows take the place of: table, partitions, or one partition.",
+    about="What the rows replace: table, partitions, or one partition.",
     what="table, partitions or a partition",
     shapes=[
         Text(
@@ -108,7 +108,7 @@ _MERGE_SOURCE: Final = OneOf(
     ],
 )
 _MERGE: Final = Record(
-    about="Rows of a table or query, merged row by row.",
+    about="The rows to merge: a table or a query.",
     members={
         "source": _MERGE_SOURCE,
         "on": ListOf(item=Text(), least=1),
@@ -131,7 +131,7 @@ COMMON: Final[Mapping[str, Shape]] = {
     "after": ListOf(item=Text(), about="Sources and flows that must be done first."),
     "engine": Text(one_of=("spark", "local", "auto")),
     "events": Text(
-        about="Which commits announce the table to other Dags.", one_of=("changes", "any", "none")
+        about="Which commits emit an event of the table's asset.", one_of=("changes", "any", "none")
     ),
     "spark_conf": MapOf(item=Text()),
     "tags": TAGS,
@@ -178,12 +178,12 @@ VERBS: Final[Mapping[str, Verb]] = {
             "sql": Text(about="Spark SQL over the views in reads."),
             "reads": _READS,
             "pending": Record(
-                about="Rows that cannot be used yet: they replace what is in that table.",
+                about="Rows that cannot be used yet. They replace the rows of that table.",
                 members={
                     "table": Text(),
                     "sql": Text(),
                     "view": Text(
-                        about="What SQL calls them; by default as the table, without its database.",
+                        about="The name of the view in SQL. Default: the table's name without its database.",
                         pattern=VIEW,
                         what="a name of letters, digits and _",
                     ),
@@ -199,12 +199,12 @@ VERBS: Final[Mapping[str, Verb]] = {
         operator="write.PaimonWriteOperator",
         takes={
             "rows_uri": Text(
-                about="Files to append: a glob of Parquet or JSON lines.",
+                about="Files to append: a glob of Parquet, CSV or JSON lines.",
                 pattern=r".*\S.*",
                 what="a glob of files",
             ),
             "rows_position": Text(
-                about="The property that keeps which files were taken; begins with tc.",
+                about="The property that records which files were loaded. It begins with tc.",
                 pattern=r"tc\..+",
                 what="a property that begins with tc., e.g. tc.files.orders",
             ),
@@ -218,7 +218,7 @@ VERBS: Final[Mapping[str, Verb]] = {
         arguments=MERGE_ARGUMENTS,
     ),
     "run": Verb(
-        about="Does something else to the table; arguments stand in with.",
+        about="Runs another action on the table. Its arguments are in with.",
         operator="",
         takes={"run": Text(one_of=tuple(ACTIONS))},
     ),

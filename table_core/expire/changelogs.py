@@ -98,7 +98,7 @@ def _begin(retention: fx.Retention, changelogs: fx.Changelogs, end: int) -> Step
         oldest = yield fx.ReadChangelog(id)
         if not isinstance(oldest, Snapshot):
             raise FilesExpiredError(
-                f"changelog {id} was expired by somebody else meanwhile: begin anew", snapshot=id
+                f"changelog {id} was expired by somebody else meanwhile: start again", snapshot=id
             )
         for snapshot in (*pins.tags, oldest):
             names = yield fx.ReadMetadata(snapshot, must_read=True)

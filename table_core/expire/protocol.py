@@ -75,7 +75,7 @@ def _begin(retention: fx.Retention, bounds: fx.Bounds, end: int) -> Steps[Run]:
         if not retention.dry_run:
             yield fx.Promise(bounds.earliest, lower=True)
         raise FilesExpiredError(
-            f"snapshot {end}, which was to stay, went meanwhile by somebody else's hand: begin anew",
+            f"snapshot {end} was to be kept, but somebody else removed it meanwhile: start again",
             snapshot=end,
         )
     kept: set[str] = set()

@@ -24,7 +24,7 @@ class Urgency(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Thresholds:
-    """From where on an action is due, and from where on urgent."""
+    """When an action becomes due, and when urgent."""
 
     sorted_runs_due: int = 5
     """Of the worst bucket; the table's ``num-sorted-run.compaction-trigger`` unless given."""

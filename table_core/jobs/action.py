@@ -27,7 +27,18 @@ if TYPE_CHECKING:
     from table_core.table.metadata.results import CommitAs, ResultDocument
     from table_core.table.metadata.sharing import Share
 
-__all__ = ["COMMON", "Action", "Command", "Job", "Option", "Parameter", "RunBy", "Step", "Target"]
+__all__ = [
+    "COMMON",
+    "Action",
+    "Command",
+    "Heading",
+    "Job",
+    "Option",
+    "Parameter",
+    "RunBy",
+    "Step",
+    "Target",
+]
 
 
 class Target(StrEnum):
@@ -35,6 +46,18 @@ class Target(StrEnum):
 
     TABLE = "table"
     DATABASE = "database"
+
+
+class Heading(StrEnum):
+    """What a command is for: the groups of ``--help`` and of the reference page, in their order."""
+
+    LOOK = "Look at tables and read them"
+    ROWS = "Create tables and write rows"
+    UPKEEP = "Keep tables in shape"
+    HISTORY = "Tags, branches and older states"
+    FEEDS = "Feeds and their positions"
+    DECLARED = "A warehouse declared in a file"
+    HERE = "This machine"
 
 
 class RunBy(StrEnum):
@@ -113,14 +136,14 @@ COMMON: Final = (
     Parameter(
         name="properties",
         kind=Kind.VALUES,
-        about="Put into the snapshot that the job commits.",
+        about="Properties of the snapshot that the job commits.",
         operator=None,
         option=None,
     ),
     Parameter(
         name="expect",
         kind=Kind.VALUES,
-        about="Properties that the newest snapshot must have, else the job fails with kind conflict.",
+        about="Properties that the newest snapshot must have. Otherwise the job fails with kind conflict.",
         operator=None,
         option=None,
     ),
@@ -145,6 +168,11 @@ class Command:
     """Other than the action's."""
     shows: tuple[str, ...] = ()
     """Of the result only these of its details, as one record."""
+    heading: Heading = Heading.UPKEEP
+    commits: bool = False
+    """Whether it has the options that say who commits."""
+    example: str = ""
+    """What may stand behind the command, about ``shop.orders`` of the reference page."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,20 +23,20 @@ __all__ = [
 ]
 
 DRY_RUN: Final = Parameter(
-    name="dry_run", kind=Kind.FLAG, default=False, about="Only say what would be done."
+    name="dry_run", kind=Kind.FLAG, default=False, about="Only report what would be done."
 )
 IF_NOT_EXISTS: Final = Parameter(
     name="if_not_exists",
     kind=Kind.FLAG,
     default=True,
-    about="Leave one of that name as it is.",
+    about="Keep an existing one of that name instead of failing.",
     option=Option(shown=False, default=False),
 )
 IF_EXISTS: Final = Parameter(
     name="if_exists",
     kind=Kind.FLAG,
     default=True,
-    about="No error if it is not there.",
+    about="Succeed if it does not exist.",
     option=Option(default=False),
 )
 SNAPSHOT: Final = Parameter(
@@ -54,12 +54,12 @@ PARTITIONS: Final = Parameter(
     kind=Kind.PARTITIONS,
     about="Only these partitions.",
     templated=True,
-    option=Option(flag="--partition", about="dt=2026-01-01,hour=5; may be repeated."),
+    option=Option(flag="--partition", about="E.g. dt=2026-01-01,hour=5. Can be repeated."),
 )
 IDLE_TIME: Final = Parameter(
     name="idle_time",
     kind=Kind.LENGTH,
-    about="Not written to for so long, e.g. '1 h'.",
+    about="Only what nobody has written to for this long, e.g. '1 h'.",
     templated=True,
 )
 INCLUDING: Final = Parameter(
@@ -79,21 +79,21 @@ EXCLUDING: Final = Parameter(
 NAME: Final = Parameter(
     name="name",
     kind=Kind.TEXT,
-    about="Its name.",
+    about="The name.",
     required=True,
     templated=True,
     option=Option(argument="NAME"),
 )
 """Of a tag or branch: operators name it after what it is."""
-RETAIN_MAX: Final = Parameter(name="retain_max", kind=Kind.COUNT, about="Keep at most so many.")
-RETAIN_MIN: Final = Parameter(name="retain_min", kind=Kind.COUNT, about="Keep at least so many.")
+RETAIN_MAX: Final = Parameter(name="retain_max", kind=Kind.COUNT, about="Keep at most this many.")
+RETAIN_MIN: Final = Parameter(name="retain_min", kind=Kind.COUNT, about="Keep at least this many.")
 MAX_DELETES: Final = Parameter(
-    name="max_deletes", kind=Kind.COUNT, about="Delete at most so many at once.", option=None
+    name="max_deletes", kind=Kind.COUNT, about="Delete at most this many in one run.", option=None
 )
 SQL_PARAMETERS: Final = Parameter(
     name="parameters",
     kind=Kind.VALUES,
-    about="The values of $name in the SQL, bound.",
+    about="The values of $name in the SQL. They are bound, not pasted.",
     templated=True,
     option=None,
 )

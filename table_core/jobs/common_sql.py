@@ -99,9 +99,9 @@ def _plain(tree: exp.Expr, parameters: Mapping[str, object]) -> exp.Expr:
 
 def _types(tree: exp.Expr, fields: Iterable[Field]) -> dict[str, list[DataType]]:
     """The types of each name; none of a name that the SQL itself gives to something else."""
-    found: dict[str, list[DataType]] = {}
+    by_name: dict[str, list[DataType]] = {}
     for field in fields:
-        found.setdefault(field.name.casefold(), []).append(field.type)
+        by_name.setdefault(field.name.casefold(), []).append(field.type)
     plain = isinstance(tree, exp.Select) and not any(
         tree.args.get(clause) for clause in ("group", "having", "order", "qualify")
     )
@@ -110,8 +110,8 @@ def _types(tree: exp.Expr, fields: Iterable[Field]) -> dict[str, list[DataType]]
             continue  # nobody reads what the outermost query calls it
         name = alias.alias.casefold()
         if not isinstance(alias.this, exp.Column) or alias.this.name.casefold() != name:
-            found.pop(name, None)
-    return found
+            by_name.pop(name, None)
+    return by_name
 
 
 def _why(node: exp.Expr, types: Mapping[str, list[DataType]]) -> str:
@@ -135,7 +135,7 @@ def _is_same_union(node: exp.SetOperation, types: Mapping[str, list[DataType]]) 
     """Columns of the same names, each of one kind: no value becomes of another's type."""
     names = node.left.named_selects
     kinds = ({_kind(type_) for type_ in types.get(name.casefold(), [])} for name in names)
-    return names == node.right.named_selects and all(len(each) < 2 for each in kinds)
+    return names == node.right.named_selects and all(len(roots) < 2 for roots in kinds)
 
 
 def _kind(type_: DataType) -> str:
@@ -171,8 +171,8 @@ def _is_same_number(node: exp.Expr, types: Mapping[str, list[DataType]]) -> bool
 def _roots(node: exp.Expr, types: Mapping[str, list[DataType]]) -> set[Root | None]:
     """The families of what ``node`` names; None for what nobody knows."""
     names = [column.name.casefold() for column in node.find_all(exp.Column)]
-    found: list[DataType | None] = [one for name in names for one in types.get(name, [None])]
-    return {type_.root if isinstance(type_, Atomic) else None for type_ in found}
+    known: list[DataType | None] = [one for name in names for one in types.get(name, [None])]
+    return {type_.root if isinstance(type_, Atomic) else None for type_ in known}
 
 
 def _digits(node: exp.Expr, types: Mapping[str, list[DataType]]) -> int:

@@ -34,31 +34,31 @@ class AutoLimits:
     rows: int = 5_000_000
 
     @classmethod
-    def of(cls, *given: Mapping[str, object]) -> AutoLimits:
-        """Read ``bytes`` (e.g. ``"256 mb"``) and ``rows``; the later of ``given`` wins.
+    def of(cls, *settings: Mapping[str, object]) -> AutoLimits:
+        """Read ``bytes`` (e.g. ``"256 mb"``) and ``rows``; the later of ``settings`` wins.
 
         Raises:
             ArgumentError: a name is none, or a value does not parse.
         """
-        found: dict[str, int] = {}
-        for limits in given:
+        parsed: dict[str, int] = {}
+        for limits in settings:
             for name, value in limits.items():
                 require_one_of("auto_limits", name, tuple(_PARSERS))
                 try:
-                    found[name] = _PARSERS[name](str(value))
+                    parsed[name] = _PARSERS[name](str(value))
                 except ValueError as error:
                     raise ArgumentError(
                         f"auto_limits: {name}={value!r}: {error}",
                         argument="auto_limits",
                         value=value,
                     ) from error
-                if found[name] < 0:
+                if parsed[name] < 0:
                     raise ArgumentError(
                         f"auto_limits: {name}={value!r} is negative",
                         argument="auto_limits",
                         value=value,
                     )
-        return cls(**found)
+        return cls(**parsed)
 
 
 _PARSERS: Final[Mapping[str, Callable[[str], int]]] = {"bytes": size_bytes, "rows": integer}

@@ -70,8 +70,8 @@ def refuse_one_name(views: list[str]) -> None:
         for other in views[:n]:
             if view.casefold() == other.casefold():
                 raise ArgumentError(
-                    f"two views are called {other!r} and {view!r}, and SQL does not tell them "
-                    "apart: name one otherwise (pending={'table': …, 'view': …} for rows that wait)",
+                    f"two views are called {other!r} and {view!r}, and SQL cannot distinguish "
+                    "them: rename one (pending={'table': …, 'view': …} for rows that wait)",
                     argument="sources",
                     value=view,
                 )

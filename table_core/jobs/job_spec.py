@@ -161,7 +161,7 @@ class JobResult:
             return cls(result=result, error=None if error is None else error_from_document(error))
         except (ValueError, LookupError, TypeError) as wrong:
             raise ArgumentError(
-                f"job result tells of an error that is none: {wrong!r}", argument="result"
+                f"job result reports an error that is not one: {wrong!r}", argument="result"
             ) from wrong
 
 

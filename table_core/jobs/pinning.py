@@ -364,9 +364,9 @@ def _pin_pending(pinned: Pinned, target: Table, view: str, table: Table) -> None
         snapshot = find_snapshot(access, place.id) if place.id else None
         if place.id and (snapshot is None or not place.is_at(SnapshotPlace.of(snapshot))):
             raise PositionDivergedError(
-                f"the rows that wait in {table.name} are those of {place}, and it is gone: the "
-                "table was rolled back or made anew; nothing was read. Put them back, or 'table-core "
-                "position reset' if none have to wait",
+                f"the rows waiting in {table.name} belong to {place}, and it is gone: the "
+                "table was rolled back or recreated. Nothing was read. Restore them, or run 'table-core "
+                "position reset' if no rows wait",
                 reader=str(flow.reader),
                 source=str(table_id),
                 reason="rolled-back",

@@ -88,8 +88,8 @@ def engine_of(
         return EngineChoice(
             engine="local", reason=f"its metadata cannot be judged, the job says why: {error}"
         )
-    found = worker(touched.packages if touched else ())
-    return choose_engine(touched, found, limits)
+    here = worker(touched.packages if touched else ())
+    return choose_engine(touched, here, limits)
 
 
 # ------------------------------------------------------------------------------------ of a table
@@ -112,8 +112,8 @@ def touched_state(
     live = access.metadata.live_files(snapshot)
     if keep is not None:
         live = live.of_partitions(keep)
-    found = Touched(files=len(live), bytes=int(live.size.sum()), rows=int(live.rows.sum()))
-    return replace(found, memory=streamed(access, found))
+    touched = Touched(files=len(live), bytes=int(live.size.sum()), rows=int(live.rows.sum()))
+    return replace(touched, memory=streamed(access, touched))
 
 
 def streamed(access: TableAccess, touched: Touched) -> int:
@@ -144,12 +144,12 @@ def touched_where(table: Table, where: str) -> Touched:
     if whole.spark_because or not whole.files:
         return whole
     splits = table.read(where=where).splits()
-    found = Touched(
+    touched = Touched(
         files=sum(len(split.files) for split in splits),
         bytes=sum(split.size for split in splits),
         rows=sum(split.row_count for split in splits),
     )
-    return replace(found, memory=streamed(table.access, found))
+    return replace(touched, memory=streamed(table.access, touched))
 
 
 def touched_by_compaction(table: Table, args: Mapping[str, Any]) -> Touched:
@@ -160,13 +160,13 @@ def touched_by_compaction(table: Table, args: Mapping[str, Any]) -> Touched:
         return whole
     foreseen = table.compact(**{**args, "dry_run": True})
     size = foreseen.bytes_deleted or 0
-    found = replace(
+    touched = replace(
         whole,
         files=foreseen.files_deleted or 0,
         bytes=size,
         rows=whole.rows * size // whole.bytes,
     )
-    return replace(found, memory=streamed(access, found))
+    return replace(touched, memory=streamed(access, touched))
 
 
 def touched_by_compactions(catalog: Catalog, database: str, args: Mapping[str, Any]) -> Touched:
@@ -177,13 +177,13 @@ def touched_by_compactions(catalog: Catalog, database: str, args: Mapping[str, A
         excluding=args["excluding"],
         parallelism=args["parallelism"],
     )
-    found, memory = Touched(), 0
+    touched, memory = Touched(), 0
     for name in chosen_tables(catalog, choice):
         one = touched_by_compaction(
             catalog.table(f"{database}.{name}"), {"strategy": args["strategy"]}
         )
-        found, memory = found + one, max(memory, one.memory)
-    return replace(found, memory=memory * choice.parallelism)
+        touched, memory = touched + one, max(memory, one.memory)
+    return replace(touched, memory=memory * choice.parallelism)
 
 
 # ------------------------------------------------------------------------------------ of a query
@@ -199,11 +199,11 @@ def touched_by_flow(job: Job) -> Touched | None:
 
 def touched_by_query(job: Job, queries: Iterable[str], views: Mapping[str, View]) -> Touched:
     """What ``queries`` over ``views`` read; all of it is in memory at once."""
-    found, rows = Touched(packages=("duckdb",)), 0
+    total, rows = Touched(packages=("duckdb",)), 0
     for view in views.values():
         touched = _of_view(view)
         rows += in_memory(view.table.access.schema, touched)
-        found += replace(touched, memory=0)
+        total += replace(touched, memory=0)
     limit = size_bytes(SqlLimits.of(job.options).memory)
     why = (
         ""
@@ -213,7 +213,7 @@ def touched_by_query(job: Job, queries: Iterable[str], views: Mapping[str, View]
     fields = [field for view in views.values() for field in view.table.access.schema.fields]
     for sql in queries:
         why = why or why_only_spark(sql, fields, job.args.get("parameters")) or _unparsed(sql)
-    return replace(found, memory=_COPIES * rows, spark_because=found.spark_because or why)
+    return replace(total, memory=_COPIES * rows, spark_because=total.spark_because or why)
 
 
 def _unparsed(sql: str) -> str:

@@ -84,11 +84,11 @@ def _has_position(table: Table) -> bool:
 
 def _taken(tables: Iterator[Table]) -> dict[str, int]:
     """Bytes that were read of each file, of all tables the least."""
-    found: list[dict[str, int]] = []
+    taken: list[dict[str, int]] = []
     for table in tables:
         held = Positions.parse(table.position(CLAIMS_PROPERTY)) or Positions()
         places = [one.place for one in held if isinstance(one.place, FilesRead)]
         if places:
-            found.append({p: t.size for place in places for p, t in place.files.items()})
-    paths = set(found[0]).intersection(*found[1:]) if found else set()
-    return {path: min(each[path] for each in found) for path in paths}
+            taken.append({p: t.size for place in places for p, t in place.files.items()})
+    paths = set(taken[0]).intersection(*taken[1:]) if taken else set()
+    return {path: min(sizes[path] for sizes in taken) for path in paths}

@@ -48,7 +48,7 @@ def decode_columns(
     Raises:
         CorruptFileError: one is not a row of ``types``.
     """
-    rows = _alike(types, bodies)
+    rows = _uniform_rows(types, bodies)
     if rows is not None:
         start = _ARITY_BYTES + _header_bytes(len(types))
         columns = [_cut(rows, start + 8 * at, type_) for at, type_ in enumerate(types)]
@@ -58,7 +58,9 @@ def decode_columns(
     return [array_of(list(of), t) for of, t in zip(zip(*values, strict=True), types, strict=True)]
 
 
-def _alike(types: Sequence[DataType], bodies: Sequence[bytes]) -> npt.NDArray[np.uint8] | None:
+def _uniform_rows(
+    types: Sequence[DataType], bodies: Sequence[bytes]
+) -> npt.NDArray[np.uint8] | None:
     """Rows of one length without nulls, one below the other; None where they are not such."""
     size = len(bodies[0]) if bodies else 0
     start = _ARITY_BYTES + _header_bytes(len(types))

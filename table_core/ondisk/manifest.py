@@ -28,6 +28,7 @@ from table_core.ondisk.avro_schemas import (
 from table_core.ondisk.avro_shape import mismatches, read_schema
 from table_core.ondisk.data_file import DataFile, EntryKind, FileSource, ManifestEntry, SimpleStats
 from table_core.ondisk.file_columns import FileColumns
+from table_core.ondisk.manifest_columns import columns_at_once
 from table_core.ondisk.manifest_heads import find_heads
 
 if TYPE_CHECKING:
@@ -196,7 +197,9 @@ def decode_file_columns(body: bytes, *, path: str) -> FileColumns:
         CorruptFileError, UnsupportedFeatureError: as ``decode_manifest``.
     """
     container, _ = _opened(body, path)
-    return FileColumns.gathered(_counted(container, path))
+    heads = find_heads(container)
+    columns = columns_at_once(container, heads) if heads is not None and _are_plain(heads) else None
+    return FileColumns.gathered(_counted(container, path)) if columns is None else columns
 
 
 def _counted(container: Container, path: str) -> Iterator[tuple[Any, ...]]:

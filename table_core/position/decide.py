@@ -221,7 +221,7 @@ def _in_table(stored: SourceId, place: SnapshotPlace, now: TableNow) -> Next:
         return Diverged(
             reason="made-anew",
             why=f"{now.source} is another table than the one that was read up to {place}: it was "
-            "dropped and made anew, or renamed onto, or replaced by a copy",
+            "dropped and recreated, or renamed onto, or replaced by a copy",
             actual=f"{now.head} of {now.source}",
         )
     if now.at is not None:
@@ -237,7 +237,7 @@ def _in_table(stored: SourceId, place: SnapshotPlace, now: TableNow) -> Next:
         return Diverged(
             reason="rolled-back",
             why=f"{now.source} was read up to {place}, and ends at {now.head}: it was rolled back "
-            "or made anew",
+            "or recreated",
             actual=str(now.head),
         )
     earliest = now.earliest
@@ -298,7 +298,7 @@ def _in_topics(stored: SourceId, place: OffsetsPlace, now: TopicsNow) -> Next:
         if known and is_now and known != is_now:
             return Diverged(
                 reason="made-anew",
-                why=f"topic {topic!r} was deleted and made anew: its id was {known}, and is {is_now}",
+                why=f"topic {topic!r} was deleted and recreated: its id was {known}, and is {is_now}",
                 actual=is_now,
             )
         if (topic, n) not in now.ends:
@@ -313,7 +313,7 @@ def _in_topics(stored: SourceId, place: OffsetsPlace, now: TopicsNow) -> Next:
             return Diverged(
                 reason="went-back",
                 why=f"partition {n} of topic {topic!r} was read up to offset {offset} and ends at "
-                f"{end}: the topic was made anew, or lost records",
+                f"{end}: the topic was recreated, or lost records",
                 actual=str(end),
             )
         if offset < first:
@@ -354,7 +354,7 @@ def _in_log(stored: SourceId, place: LogPlace, now: LogNow) -> Next:
         return Diverged(
             reason="expired",
             why=f"the log of {source} was read up to {place} and begins after it: what lies "
-            "between was deleted, or the slot was dropped and made anew",
+            "between was deleted, or the slot was dropped and recreated",
             actual=str(now.first),
         )
     return GoOn(place)
@@ -365,7 +365,7 @@ def _another_log(stored: SourceId, source: SourceId) -> str:
     if not isinstance(stored, PostgresId) or not isinstance(source, PostgresId):
         return "another server"
     if stored.system and source.system and stored.system != source.system:
-        return "another server, or one that was made anew"
+        return "another server, or one that was recreated"
     if stored.slot and source.slot and stored.slot != source.slot:
         return "another replication slot, which does not know what was read"
     return (

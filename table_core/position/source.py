@@ -33,7 +33,7 @@ def birth_of(schema: bytes, time_millis: int) -> str:
     """What tells a table from another that stands, or stood, at its place.
 
     ``schema``: the bytes of the earliest schema document, which never change; ``time_millis``: its
-    time.  A table that is dropped and made anew gets another one.
+    time.  A table that is dropped and recreated gets another one.
     """
     return f"{time_millis}-{hashlib.sha256(schema).hexdigest()[:16]}"
 

@@ -26,7 +26,7 @@ def regex_of(node: Like) -> tuple[str, str]:
             letter = next(letters, "")  # noqa: PLW2901  # the escaped one takes its place
             if letter not in {"%", "_", node.escape}:
                 raise PredicateError(
-                    f"in a pattern {node.escape!r} stands before %, _ or itself only",
+                    f"in a pattern, {node.escape!r} may only come before %, _ or itself",
                     where=repr(node),
                 )
         elif letter in "%_":

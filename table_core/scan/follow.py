@@ -226,9 +226,9 @@ class Follower:
         if snapshot is None:
             if earliest is not None and next_id < earliest:
                 raise NotFoundError(
-                    f"snapshot {next_id} has expired, the oldest is {earliest}: changes are lost "
-                    "to this reader; start it again (a Spark stream with a new checkpoint), and keep "
-                    "snapshots longer (snapshot.time-retained) or set consumer-id, so that expiry "
+                    f"snapshot {next_id} has expired, the oldest is {earliest}: this reader has "
+                    "lost changes. Start it again (a Spark stream with a new checkpoint). Keep "
+                    "snapshots longer (snapshot.time-retained), or set consumer-id, so that expiry "
                     "waits for it",
                     name=str(next_id),
                     available=[earliest],

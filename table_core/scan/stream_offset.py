@@ -192,9 +192,9 @@ def taken(splits: Iterable[Split], start: int, stop: int | None) -> list[Split]:
         for edge in (start, stop):
             if edge is not None and before < edge < after:
                 raise ArgumentError(
-                    f"file {edge} of snapshot {split.snapshot_id} is no place where a stream "
-                    "stops: source.split.* was changed while its first, full read went on; set "
-                    "it back until that is done, or start with a new checkpoint",
+                    f"file {edge} of snapshot {split.snapshot_id} is not a place where the "
+                    "stream can stop: source.split.* was changed during its first full read; set "
+                    "it back until that read is done, or start with a new checkpoint",
                     argument="offset",
                     value=edge,
                 )
@@ -203,7 +203,7 @@ def taken(splits: Iterable[Split], start: int, stop: int | None) -> list[Split]:
         before = after
     if start > before or (stop is not None and stop > before):
         raise ArgumentError(
-            f"a stream stands at file {max(start, stop or 0)} of a snapshot of {before} files: "
+            f"the stream is at file {max(start, stop or 0)} of a snapshot of {before} files: "
             "its checkpoint belongs to another table or to another state of it; start with a "
             "new one",
             argument="offset",

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from table_core.scan.stream_offset import ReadLimit
     from table_core.spark.datasource import register
+    from table_core.spark.reading.aggregate import aggregate
     from table_core.spark.reading.frames import changes, read
     from table_core.spark.reading.lookup import lookup_join
     from table_core.spark.streams.drain import drain
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ReadLimit",
+    "aggregate",
     "analyze",
     "changes",
     "clone_table",
@@ -60,6 +62,7 @@ __all__ = [
 
 _HOMES: Final[Mapping[str, str]] = {
     "ReadLimit": "scan.stream_offset",
+    "aggregate": "spark.reading.aggregate",
     "analyze": "spark.verbs.maintenance",
     "changes": "spark.reading.frames",
     "clone_table": "spark.verbs.maintenance",

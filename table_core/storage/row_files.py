@@ -1,31 +1,49 @@
-"""Files of rows that are no data files of a table: Parquet or JSON lines, as somebody left them."""
+"""Files of rows that are no data files of a table: Parquet, CSV or JSON lines, as somebody left them."""
 
 from __future__ import annotations
 
+import gzip
 import re
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
+import pyarrow.csv as pc
 import pyarrow.json as pj
 import pyarrow.parquet as pq
 
 from table_core.errors import ArgumentError, DataError
+from table_core.storage.csv_rows import BLOCK_BYTES, csv_line, csv_rows
+from table_core.storage.json_rows import json_line, json_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from table_core.ports import FileInfo, Storage
 
 __all__ = [
+    "FORMATS",
+    "format_of",
+    "inferred_schema",
     "list_files",
     "parquet_column",
     "parquet_schema",
     "read_rows",
     "split_glob",
+    "wrong_row",
 ]
 
 _BATCH_ROWS: Final = 64 * 1024
-_JSON: Final = (".jsonl", ".ndjson", ".json")
+_ENDINGS: Final = {
+    ".parquet": "parquet",
+    ".csv": "csv",
+    ".jsonl": "json",
+    ".ndjson": "json",
+    ".json": "json",
+}
+_PACKED: Final = ".gz"
+FORMATS: Final = ("parquet", "csv", "json")
+"""What rows can be read from; JSON is one object a line."""
 
 
 def split_glob(uri: str) -> tuple[str, str]:
@@ -59,6 +77,26 @@ def parquet_schema(storage: Storage, path: str) -> pa.Schema:
         raise DataError(f"{storage.uri}/{path}: {error}", path=path) from error
 
 
+def inferred_schema(storage: Storage, path: str, format: str) -> pa.Schema:
+    """The columns of the file ``path``: Parquet says them, the first rows of CSV and JSON let them be told.
+
+    Raises:
+        DataError: it does not decode; says which one.
+    """
+    if format == "parquet":
+        return parquet_schema(storage, path)
+    try:
+        with _opened(storage, path, format) as (file, _):
+            reader = pc.open_csv(file) if format == "csv" else pj.open_json(file)
+            schema = reader.schema
+    except (pa.ArrowException, gzip.BadGzipFile, EOFError) as error:
+        raise DataError(f"{storage.uri}/{path}: {error}", path=path) from error
+    return pa.schema(
+        # nothing but NULL in the first rows says nothing
+        [(f.name, pa.string() if pa.types.is_null(f.type) else f.type) for f in schema]
+    )
+
+
 def parquet_column(storage: Storage, path: str, column: str) -> pa.ChunkedArray:
     """One column of the Parquet file ``path``.
 
@@ -72,32 +110,110 @@ def parquet_column(storage: Storage, path: str, column: str) -> pa.ChunkedArray:
         raise DataError(f"{storage.uri}/{path}: {error}", path=path) from error
 
 
-def read_rows(storage: Storage, path: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """Rows of the file ``path``, in batches.
+def read_rows(
+    storage: Storage,
+    path: str,
+    schema: pa.Schema,
+    format: str | None = None,
+    taken: Callable[[float], None] | None = None,
+) -> Iterator[pa.RecordBatch]:
+    """Rows of the file ``path``, in batches; ``taken`` is told which part of it they were so far, 1.0 in the end.
 
-    Parquet keeps the types of the file.  JSON has none: values are read as ``schema`` says, and a
-    member that it does not name is an error.
+    Parquet keeps the types of the file.  CSV and JSON have none: values are read as ``schema`` says, and
+    a column that it does not name is an error.  ``format`` is one of ``FORMATS``; without it the name
+    tells: ``.parquet``, ``.csv``, ``.jsonl``, ``.ndjson`` or ``.json``, the texts also with ``.gz``.
 
     Raises:
-        DataError: the file does not decode; says which one.
-        ArgumentError: the name ends in none of ``.parquet``, ``.jsonl``, ``.ndjson``, ``.json``.
+        DataError: the file does not decode, or holds a wrong value; says in which file, line and column.
+        ArgumentError: the name tells no format.
     """
+    format = format or format_of(path)
     try:
-        with storage.open_input(path) as file:
-            if path.endswith(".parquet"):
-                yield from pq.ParquetFile(file).iter_batches(_BATCH_ROWS)
-            elif path.endswith(_JSON):
-                yield from _json_rows(file, schema)
-            else:
-                raise ArgumentError(
-                    f"{path}: expected .parquet, .jsonl, .ndjson or .json",
-                    argument="rows_uri",
-                    value=path,
-                )
+        with _opened(storage, path, format) as (file, raw):
+            size = max(raw.seek(0, 2), 1)
+            raw.seek(0)
+            for number, (batch, part) in enumerate(_BATCHES[format](file, schema), start=1):
+                yield batch
+                if taken is not None:
+                    # Arrow reads CSV some blocks ahead
+                    read = min(raw.tell(), number * BLOCK_BYTES) / size
+                    taken(read if part is None else part)
+            if taken is not None:
+                taken(1.0)
     except pa.ArrowException as error:
         raise DataError(f"{storage.uri}/{path}: {error}", path=path) from error
+    except (gzip.BadGzipFile, EOFError) as error:
+        raise DataError(f"{storage.uri}/{path}: {error}", path=path) from error
+    except DataError as error:
+        raise _placed(error, storage, path, format, error.facts.get("row")) from error
 
 
-def _json_rows(file: Any, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    options = pj.ParseOptions(explicit_schema=schema, unexpected_field_behavior="error")
-    yield from pj.open_json(file, parse_options=options)
+def wrong_row(
+    error: DataError, storage: Storage, path: str, format: str | None, first_row: int
+) -> DataError:
+    """``error`` about a row that ``read_rows`` gave, as one about a line of its file.
+
+    ``first_row``: how many rows came before those of this file.
+    """
+    row = error.facts.get("row")
+    row = row - first_row if isinstance(row, int) else None
+    return _placed(error, storage, path, format or format_of(path), row)
+
+
+def _placed(error: DataError, storage: Storage, path: str, format: str, row: object) -> DataError:
+    facts: dict[str, object] = {**error.facts, "path": path}
+    where, find = f"{storage.uri}/{path}", _LINES.get(format)
+    if isinstance(row, int) and find is not None:
+        with _opened(storage, path, format) as (file, _):
+            facts["line"] = find(file, row)
+        where += f", line {facts['line']}"
+    elif isinstance(row, int):
+        where += f", row {row}"
+    return DataError(f"{where}: {error}", **facts)
+
+
+@contextmanager
+def _opened(storage: Storage, path: str, format: str) -> Iterator[tuple[Any, Any]]:
+    """The bytes that a reader wants, and the file that they come from."""
+    with storage.open_input(path) as raw:
+        if format == "parquet" or not path.endswith(_PACKED):
+            yield raw, raw
+        else:
+            with gzip.GzipFile(fileobj=raw) as file:
+                yield file, raw
+
+
+def format_of(path: str) -> str:
+    """The format that the name of a file tells.
+
+    Raises:
+        ArgumentError: it tells none.
+    """
+    name = path.removesuffix(_PACKED).lower()
+    for ending, format in _ENDINGS.items():
+        if name.endswith(ending):
+            return format
+    raise ArgumentError(
+        f"{path}: the name ends in none of {', '.join(_ENDINGS)}; say which format it is",
+        argument="rows_format",
+        value=path,
+    )
+
+
+def _parquet_rows(file: Any, _: pa.Schema) -> Iterator[tuple[pa.RecordBatch, float | None]]:
+    rows, parquet = 0, pq.ParquetFile(file)
+    for batch in parquet.iter_batches(_BATCH_ROWS):
+        rows += batch.num_rows
+        yield batch, rows / parquet.metadata.num_rows
+
+
+def _csv_rows(file: Any, schema: pa.Schema) -> Iterator[tuple[pa.RecordBatch, float | None]]:
+    return ((batch, None) for batch in csv_rows(file, schema))
+
+
+def _json_rows(file: Any, schema: pa.Schema) -> Iterator[tuple[pa.RecordBatch, float | None]]:
+    return ((batch, None) for batch in json_rows(file, schema))
+
+
+_BATCHES: Final = {"parquet": _parquet_rows, "csv": _csv_rows, "json": _json_rows}
+_LINES: Final = {"csv": csv_line, "json": json_line}

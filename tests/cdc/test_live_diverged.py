@@ -125,9 +125,9 @@ def test_a_topic_that_was_made_anew_is_refused(tmp_path: Path) -> None:
         admin.delete_topics(["p.s.t"])["p.s.t"].result()
         topic()
         put(6, 7)
-        refused(catalog, source, "made anew|ends at")
+        refused(catalog, source, "recreated|ends at")
         put(*range(8, 20))
-        refused(catalog, source, "made anew")
+        refused(catalog, source, "recreated")
         positions = catalog.table("lake.t").positions
         positions.set("tc.source.position", text='{"v":1,"topics":{"p.s.t":{"0":2}}}')
         tc.sync_database(
@@ -146,7 +146,7 @@ def test_a_topic_that_was_made_anew_is_refused(tmp_path: Path) -> None:
         admin.delete_topics(["p.s.t"])["p.s.t"].result()
         topic()
         put(*range(30, 60))
-        with pytest.raises(TableError, match=r"made anew|no topic"):
+        with pytest.raises(TableError, match=r"recreated|no topic"):
             run.result(30)
         assert ids(catalog, "lake.t") == list(range(6, 21))
         catalog.table("lake.t").positions.reset("tc.source.positions")

@@ -36,6 +36,7 @@ os.environ.update(
     AIRFLOW__API__BASE_URL="http://localhost:8080",
     AIRFLOW__DATABASE__SQL_ALCHEMY_CONN=f"sqlite:///{HOME}/airflow.db",
     AIRFLOW__PAIMON__REPORTS_FOLDER=str(HOME / "reports"),
+    AIRFLOW__PAIMON__CACHE_FOLDER=str(HOME / "cache"),
     PYTHONPATH=os.pathsep.join([str(ROOT), str(ROOT / "provider")]),
 )
 

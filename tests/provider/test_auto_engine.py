@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
-import multiprocessing
+import runpy
 import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -106,18 +109,26 @@ class Killed(PaimonCompactOperator):
 """
 
 
+ATTEMPT = """
+import sys
+from airflow.dag_processing.dagbag import DagBag
+from tests.provider.attempts import Runs
+path, dag = sys.argv[1:]
+Runs(DagBag(path).dags[dag]).step()
+"""
+
+
 def killed_step(runs: Runs) -> None:
     """An attempt in a process of its own, which is killed; Airflow notices, as its scheduler does."""
     from airflow.models.dagrun import DagRun
     from airflow.utils.session import create_session
 
-    attempt = multiprocessing.get_context("fork").Process(target=runs.step)
-    attempt.start()
-    attempt.join(120)
-    assert attempt.exitcode == -signal.SIGKILL
+    command = [sys.executable, "-c", ATTEMPT, runs.dag.fileloc, runs.dag.dag_id]
+    attempt = subprocess.run(command, check=False)
+    assert attempt.returncode == -signal.SIGKILL
     with create_session() as session:
         for ti in session.query(DagRun).filter_by(dag_id=runs.dag.dag_id).one().task_instances:
-            ti.state = "up_for_retry"
+            ti.state, ti.end_date = "up_for_retry", datetime.now(UTC)
 
 
 @pytest.fixture
@@ -259,3 +270,24 @@ def test_a_worker_of_one_gigabyte_sends_what_does_not_fit(
     found = PaimonHook().engine_for("compact", "shop.orders", {}, {"rows": 10**9, "bytes": "1 tb"})
     assert found.engine == "spark"
     assert "of memory and the worker has 650 MB free" in found.reason
+
+
+def test_the_queries_of_the_demo_run_in_the_worker(
+    warehouse: Catalog, monkeypatch: pytest.MonkeyPatch, airflow_home: Path
+) -> None:
+    """``make demo DEMO=auto``: few rows, and SQL that both engines understand."""
+    from table_core.jobs.job_spec import JobSpec
+    from table_core.jobs.run import run_embedded
+
+    monkeypatch.setenv("STREAMHOUSE_ENGINE", "auto")
+    script = runpy.run_path(str(Path(__file__).parents[2] / "dags" / "streamhouse.py"))
+    for table, parts in script["TABLES"].items():
+        spec = JobSpec(
+            action="create-table", warehouse=warehouse.warehouse, table=table, args=dict(parts)
+        )
+        run_embedded(spec)
+    for name in ("add_sales", "align_countries"):
+        task = script[name]
+        assert task.engine == "auto"
+        found = PaimonHook().engine_for(task.action, task.table, task.arguments())
+        assert found.is_local, found.reason

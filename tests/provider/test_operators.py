@@ -18,6 +18,7 @@ from paimon_provider.operators.branches import (
 )
 from paimon_provider.operators.check import PaimonCheckOperator
 from paimon_provider.operators.clone import PaimonCloneOperator
+from paimon_provider.operators.collect import PaimonCollectMetadataOperator
 from paimon_provider.operators.compact import (
     PaimonCompactDatabaseOperator,
     PaimonCompactOperator,
@@ -69,6 +70,7 @@ NEEDED: dict[type[BaseOperator], dict[str, Any]] = {
     PaimonPartitionSensor: {"partition": {"dt": "1"}},
     PaimonCheckOperator: {"rules": {"not_null": ["x"]}},
     PaimonCloneOperator: {"source": "a.c"},
+    PaimonCollectMetadataOperator: {"database": "a"},
     PaimonCompactDatabaseOperator: {"database": "a", "including": "o.*"},
     PaimonRescaleOperator: {"buckets": 2},
     PaimonRewriteManifestsOperator: {},

@@ -46,7 +46,7 @@ class Watcher:
         calls: Any = _Asking()
         found: list[dict[str, Any]] = []
         unseen = await self.trigger._ready(unseen, seen, calls)
-        async for payload, mark in self.trigger._found(unseen, seen, calls):
+        async for payload, mark in self.trigger._payloads(unseen, seen, calls):
             if payload is not None:
                 found.append(json.loads(json.dumps(payload)))
                 if len(found) == dies_after:

@@ -498,6 +498,14 @@ _NO_POLICY: Final = (
         {"thresholds": {"sorted_runs_due": "x"}},
     ),
 )
+_NO_AUTO_LIMITS: Final = (
+    *_NO_MAPPING,
+    *({"lines": 1}, {"row": 5}, {"byte": "1 mb"}, {"Rows": 5}, {"": 5}, {5: 5}, {None: 5}),
+    *({"rows": None}, {"rows": "many"}, {"rows": -1}, {"rows": 1.5}, {"rows": _NAN}, {"rows": []}),
+    *({"rows": "1 mb"}, {"rows": True}, {"rows": ""}, {"rows": {}}),
+    *({"bytes": None}, {"bytes": "1 parsec"}, {"bytes": -1}, {"bytes": ""}, {"bytes": []}),
+    *({"bytes": 1.5}, {"bytes": "mb"}, {"bytes": True}, {"rows": 1, "bytes": "x"}),
+)
 _NO_THRESHOLDS: Final = (
     *_NO_MAPPING,
     *(
@@ -615,6 +623,7 @@ WRONG: Final[dict[str, tuple[Any, ...]]] = {
     "paimon_conn_id": (*_NO_NAME, None),
     "catalog": _NO_NAME,
     "engine": (*_NO_WORD, "sparc", "Local", "embedded", None),
+    "auto_limits": _NO_AUTO_LIMITS,
     "spark_conf": _NO_SETTINGS,
     "events": (*_NO_WORD, "change", "All", None),
     "deferrable": (*_NO_FLAG, None),

@@ -117,7 +117,7 @@ def test_a_second_frame_of_a_batch_needs_a_name_of_its_own(
     one = spark.createDataFrame([(1, "a")], "k bigint, v string")
     two = spark.createDataFrame([(2, "b")], "k bigint, v string")
     tcs.write_batch(one, table, 7, name="s")
-    with pytest.raises(tc.errors.ArgumentError, match="a name of its own"):
+    with pytest.raises(tc.errors.ArgumentError, match="its own name"):
         tcs.write_batch(two, table, 7, name="s")
     tcs.write_batch(two, table, 7, name="s-two")
     tcs.write_batch(two, table, 8, name="s")

@@ -124,7 +124,7 @@ def test_a_checkpoint_may_move_but_not_be_deleted_or_taken_back(
     shutil.copytree(saved, moved)
     write(events, ("+I", 4, "d"))
     with pytest.raises(
-        Exception, match=r"now brings batch \d+: the checkpoint was deleted, taken back"
+        Exception, match=r"now brings batch \d+: the checkpoint was deleted, reverted"
     ):
         run(sink(frame, copy, moved))
     assert content(copy) == [(1, "a"), (2, "b"), (3, "c")]

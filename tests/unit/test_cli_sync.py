@@ -42,8 +42,7 @@ def test_a_database_is_kept_in_step_and_tells_how_far_it_is(
     done = run(tmp_path, "lake", "--source", json.dumps(source), "--table-prefix", "ods_", "--json")
     assert done.exit_code == 0, done.output
     assert json.loads(done.stdout)["rows_written"] == 3
-    told = done.stderr.splitlines()
-    assert {line.partition(":")[0] for line in told} == {"events", "committed"}
+    assert done.stderr == ""
     catalog = tc.open_catalog(f"{tmp_path}/wh")
     assert catalog.tables("lake") == ["ods_orders", "ods_people"]
     again = run(

@@ -139,7 +139,7 @@ def test_a_growing_stream_is_past_what_it_committed(table: Table) -> None:
     found = partial(committed_identifiers, history, floor=lambda: 1)
     assert found(user="me", identifiers=[5, 6, 7, 8]) == {5, 6, 7}
     assert found(user="other", identifiers=[5]) == frozenset()
-    with pytest.raises(OutcomeUnknownError, match="promised from 9 on"):
+    with pytest.raises(OutcomeUnknownError, match="complete only from 9 on"):
         committed_identifiers(history, user="me", identifiers=[5], floor=lambda: 9)
 
 
@@ -176,7 +176,7 @@ def test_where_history_is_gone_a_position_is_unknown_and_stays_unknown(table: Ta
     for _ in range(3):
         table.put(table.part(), writer_version="java")
     del table.snapshots[1]
-    with pytest.raises(OutcomeUnknownError, match="nobody can tell"):
+    with pytest.raises(OutcomeUnknownError, match="cannot be known"):
         table.put(table.part(), expect={"tc.p": None})
     table.put(table.part())
     assert HISTORY_PROPERTY in (table.head().properties or {})

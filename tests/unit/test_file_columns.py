@@ -5,12 +5,19 @@ Mutants: a deletion that takes out every addition of its file; partitions of man
 
 from __future__ import annotations
 
+import random
+from dataclasses import replace
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from table_core.ondisk.avro import open_container
 from table_core.ondisk.data_file import DataFile, EntryKind, ManifestEntry
 from table_core.ondisk.file_columns import UNKNOWN, FileColumns, live_columns
 from table_core.ondisk.manifest import decode_file_columns, encode_manifest, fold_entries
+from table_core.ondisk.manifest_columns import columns_at_once
+from table_core.ondisk.manifest_heads import find_heads
 
 STEPS = st.lists(
     st.tuples(st.sampled_from([b"x", b"y", b"z"]), st.integers(0, 3), st.booleans()), max_size=25
@@ -74,3 +81,70 @@ def test_columns_fold_as_entries_do(steps: list[tuple[bytes, int, bool]], size: 
     only_x = found.of_partitions(lambda row: row == b"x")
     assert len(only_x) == sum(e.partition == b"x" for e in want)
     assert len(FileColumns.of(want)) == len(want)
+
+
+NAMES = ["identity", "kind", "bucket", "level", "size", "rows", "delete_rows", "created_ms"]
+
+
+def many(seed: int, count: int) -> list[ManifestEntry]:
+    """Entries as writers make them, and numbers of every length."""
+    pick = random.Random(seed)
+    longs = [0, 1, 63, 64, 8191, 8192, 2**31, 2**40, 2**62]
+    return [
+        ManifestEntry(
+            pick.choice(list(EntryKind)),
+            bytes(pick.randrange(256) for _ in range(pick.choice([4, 12, 80]))),
+            pick.choice([-2, -1, 0, 5, 1000]),
+            pick.choice([-1, 1, 200]),
+            DataFile(
+                file_name=f"data-{pick.choice(['ä', 'x' * 70, ''])}{number}-0.parquet",
+                file_size=pick.choice(longs),
+                row_count=pick.choice(longs),
+                min_key=bytes(pick.choice([0, 8, 300])),
+                max_key=b"data-" * pick.choice([0, 0, 1, 2]),
+                min_sequence_number=-1,
+                max_sequence_number=pick.choice(longs),
+                schema_id=pick.choice([0, 3, 200]),
+                level=pick.choice([0, 1, 5]),
+                creation_time_ms=pick.choice([None, 0, -5, 1_800_000_000_000]),
+                delete_row_count=pick.choice([None, 0, 7]),
+                value_stats_cols=pick.choice([None, (), ("a", "b")]),
+                write_cols=pick.choice([None, ("c",)]),
+                first_row_id=pick.choice([None, 5]),
+            ),
+        )
+        for number in range(count)
+    ]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_columns_read_at_once_are_those_of_the_entries(seed: int) -> None:
+    entries = many(seed, 300)
+    body = encode_manifest(entries)
+    container = open_container(body, path="m")
+    heads = find_heads(container)
+    assert heads is not None
+    at_once = columns_at_once(container, heads)
+    assert at_once is not None, "or nothing is tested"
+    for found in (at_once, decode_file_columns(body, path="m")):
+        want = FileColumns.of(entries)
+        assert found.partitions == want.partitions
+        assert found.partition.tolist() == want.partition.tolist()
+        for name in NAMES:
+            assert getattr(found, name).tolist() == getattr(want, name).tolist(), name
+
+
+@pytest.mark.parametrize(
+    "unusual",
+    [{"extra_files": ("a.index",)}, {"embedded_index": b"x"}, {"external_path": "s3://b/f"}],
+)
+def test_an_unusual_entry_is_decoded(unusual: dict[str, object]) -> None:
+    entries = many(9, 100)
+    entries[50] = replace(entries[50], file=replace(entries[50].file, **unusual))
+    body = encode_manifest(entries)
+    container = open_container(body, path="m")
+    heads = find_heads(container)
+    assert heads is not None
+    assert columns_at_once(container, heads) is None
+    found, want = decode_file_columns(body, path="m"), FileColumns.of(entries)
+    assert found.identity.tolist() == want.identity.tolist()

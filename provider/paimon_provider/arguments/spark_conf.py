@@ -28,9 +28,9 @@ def rendered_conf(conf: Mapping[str, str] | None, literal: Mapping[str, str]) ->
     Raises:
         ArgumentError: a name or value is none, or a setting that chooses code was templated.
     """
-    found = dict(conf or {})
-    require_settings(found)
-    for name, value in found.items():
+    rendered = dict(conf or {})
+    require_settings(rendered)
+    for name, value in rendered.items():
         if chooses_code(name, value) and literal.get(name) != value:
             raise ArgumentError(
                 f"spark_conf: {name!r} chooses code, a place or an identity: set it in the "
@@ -38,4 +38,4 @@ def rendered_conf(conf: Mapping[str, str] | None, literal: Mapping[str, str]) ->
                 argument="spark_conf",
                 value=name,
             )
-    return found
+    return rendered

@@ -12,7 +12,7 @@ from paimon_provider._compat import AirflowNotFoundException, BaseHook, mask_sec
 from paimon_provider.connections.warehouse import Warehouse, looking_secret
 from paimon_provider.launchers.job_log import ProgressLine, Redaction, log_text, progress_of
 from paimon_provider.runs.auto_engine import decided
-from paimon_provider.runs.identity import is_commit_of
+from paimon_provider.runs.identity import HANDLES, is_commit_of
 from paimon_provider.watching.conditions import Seen, SnapshotFacts, UnseenSnapshots
 from paimon_provider.watching.seen import reaches
 from table_core.errors import ArgumentError, ErrorKind, NotFoundError, TableError
@@ -129,7 +129,7 @@ class PaimonHook(BaseHook):
         """Who commits by a handle: numbered apart from what ``commit_as`` gives."""
         if self._by_handle is None:
             assert self.identity is not None
-            self._by_handle = self.identity.apart("handles")
+            self._by_handle = self.identity.apart(HANDLES)
         return self._by_handle.next_commit()
 
     def commit_as(self, **more: Any) -> Any:

@@ -230,7 +230,7 @@ class StandaloneLauncher:
         if home is None or not known or not _FOLDER.fullmatch(path.name):
             raise ArgumentError(
                 f"{submission.folder!r} is no folder of a job in spark_job_folder: the kept state of "
-                "the task is not ours; clear the task to submit anew",
+                "the task is not ours; clear the task to submit it again",
                 argument="submission",
                 value=submission.folder,
             )

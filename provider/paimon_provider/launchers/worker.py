@@ -33,8 +33,8 @@ def free_memory(
 
     None where nobody says, as on a Mac.  What files are cached in counts as free, for it is given back.
     """
-    found = [*_of_machine(meminfo), *_of_groups(own, cgroups)]
-    return min(found) if found else None
+    free = [*_of_machine(meminfo), *_of_groups(own, cgroups)]
+    return min(free) if free else None
 
 
 def _of_machine(meminfo: Path) -> list[int]:
@@ -47,7 +47,7 @@ def _of_machine(meminfo: Path) -> list[int]:
 
 def _of_groups(own: Path, cgroups: Path) -> list[int]:
     """What is left in the group of this process, and in those around it, of version 1 or 2."""
-    found = []
+    free = []
     for line in _lines(own):
         number, controllers, path = line.strip().split(":", 2)
         if number == "0" and not controllers:
@@ -61,8 +61,8 @@ def _of_groups(own: Path, cgroups: Path) -> list[int]:
         # Inside a container the path may be the host's: then its own group is mounted at the root.
         for folder in [place, *place.parents]:
             if folder == root or root in folder.parents:
-                found += _left(folder, limit, used)
-    return found
+                free += _left(folder, limit, used)
+    return free
 
 
 def _left(folder: Path, limit: str, used: str) -> list[int]:

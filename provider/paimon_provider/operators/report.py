@@ -11,6 +11,7 @@ from paimon_provider.arguments.table_identity import is_template
 from paimon_provider.assets import table_asset
 from paimon_provider.failures import airflow_failures
 from paimon_provider.links import ChangeReportLink, report_url
+from paimon_provider.pages.bars import Bars, BarsOf
 from paimon_provider.pages.report import COLUMNS_MAX, KINDS, ChangeReport, SnapshotChanges, render
 from paimon_provider.pages.reports_folder import clear_reports, report_name, write_report
 from paimon_provider.pages.text import cell_text
@@ -18,6 +19,7 @@ from paimon_provider.runs.mapped_tables import as_given, over_tables, own_of
 from paimon_provider.watching.conditions import delivers_changes
 from paimon_provider.watching.run_positions import RunPosition
 from paimon_provider.watching.seen import Seen, since
+from table_core.errors import ArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +30,9 @@ if TYPE_CHECKING:
 __all__ = ["PaimonChangeReportOperator"]
 
 _CONNECTION: Final = "paimon_default"
-_BARS: Final = 40
+_BARS: Final = 20
+"""As many as a screen shows at once."""
+_DIFFERENCES: Final = 20
 _ROWS: Final = 200
 
 
@@ -129,7 +133,7 @@ class PaimonChangeReportOperator(ChecksArguments, BaseOperator):
         warnings = []
         if step.reset:
             was = f"snapshot {start.snapshot_id} is gone"
-            warnings.append(f"The table was rolled back or made anew: {was}.")
+            warnings.append(f"The table was rolled back or recreated: {was}.")
         if step.gap and start.snapshot_id:
             first, last = step.gap
             warnings.append(f"Snapshots {first} to {last} expired before they were read.")
@@ -154,8 +158,10 @@ class PaimonChangeReportOperator(ChecksArguments, BaseOperator):
         ).to_arrow()
         top = rows.sort_by([(self.value_column, "descending")]).slice(0, _BARS)
         stream = _Stream()
+        differences: list[tuple[str, float]] = []
         if new:
             stream.take(table.changes(after=after, to=head))
+            differences = self._differences(table, after, head)
         return ChangeReport(
             table=self.table,
             label=self.label_column,
@@ -167,12 +173,28 @@ class PaimonChangeReportOperator(ChecksArguments, BaseOperator):
                 for row in top.to_pylist()
             ],
             others=rows.num_rows - top.num_rows,
+            differences=differences,
             history=history,
             columns=stream.columns,
             changes=stream.first,
             changes_total=stream.total,
             warning=warning,
         )
+
+    def _differences(self, table: Any, after: int, head: int | None) -> list[tuple[str, float]]:
+        """By how much the values have changed; none where changes do not say what was before."""
+        producer = str(table.options.get("changelog-producer", "none")).lower()
+        if table.primary_key and producer == "none":
+            return []
+        bars = Bars(BarsOf(self.label_column, self.value_column), keeps_empty=True)
+        try:
+            bars.of.require(table.arrow_schema)
+            scan = table.changes(after=after, to=head, columns=bars.of.columns)
+            bars.add(scan.to_batches())
+        except ArgumentError as error:
+            self.log.info("No differences by %s: %s", self.label_column, error)
+            return []
+        return bars.largest(_DIFFERENCES)
 
 
 class _Stream:

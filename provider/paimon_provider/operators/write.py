@@ -50,7 +50,7 @@ class PaimonWriteOperator(PaimonTableOperator):
     :param pending: ``{"table", "sql"}``: rows that cannot be used yet. They replace the content of
         that table. Both queries see what the last run left there, as a view with the name of the
         table without its database, or the name in ``view``. (templated)
-    :param rows_uri: files to append instead of a query: a glob of Parquet or JSON lines.
+    :param rows_uri: files to append instead of a query: a glob of Parquet, CSV or JSON lines.
         (templated)
     :param rows_position: a property name, e.g. ``tc.files.orders``. The property records which
         files were loaded, so each file is loaded once, whatever runs again and in whatever order,

@@ -54,6 +54,8 @@ class ChangeReport:
     """Label and value of the rows of today, largest first."""
     others: int = 0
     """Rows that ``values`` leaves out."""
+    differences: Sequence[tuple[str, float]] = ()
+    """Label, and by how much its value has changed since the last report; the largest first."""
     history: Sequence[SnapshotChanges] = ()
     columns: Sequence[str] = ()
     changes: Sequence[Sequence[object]] = ()
@@ -70,6 +72,7 @@ def render(report: ChangeReport) -> str:
         f'<p class="warning">{escape(report.warning)}</p>' if report.warning else "",
         f"<h2>{escape(report.value)} by {escape(report.label)}</h2>",
         _bars(report),
+        _differences(report),
         "<h2>Changes over time</h2>",
         _history(report.history),
         "<h2>Changes since the last report</h2>",
@@ -111,6 +114,16 @@ def _bars(report: ChangeReport) -> str:
     chart = _svg(f"{report.value} by {report.label}", len(report.values) * _ROW, lines)
     rest = f"<p>{report.others:,} smaller rows are not drawn.</p>" if report.others else ""
     return chart + rest
+
+
+def _differences(report: ChangeReport) -> str:
+    if not report.differences:
+        return ""
+    rows = [
+        (label, f"+{_number(by)}" if by > 0 else _number(by)) for label, by in report.differences
+    ]
+    heading = f"<h2>{escape(report.value)} since the last report</h2>"
+    return heading + _table((report.label, "difference"), rows)
 
 
 def _history(history: Sequence[SnapshotChanges]) -> str:
@@ -194,5 +207,7 @@ text{font-size:13px;fill:currentColor}.end{text-anchor:end}
 .kD{fill:var(--d);color:var(--d)}.legend span{margin-right:1rem}.legend span::before{content:"■ "}
 table{border-collapse:collapse;font-variant-numeric:tabular-nums}
 th,td{padding:.2rem .7rem;border-bottom:1px solid #8884;text-align:left}
+@media (max-width:600px){main{margin:1rem auto}text{font-size:18px}table{display:block;overflow-x:auto}}
+@media print{main{max-width:none;margin:0}details{display:block}h2{break-after:avoid}svg,tr{break-inside:avoid}}
 .warning{border-left:4px solid #f9a825;padding-left:.8rem}
 """

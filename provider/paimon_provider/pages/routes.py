@@ -15,7 +15,9 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from paimon_provider.arguments.table_identity import SCHEME
 from paimon_provider.links import TABLES_PATH
+from paimon_provider.pages import api, live_api
 from paimon_provider.pages.bundle import BUNDLE_PATH, bundle_text, etag_of
+from paimon_provider.pages.refusals import tell_errors
 from paimon_provider.pages.reports_folder import dag_of_report, report_text
 from paimon_provider.pages.text import security_headers
 from table_core.errors import ArgumentError
@@ -32,6 +34,9 @@ app = FastAPI(
     openapi_url=None,
 )
 """Whoever may see assets may see these pages, nobody else; plugin routes are open by default."""
+app.include_router(api.router)
+app.include_router(live_api.router)
+tell_errors(app)
 
 
 @app.get("/reports/{name}")

@@ -18,13 +18,25 @@ from paimon_provider._compat import NEVER_EXPIRE, task_state
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["IDENTIFIERS_PER_VERB", "RunIdentity", "is_commit_of", "run_identity"]
+__all__ = [
+    "HANDLES",
+    "IDENTIFIERS_PER_VERB",
+    "RUN_KEY",
+    "RunIdentity",
+    "commit_users",
+    "is_commit_of",
+    "kept_user",
+    "run_identity",
+]
 
 # Never change these: a retry that spans an upgrade must find the same names.
 _NAMESPACE: Final = uuid.UUID("5f0d3c52-0c0e-5d0b-9a53-6a2f0c1b7e11")
-_KEY: Final = "paimon_task_run"
+RUN_KEY: Final = "paimon_task_run"
+"""The key in Airflow's task state store under which a task run's name is kept."""
 _UUID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 """Others may write what keeps a task's state, and the name becomes part of file names."""
+HANDLES: Final = "handles"
+"""Who commits by a handle, apart from the verbs of the operator."""
 IDENTIFIERS_PER_VERB: Final = 1_000_000
 """A verb may make several commits, numbered from its own identifier on."""
 
@@ -72,7 +84,7 @@ def run_identity(context: Mapping[str, Any] | Any, *, resumed: bool = False) -> 
         resumed: whether the attempt goes on after it was deferred.
     """
     ti, store = context["ti"], task_state(context)
-    kept = store.get(_KEY)
+    kept = store.get(RUN_KEY)
     if isinstance(kept, dict) and _UUID.fullmatch(str(kept.get("user"))) and _is_of(kept, ti):
         drawn_ms = kept.get("drawn_ms")  # earlier releases did not say
         return RunIdentity(str(kept["user"]), drawn_ms if type(drawn_ms) is int else None)
@@ -85,8 +97,19 @@ def run_identity(context: Mapping[str, Any] | Any, *, resumed: bool = False) -> 
         "instance": str(ti.id),
         "drawn_ms": int(time.time() * 1000),
     }
-    store.set(_KEY, mark, retention=NEVER_EXPIRE)
+    store.set(RUN_KEY, mark, retention=NEVER_EXPIRE)
     return RunIdentity(user)
+
+
+def kept_user(document: object) -> str | None:
+    """The commit user in what is kept of a task run; None if there is none."""
+    user = document.get("user") if isinstance(document, dict) else None
+    return user if isinstance(user, str) and _UUID.fullmatch(user) else None
+
+
+def commit_users(user: str) -> tuple[str, str]:
+    """The names of the commits of the task run ``user``: of its verbs, and of the handles that it opened."""
+    return user, RunIdentity(user).apart(HANDLES).user
 
 
 def is_commit_of(commit_user: str, user: str) -> bool:

@@ -59,7 +59,7 @@ class _OverTables(OperatorPartial):
 
     def expand(self, **mapped: Any) -> Any:
         """A task for each of the values."""
-        self._know(_each(mapped))
+        self._know(_combinations(mapped))
         return super().expand(**mapped)
 
     def expand_kwargs(self, kwargs: Any, *, strict: bool = True) -> Any:
@@ -87,7 +87,7 @@ def _defaults(kwargs: Mapping[str, Any]) -> dict[str, Any]:
     return {name: defaults[name] for name in _NAMING if name in defaults}
 
 
-def _each(mapped: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _combinations(mapped: Mapping[str, Any]) -> list[dict[str, Any]]:
     """What names the tables of the tasks that ``expand`` makes; none where that is not known yet."""
     combinations: list[dict[str, Any]] = [{}]
     for name in _NAMING:

@@ -81,28 +81,28 @@ class Watches:
     """Who watches what in one warehouse, in this process."""
 
     def __init__(self) -> None:
-        self._found: defaultdict[str, set[Watch]] = defaultdict(set)
+        self._watches: defaultdict[str, set[Watch]] = defaultdict(set)
         self._asked: asyncio.Event | None = None
 
     def add(self, watch: Watch) -> None:
         """From now on ``watch`` is told."""
-        self._found[watch.table].add(watch)
+        self._watches[watch.table].add(watch)
         self.wake()
 
     def remove(self, watch: Watch) -> None:
         """``watch`` is over."""
-        watches = self._found[watch.table]
+        watches = self._watches[watch.table]
         watches.discard(watch)
         if not watches:
-            del self._found[watch.table]
+            del self._watches[watch.table]
 
     def tables(self) -> list[str]:
         """What is watched."""
-        return list(self._found)
+        return list(self._watches)
 
     def of(self, table: str) -> set[Watch]:
         """Who watches ``table``."""
-        return self._found.get(table, set())
+        return self._watches.get(table, set())
 
     def wake(self) -> None:
         """End the ``wait`` that goes on."""

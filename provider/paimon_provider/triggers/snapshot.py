@@ -174,7 +174,7 @@ class PaimonSnapshotTrigger(BaseEventTrigger):
                         await self._keep(watch.seen)
                     try:
                         ready = await self._ready(unseen, watch.seen, calls)
-                        async for payload, mark in self._found(ready, watch.seen, calls):
+                        async for payload, mark in self._payloads(ready, watch.seen, calls):
                             if payload is not None:
                                 self._count(payload)
                                 yield TriggerEvent(payload)
@@ -191,7 +191,7 @@ class PaimonSnapshotTrigger(BaseEventTrigger):
             keeping.cancel()
             watches.remove(watch)
 
-    async def _found(
+    async def _payloads(
         self, unseen: UnseenSnapshots, seen: Seen, calls: BlockingCalls
     ) -> AsyncIterator[tuple[dict[str, Any] | None, Seen]]:
         """Payloads, each with how far it goes; no payload for what counts for nobody, or is too little."""

@@ -41,7 +41,7 @@ ON: Final = ("changes", "append", "overwrite", "delete", "compact", "any")
 BRING_ROWS: Final = frozenset({"changes", "append"})
 """Those that rows come with."""
 RESET: Final = frozenset({"changes", "overwrite", "delete", "any"})
-"""Those that hear of a table that was rolled back, fast-forwarded or made anew."""
+"""Those that hear of a table that was rolled back, fast-forwarded or recreated."""
 
 
 def counts(snapshot: SnapshotFacts, producer: str, on: str) -> bool:

@@ -1,7 +1,7 @@
 """How far somebody who watches a table has come, and what is new to them.  Pure.
 
 A place names a snapshot by its number *and* by what tells it from another of that number, and remembers some
-before it: so a table that was away is known again, one that was made anew is not taken for it, and after a
+before it: so a table that was away is known again, one that was recreated is not taken for it, and after a
 rollback or a fast-forward only what was not there before is new.
 """
 

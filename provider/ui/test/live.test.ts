@@ -19,8 +19,8 @@ const after = (events: LiveEvent[], from: LiveState = START) => events.reduce(re
 
 describe("the live view", () => {
   it("puts the largest group first, and the newest row on top", () => {
-    const state = after([{ type: "open" }, bars(1, ["a", 1], [null, 9]), changes(2)]);
-    expect(state.bars).toEqual([["null", 9], ["a", 1]]);
+    const state = after([{ type: "open" }, bars(1, ["a", 1], [null, 9], ["", 3]), changes(2)]);
+    expect(state.bars).toEqual([["null", 9], ["(empty)", 3], ["a", 1]]);
     expect(state.snapshot).toBe(2);
     expect(state.rows.map((r) => r.values[0])).toEqual(["c1", "c0"]);
     expect(state.seen).toEqual({ "+I": 2, "-U": 0, "+U": 0, "-D": 1 });
@@ -65,6 +65,12 @@ describe("the columns of the bars", () => {
     const table = { fields: [field("id", "BIGINT NOT NULL"), field("country", "STRING"), field("amount", "DECIMAL(10, 2)")], primary_key: ["id"], partition_by: [] };
     expect(defaults(table)).toEqual({ by: "country", value: "amount", agg: "sum" });
     expect(choices(table).value).toEqual(["id", "amount"]);
+  });
+
+  it("are the partition rather than text of which nobody knows how many values it has", () => {
+    const fields = [field("dt", "STRING NOT NULL"), field("note", "STRING"), field("status", "STRING")];
+    expect(defaults({ fields: fields.slice(0, 2), primary_key: [], partition_by: ["dt"] }).by).toBe("dt");
+    expect(defaults({ fields, primary_key: [], partition_by: ["dt"] }).by).toBe("status");
   });
 
   it("count rows where there is no number to add up", () => {

@@ -1,11 +1,14 @@
 // @vitest-environment jsdom
-import { act, fireEvent, render, screen, within } from "@testing-library/react";
+import { act, configure, fireEvent, render, screen, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { MemoryRouter, useLocation } from "react-router-dom";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 
 import { App } from "../src/App";
 import type { Line, Snapshot, TableDocument } from "../src/api/types";
+
+const PATIENCE = { timeout: 20_000 };
+configure({ asyncUtilTimeout: PATIENCE.timeout });
 
 const EVIL = "<img src=x onerror=alert(1)>";
 const URI = "paimon://lake/shop/orders";
@@ -133,9 +136,9 @@ describe("the list", () => {
     await userEvent.click(screen.getByRole("button", { name: "Next" }));
     expect(address()).toContain("offset=100");
     fireEvent.change(screen.getByRole("searchbox"), { target: { value: "clicks" } });
-    await vi.waitFor(() => expect(address()).toContain("search=clicks"));
+    await vi.waitFor(() => expect(address()).toContain("search=clicks"), PATIENCE);
     expect(address()).not.toContain("offset");
-    await vi.waitFor(() => expect(asked.at(-1)).toContain("search=clicks"));
+    await vi.waitFor(() => expect(asked.at(-1)).toContain("search=clicks"), PATIENCE);
   });
 
   it("says what to do when nothing is collected, nothing fits, or the server refuses", async () => {
@@ -153,8 +156,8 @@ describe("the list", () => {
     answers["tables"] = () => (turns++ === 0 ? new Response("{}", { status: 503 }) : { total: 1, databases: [], collected_at: null, collector: null, tables: [line()] });
     await open();
     expect(screen.getByRole("alert")).toBeTruthy();
-    await vi.waitFor(() => expect(screen.getByRole("link", { name: "orders" })).toBeTruthy(), { timeout: 6000 });
-  }, 10_000);
+    await vi.waitFor(() => expect(screen.getByRole("link", { name: "orders" })).toBeTruthy(), PATIENCE);
+  });
 });
 
 describe("a table", () => {

@@ -189,7 +189,7 @@ class Checkpoint(Generic[P]):
         return best
 
     def _needed(self, known: Complete | None) -> list[Claim]:
-        """From where on the source has to have all of its events."""
+        """The place from which the source needs all of its events."""
         claims: dict[str, Claim] = {}
         everyone = [c for feed in self.tables.feeds.values() for c in feed.target.claims.held]
         for claim in everyone:

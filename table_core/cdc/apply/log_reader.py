@@ -48,7 +48,7 @@ class LogReader(ABC):
     _log_now: LogNow | None = None
     _catalog: dict[SourceTable, CatalogTable] = field(default_factory=dict)
     _since: dict[SourceTable, tuple[int, int]] = field(default_factory=dict)
-    """Tables whose snapshot is newer than the log read so far, and from where on changes count."""
+    """Tables whose snapshot is newer than the log read so far, and where their changes begin to count."""
 
     @property
     def history(self) -> None:
@@ -162,7 +162,7 @@ class LogReader(ABC):
         for table, info in self._catalog.items():
             if info.is_versioned:
                 raise UnsupportedFeatureError(
-                    f"{table} is WITH SYSTEM VERSIONING: its log tells no deletes; leave it out",
+                    f"{table} is WITH SYSTEM VERSIONING: its log does not record deletes; leave it out",
                     feature="system-versioned tables",
                 )
             if not info.readable:  # its log alone would make half a table

@@ -40,14 +40,14 @@ class SyncOptions(TypedDict, total=False):
     max_duration: str | None
     """End after so long, e.g. ``"10 min"``."""
     max_rows: int | None
-    """End after about so many events."""
+    """End after about this many events."""
 
 
 class DatabaseSyncOptions(SyncOptions, total=False):
     """Keywords of ``sync_database``."""
 
     table_suffix: str
-    """Put behind each table's name."""
+    """A suffix for the name of each table."""
     table_mapping: Mapping[str, str] | None
     """Names of single tables: ``{"table" or "database.table": "name"}``."""
     primary_key: Sequence[str] | Mapping[str, Sequence[str]]

@@ -89,8 +89,8 @@ def _take_out(feed: TableFeed, source: SourceTable, statement: str, instead: str
     else:
         raise UnsupportedFeatureError(
             f"{source} was {statement}, and {feed.target.name} has rows of other tables too: add "
-            "metadata_columns=('database_name', 'table_name') so that they can be told apart, or "
-            f"say {instead}",
+            "metadata_columns=('database_name', 'table_name') to distinguish them, or "
+            f"set {instead}",
             feature=f"one of several source tables was {statement}",
         )
 

@@ -52,7 +52,7 @@ class KafkaReader(LineReader[OffsetsPosition]):
         return self._now.source, self.source.servers
 
     def check(self, claims: Sequence[Claim]) -> None:
-        """Refuse topics that were made anew, went back, or lost what comes next.
+        """Refuse topics that were recreated, went back, or lost what comes next.
 
         Raises:
             SourceDivergedError: they did.
@@ -150,7 +150,7 @@ class KafkaReader(LineReader[OffsetsPosition]):
                 if first and until.next_of(*at):
                     raise EventError(
                         f"topic {at[0]}, partition {at[1]} was truncated at the source, and the "
-                        "topic no longer has its beginning to tell whose rows are whose: add "
+                        "topic no longer has its beginning, so it is unknown which table each row belongs to: add "
                         "metadata_columns=('database_name', 'table_name')",
                         topic=at[0],
                         partition=at[1],

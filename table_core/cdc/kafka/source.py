@@ -264,7 +264,7 @@ class KafkaReading:
 
         Raises:
             StorageUnavailableError: nobody answered: a topic whose id is not known is not told from one
-                that was made anew, so that is no answer.
+                that was recreated, so that is no answer.
         """
         admin = importlib.import_module("confluent_kafka.admin")
         config = {"bootstrap.servers": self._source.servers, **self._source.options}

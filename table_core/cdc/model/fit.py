@@ -175,8 +175,8 @@ def nulls(
     for row in np.flatnonzero(where).tolist():
         at = place(int(numbers[row]))
         yield DataError(
-            f"{at.text}: column {name!r} is null, and must not be: it is of the primary key, of the "
-            "partition, or NOT NULL",
+            f"{at.text}: column {name!r} is null, but it is a key column, a partition column or "
+            "NOT NULL",
             column=name,
             value="null",
             row=int(numbers[row]),

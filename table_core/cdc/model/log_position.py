@@ -36,7 +36,7 @@ class LogPosition:
     skip: int = 0
     snapshots: Mapping[str, list[Any] | None] = field(default_factory=dict)
     since: Mapping[str, list[int]] = field(default_factory=dict)
-    """Tables whose snapshot is newer than ``order``, and from where on their changes count."""
+    """Tables whose snapshot is newer than ``order``, and the place from which their changes count."""
     mark: str = ""
     """What tells the log there from another one of equal places.  MySQL: when, and by which server, the
     file was begun; PostgreSQL: number and time of the transaction that ends there.  '' if unknown."""
@@ -129,6 +129,6 @@ class LogPosition:
 def _of_another_kind(text: str, kind: str) -> EventError:
     return EventError(
         f"the table's position {text[:80]!r} was not written by a source of kind {kind!r}; "
-        "sync it with the source that wrote it, or drop the table to start anew",
+        "sync it with the source that wrote it, or drop the table to start again",
         position=text,
     )

@@ -60,7 +60,7 @@ class FilesPosition:
             return cls()
         problem = EventError(
             f"the table's position {text[:80]!r} was not written by a source of files; "
-            "sync it with the source that wrote it, or drop the table to start anew",
+            "sync it with the source that wrote it, or drop the table to start again",
             position=text,
         )
         try:
@@ -130,8 +130,8 @@ class FilesPosition:
             lines, read = self.consumed.get(name, (0, 0))
             if size < read:
                 raise EventError(
-                    f"{name} has {size} bytes, but {read} were read of it before: it was replaced; "
-                    "events go into new files or to the end of old ones",
+                    f"{name} has {size} bytes, but {read} were read of it before: it was replaced. "
+                    "Write events to new files, or append them to old ones",
                     file=name,
                     line=lines,
                 )
@@ -173,7 +173,7 @@ class OffsetsPosition:
             return cls()
         problem = EventError(
             f"the table's position {text[:80]!r} was not written by a source of Kafka topics; "
-            "sync it with the source that wrote it, or drop the table to start anew",
+            "sync it with the source that wrote it, or drop the table to start again",
             position=text,
         )
         try:

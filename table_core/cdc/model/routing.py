@@ -107,7 +107,7 @@ def takes(route: str, table: SourceTable, name: str) -> bool:
         return parsed.target(table) == name
     except ArgumentError as error:
         raise ArgumentError(
-            f"{name} keeps the position of a sync whose choice of tables is none of ours: {error}; "
+            f"{name} keeps the position of a sync whose choice of tables was not written by this package: {error}; "
             "see `table-core position list`",
             **error.facts,
         ) from error

@@ -238,5 +238,5 @@ def _bytes(name: str, at: int, file: Any, count: int) -> bytes:
 
 def _damaged(name: str, at: int, why: str) -> EventError:
     return EventError(
-        f"{name}, position {at}: {why}: fetch the file anew", file=name, line=0, position=str(at)
+        f"{name}, position {at}: {why}: fetch the file again", file=name, line=0, position=str(at)
     )

@@ -270,7 +270,7 @@ class BinlogRows:
         elif (match := _WRITTEN.match(text)) is not None and self.wants(_table(match, database)):
             raise EventError(
                 f"{where}: rows of {_table(match, database)} were written by a statement: run SET "
-                "GLOBAL binlog_format = 'ROW' on the server, see that no session sets another one, "
+                "GLOBAL binlog_format = 'ROW' on the server, make sure that no session overrides it, "
                 "and take a new snapshot",
                 position=where,
             )

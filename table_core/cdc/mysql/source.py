@@ -136,7 +136,7 @@ class MySqlConnection(ServerConnection):
             value = str(variables.get(name, "")).upper()
             if value != wanted and not (wanted == "ON" and value == "1"):
                 raise ArgumentError(
-                    f"{self._source.host}: {name} is {value or 'not set'}, but has to be {wanted}: "
+                    f"{self._source.host}: {name} is {value or 'not set'}, but must be {wanted}: "
                     f"run {mend}",
                     argument=name,
                     value=value,
@@ -348,15 +348,15 @@ def _error(
     if code == _PURGED:
         return EventError(
             f"{where}: the server no longer has the binary log that comes next ({text}); drop the "
-            "tables so that they are read anew, and keep logs longer: SET GLOBAL "
+            "tables, and they are read again; keep logs longer: SET GLOBAL "
             "binlog_expire_logs_seconds = 604800",
             host=where,
             code=code,
         )
     if _TLS.search(text):
         return ArgumentError(
-            f"{where}: {text}; say what TLS is to be, e.g. ssl={{'ca': '/path/ca.pem'}}, or "
-            f"ssl={{'mode': 'disable'}} for none where the server takes it: ALTER USER {user!r}@… "
+            f"{where}: {text}; set the TLS mode, e.g. ssl={{'ca': '/path/ca.pem'}}, or "
+            f"ssl={{'mode': 'disable'}} to use none, if the server allows it: ALTER USER {user!r}@… "
             "REQUIRE NONE",
             argument="ssl",
             value=code,

@@ -27,7 +27,7 @@ def cluster_and_timeline(connection: PostgresConnection) -> tuple[str, str]:
 
 
 def slot_begin(connection: PostgresConnection, slot: str) -> int | None:
-    """From where on a slot has changes; None if there is none of that name."""
+    """The place from which a slot has changes. None if there is no slot of that name."""
     slots = connection.rows(
         "SELECT confirmed_flush_lsn FROM pg_replication_slots WHERE slot_name = %s", (slot,)
     )

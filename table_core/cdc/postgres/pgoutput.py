@@ -142,7 +142,7 @@ class PgOutputRows:
         primary = set(self.keys.get(table, ()))
         if identity == b"i" and primary and primary != set(key) and self.wants(table):
             raise EventError(
-                f"slot {self.slot}: the log tells old rows of {table} by an index that is not its "
+                f"slot {self.slot}: the log identifies old rows of {table} by an index that is not its "
                 f"primary key: run ALTER TABLE {table} REPLICA IDENTITY DEFAULT, drop the table here "
                 "and take a new snapshot",
                 slot=self.slot,

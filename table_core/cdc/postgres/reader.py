@@ -78,7 +78,7 @@ class PostgresReader(LogReader):
             )
         return (
             f"replication slot {slot!r} begins at {lsn_text(self._log_now.first[0])}, behind what was "
-            "read: it was dropped and made anew, or moved on by others or by a run that left tables out"
+            "read: it was dropped and recreated, or moved on by others or by a run that left tables out"
         )
 
     def _now(self) -> LogNow:

@@ -112,7 +112,7 @@ class PostgresConnection(ServerConnection):
         level = self.rows("SHOW wal_level")[0][0]
         if level != "logical":
             raise ArgumentError(
-                f"{self._source.host}: wal_level is {level}, but has to be logical: run ALTER "
+                f"{self._source.host}: wal_level is {level}, but must be logical: run ALTER "
                 "SYSTEM SET wal_level = 'logical' and restart the server",
                 argument="wal_level",
                 value=level,
@@ -138,16 +138,16 @@ class PostgresConnection(ServerConnection):
         if not slots and expected:
             raise EventError(
                 f"replication slot {source.slot!r} is gone, and with it the changes since the last "
-                "run; drop the tables so that they are read anew (the slot is made again by the "
-                f"next run, or by SELECT pg_create_logical_replication_slot('{source.slot}', "
+                "run; drop the tables, and they are read again (the next run creates the "
+                f"slot again, or run SELECT pg_create_logical_replication_slot('{source.slot}', "
                 "'pgoutput'))",
                 slot=source.slot,
             )
         if slots and slots[0][1] == "lost":
             raise EventError(
                 f"the server dropped the log that replication slot {source.slot!r} needs; run "
-                f"SELECT pg_drop_replication_slot('{source.slot}'), drop the tables so that they "
-                "are read anew, and raise max_slot_wal_keep_size",
+                f"SELECT pg_drop_replication_slot('{source.slot}'), drop the tables, and they "
+                "are read again; raise max_slot_wal_keep_size",
                 slot=source.slot,
             )
         if slots and slots[0][0] != "pgoutput":
@@ -187,8 +187,8 @@ class PostgresConnection(ServerConnection):
             elif columns != []:
                 continue
             raise ArgumentError(
-                f"publication {name!r} does not tell all changes of {where}: {mend}, or leave the "
-                "table out; if it was read before, drop it here so that it is read anew",
+                f"publication {name!r} does not publish all changes of {where}: {mend}, or leave the "
+                "table out; if it was read before, drop it here, and it is read again",
                 argument="publication",
                 value=name,
             )
@@ -355,8 +355,8 @@ def _error(
         )
     if _TLS.search(text):
         return ArgumentError(
-            f"{where}: {text}; say what TLS is to be, e.g. options={{'sslmode': 'verify-full', "
-            "'sslrootcert': '/path/ca.pem'}}, or options={{'sslmode': 'disable'}} for none, or let the server offer it: ALTER SYSTEM SET ssl = on",
+            f"{where}: {text}; set the TLS mode, e.g. options={{'sslmode': 'verify-full', "
+            "'sslrootcert': '/path/ca.pem'}}, or options={{'sslmode': 'disable'}} to use none, or switch TLS on in the server: ALTER SYSTEM SET ssl = on",
             argument="options",
             value="sslmode",
         )

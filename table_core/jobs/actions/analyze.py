@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from table_core.jobs.action import Action, Job, Option, Parameter, RunBy, Step
+from table_core.jobs.action import Action, Command, Job, Option, Parameter, RunBy, Step
 from table_core.jobs.common_parameters import DRY_RUN
 from table_core.jobs.kinds import Kind
 
@@ -34,15 +34,16 @@ ACTIONS: Final = (
         name="analyze",
         about="Gather statistics for query planners.",
         run=_analyze,
+        command=Command(example="shop.orders --columns amount"),
         run_by=RunBy.TASKS,
         touches=_touched,
         parameters=(
             Parameter(
                 name="columns",
                 kind=Kind.NAMES,
-                about="The columns to look at; default all.",
+                about="The columns to analyze. Default: all.",
                 templated=True,
-                option=Option(about="Comma-separated; default all."),
+                option=Option(about="Comma-separated. Default: all."),
             ),
             DRY_RUN,
         ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from table_core.jobs.action import Action, Command, Job, Parameter
+from table_core.jobs.action import Action, Command, Heading, Job, Parameter
 from table_core.jobs.common_parameters import DRY_RUN, IF_EXISTS, IF_NOT_EXISTS, NAME, SNAPSHOT, TAG
 from table_core.jobs.kinds import Kind
 
@@ -36,9 +36,13 @@ def _fast_forward(job: Job) -> ResultDocument:
 ACTIONS: Final = (
     Action(
         name="create-branch",
-        about="Make a branch, empty or from a tag or a snapshot.",
+        about="Create a branch, empty or from a tag or a snapshot.",
         run=_create_branch,
-        command=Command(path=("branch", "create")),
+        command=Command(
+            path=("branch", "create"),
+            heading=Heading.HISTORY,
+            example="shop.orders fix --tag monday",
+        ),
         parameters=(
             _NAME,
             TAG,
@@ -47,22 +51,24 @@ ACTIONS: Final = (
                 name="from_head",
                 kind=Kind.FLAG,
                 default=False,
-                about="Begin with the newest state.",
+                about="Start from the newest state.",
                 option=None,
             ),
-            replace(IF_NOT_EXISTS, about="Leave a branch of that name as it is."),
+            replace(
+                IF_NOT_EXISTS, about="Keep an existing branch of that name instead of failing."
+            ),
             Parameter(
                 name="replace",
                 kind=Kind.FLAG,
                 default=False,
-                about="Forget a branch of that name first.",
+                about="Delete an existing branch of that name first.",
                 option=None,
             ),
             Parameter(
                 name="to_publish",
                 kind=Kind.FLAG,
                 default=False,
-                about="Note that main is to take the branch over.",
+                about="Record that the branch will be published to main.",
                 operator=None,
                 option=None,
             ),
@@ -71,9 +77,13 @@ ACTIONS: Final = (
     ),
     Action(
         name="delete-branch",
-        about="Delete a branch; its files stay until remove-orphan-files.",
+        about="Delete a branch. Its files stay until remove-orphan-files.",
         run=_delete_branch,
-        command=Command(path=("branch", "delete")),
+        command=Command(
+            path=("branch", "delete"),
+            heading=Heading.HISTORY,
+            example="shop.orders trial --dry-run",
+        ),
         parameters=(
             _NAME,
             IF_EXISTS,
@@ -82,7 +92,7 @@ ACTIONS: Final = (
     ),
     Action(
         name="fast-forward",
-        about="Let main go on as the branch has.",
+        about="Fast-forward main to the state of a branch.",
         run=_fast_forward,
         command=None,  # who types it has decided: it loses what main has done since
         parameters=(
@@ -91,13 +101,13 @@ ACTIONS: Final = (
                 name="force",
                 kind=Kind.FLAG,
                 default=False,
-                about="Lose what main has done since the branch began.",
+                about="Discard the snapshots that main has made since the branch was created.",
                 option=None,
             ),
             Parameter(
                 name="state",
                 kind=Kind.TEXT,
-                about="Take over nothing but this state of the branch.",
+                about="Accept only this state of the branch.",
                 templated=True,
                 option=None,
             ),

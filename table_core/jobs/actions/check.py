@@ -35,7 +35,7 @@ def _check(job: Job) -> ResultDocument:
 ACTIONS: Final = (
     Action(
         name="check",
-        about="Fail where rows break a rule; tell how many and which.",
+        about="Fail if rows break a rule, and report how many and which.",
         run=_check,
         parameters=(
             Parameter(
@@ -56,7 +56,7 @@ ACTIONS: Final = (
                 name="fail",
                 kind=Kind.FLAG,
                 default=True,
-                about="Whether a broken rule is an error; else it is only told.",
+                about="Whether a broken rule is an error. If not, it is only reported.",
             ),
         ),
         command=None,

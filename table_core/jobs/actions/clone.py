@@ -40,7 +40,7 @@ def _touched(job: Job) -> Touched:
 ACTIONS: Final = (
     Action(
         name="clone",
-        about="Copy one state of a table to a new table, which the job's table is.",
+        about="Copy one state of a table to a new table. The job's table is the new one.",
         run=_clone,
         run_by=RunBy.TASKS,
         touches=_touched,
@@ -48,7 +48,7 @@ ACTIONS: Final = (
             Parameter(
                 name="source",
                 kind=Kind.TEXT,
-                about="The table that is copied.",
+                about="The table to copy.",
                 required=True,
                 templated=True,
             ),
@@ -59,7 +59,7 @@ ACTIONS: Final = (
                 name="positions",
                 kind=Kind.FLAG,
                 default=True,
-                about="Whether the positions of what feeds it come along.",
+                about="Whether to copy the positions of the flows and syncs that feed the table.",
             ),
             DRY_RUN,
         ),

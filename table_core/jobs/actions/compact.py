@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from table_core.jobs.action import Action, Job, Option, Parameter, RunBy, Step, Target
+from table_core.jobs.action import Action, Command, Job, Option, Parameter, RunBy, Step, Target
 from table_core.jobs.common_parameters import (
     DRY_RUN,
     EXCLUDING,
@@ -26,7 +26,7 @@ _STRATEGY: Final = Parameter(
     kind=Kind.TEXT,
     choices=("full", "minor"),
     default="full",
-    about="full: each bucket becomes one sorted run; minor: what Paimon's automatic compaction would do.",
+    about="full: one sorted run for each bucket. minor: what Paimon's automatic compaction would merge.",
     option=Option(about="full or minor."),
 )
 
@@ -71,6 +71,7 @@ ACTIONS: Final = (
         name="compact",
         about="Compact a table.",
         run=_compact,
+        command=Command(commits=True, example="shop.orders --strategy full"),
         run_by=RunBy.SPARK,
         touches=_touched_by_compaction,
         parameters=(
@@ -98,6 +99,7 @@ ACTIONS: Final = (
         name="compact-database",
         about="Compact the tables of a database.",
         run=_compact_database,
+        command=Command(example="shop --strategy full --dry-run"),
         run_by=RunBy.SPARK,
         touches=_touched_in_database,
         target=Target.DATABASE,
@@ -107,24 +109,28 @@ ACTIONS: Final = (
             EXCLUDING,
             IDLE_TIME,
             Parameter(
-                name="parallelism", kind=Kind.COUNT, default=1, about="So many tables at a time."
+                name="parallelism",
+                kind=Kind.COUNT,
+                default=1,
+                about="How many tables to compact at a time.",
             ),
             DRY_RUN,
         ),
     ),
     Action(
         name="rescale",
-        about="Write partitions that have another number of buckets anew.",
+        about="Rewrite the partitions that have another number of buckets.",
         run=_rescale,
+        command=Command(example="shop.orders --buckets 2 --dry-run"),
         run_by=RunBy.SPARK,
         touches=_touched_by_rescale,
         parameters=(
             Parameter(
                 name="buckets",
                 kind=Kind.COUNT,
-                about="Change the table to so many buckets first; default: what it has.",
+                about="The new number of buckets. Default: the number that the table has.",
                 templated=True,
-                option=Option(about="Default: what the table has."),
+                option=Option(about="Default: the number that the table has."),
             ),
             PARTITIONS,
             DRY_RUN,
@@ -133,8 +139,9 @@ ACTIONS: Final = (
     ),
     Action(
         name="rewrite-manifests",
-        about="Write the manifests of a table anew, as few as may be.",
+        about="Rewrite the manifests of a table into as few as possible.",
         run=_rewrite_manifests,
+        command=Command(example="shop.orders"),
         parameters=(DRY_RUN,),
         step=Step(operator="compact.PaimonRewriteManifestsOperator"),
     ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from table_core.jobs.action import Action, Job, Option, Parameter, RunBy, Step
+from table_core.jobs.action import Action, Command, Heading, Job, Option, Parameter, RunBy, Step
 from table_core.jobs.common_parameters import (
     DRY_RUN,
     MAX_DELETES,
@@ -23,7 +23,7 @@ __all__ = ["ACTIONS"]
 _OLDER_THAN: Final = Parameter(
     name="older_than",
     kind=Kind.MOMENT,
-    about="Only what is from before this time.",
+    about="Only what is older than this time.",
     templated=True,
     option=None,
 )
@@ -63,27 +63,30 @@ def _touched_by_sweep(job: Job) -> Touched:
 ACTIONS: Final = (
     Action(
         name="expire-snapshots",
-        about="Forget old snapshots and the files that only they need.",
+        about="Delete old snapshots and the files that only they need.",
         run=_expire_snapshots,
+        command=Command(example="shop.orders --retain-max 2 --retain-min 1"),
         parameters=_KEPT,
         step=Step(operator="expire.PaimonExpireSnapshotsOperator"),
     ),
     Action(
         name="expire-changelogs",
-        about="Forget changelogs that were kept when their snapshots expired.",
+        about="Delete changelogs that were kept when their snapshots expired.",
         run=_expire_changelogs,
+        command=Command(example="shop.orders --dry-run"),
         parameters=_KEPT,
         step=Step(operator="expire.PaimonExpireChangelogsOperator"),
     ),
     Action(
         name="expire-partitions",
-        about="Drop partitions past their time.",
+        about="Drop the partitions that have expired.",
         run=_expire_partitions,
+        command=Command(example="shop.orders --expiration-time '30 d' --dry-run"),
         parameters=(
             Parameter(
                 name="expiration_time",
                 kind=Kind.LENGTH,
-                about="How old a partition may be, e.g. 7 d; default: the table's option.",
+                about="The largest age of a partition, e.g. 7 d. Default: the table's option.",
                 templated=True,
                 option=Option(about="e.g. '7 d'."),
             ),
@@ -93,21 +96,24 @@ ACTIONS: Final = (
     ),
     Action(
         name="remove-orphan-files",
-        about="Delete files that nothing names.",
+        about="Delete files that no snapshot, tag or branch names.",
         run=_remove_orphan_files,
+        command=Command(example="shop.orders --dry-run"),
         run_by=RunBy.TASKS,
         touches=_touched_by_sweep,
         parameters=(
             replace(
                 _OLDER_THAN,
-                about="Only files from before this time; default: a day ago.",
-                option=Option(utc=True, about="UTC; files changed since stay. Default: a day ago."),
+                about="Only files that are older than this time. Default: a day ago.",
+                option=Option(
+                    utc=True, about="In UTC. Files that changed later stay. Default: a day ago."
+                ),
             ),
             Parameter(
                 name="allow_young",
                 kind=Kind.FLAG,
                 default=False,
-                about="Permit less than a day; nobody may be writing.",
+                about="Allow files younger than a day. Nobody may be writing meanwhile.",
             ),
             DRY_RUN,
         ),
@@ -115,8 +121,9 @@ ACTIONS: Final = (
     ),
     Action(
         name="expire-tags",
-        about="Delete tags whose time is over.",
+        about="Delete the tags that have expired.",
         run=_expire_tags,
+        command=Command(heading=Heading.HISTORY, example="shop.orders"),
         parameters=(_OLDER_THAN, DRY_RUN),
         step=Step(operator="expire.PaimonExpireTagsOperator"),
     ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from table_core.jobs.action import Action, Job, Option, Parameter
+from table_core.jobs.action import Action, Command, Heading, Job, Option, Parameter
 from table_core.jobs.kinds import Kind
 
 if TYPE_CHECKING:
@@ -20,15 +20,18 @@ def _health(job: Job) -> Health:
 ACTIONS: Final = (
     Action(
         name="health",
-        about="Say what a table needs: ok, due or urgent, with reasons.",
+        about="Report what a table needs: ok, due or urgent, with reasons.",
         run=_health,
+        command=Command(heading=Heading.LOOK, example="shop.orders"),
         parameters=(
             Parameter(
                 name="thresholds",
                 kind=Kind.NUMBERS,
-                about="From where on something is due, e.g. {'sorted_runs_due': 10}.",
+                about="When an action becomes due, e.g. {'sorted_runs_due': 10}.",
                 templated=True,
-                option=Option(flag="--threshold", about="sorted_runs_due=10; may be repeated."),
+                option=Option(
+                    flag="--threshold", about="E.g. sorted_runs_due=10. Can be repeated."
+                ),
             ),
         ),
     ),

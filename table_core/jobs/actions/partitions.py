@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from table_core.jobs.action import Action, Job, Parameter, Step
+from table_core.jobs.action import Action, Command, Heading, Job, Parameter, Step
 from table_core.jobs.common_parameters import DRY_RUN, IDLE_TIME, PARTITIONS
 from table_core.jobs.kinds import Kind
 
@@ -26,12 +26,13 @@ def _drop_partitions(job: Job) -> ResultDocument:
 ACTIONS: Final = (
     Action(
         name="mark-done",
-        about="Mark partitions as complete: those named, or those that are idle.",
+        about="Mark partitions as complete: those that are named, or those that are idle.",
         run=_mark_done,
+        command=Command(example="shop.orders --partition day=2025-03-01"),
         parameters=(
             replace(
                 PARTITIONS,
-                about="These partitions, every partition column each.",
+                about="The partitions, each with every partition column.",
                 required_by_operator=True,
             ),
             replace(IDLE_TIME, operator=None),
@@ -40,7 +41,7 @@ ACTIONS: Final = (
                 name="announce_partitions",
                 kind=Kind.FLAG,
                 default=False,
-                about="Announce an Airflow asset partition for each.",
+                about="Emit an event of an Airflow asset partition for each.",
                 job=False,
                 option=None,
             ),
@@ -49,10 +50,17 @@ ACTIONS: Final = (
     ),
     Action(
         name="drop-partitions",
-        about="Take whole partitions out.",
+        about="Drop whole partitions.",
         run=_drop_partitions,
+        command=Command(
+            heading=Heading.ROWS, example="shop.orders --partition day=2025-03-01 --dry-run"
+        ),
         parameters=(
-            replace(PARTITIONS, about="Those that agree with one of these.", required=True),
+            replace(
+                PARTITIONS,
+                about="The partitions to drop. A partition that matches one of them is dropped.",
+                required=True,
+            ),
             DRY_RUN,
         ),
         step=Step(operator="partitions.PaimonDropPartitionOperator", changes_rows=True),

@@ -28,7 +28,7 @@ def _set_position(job: Job) -> ResultDocument:
 ACTIONS: Final = (
     Action(
         name="set-position",
-        about="Let a reader go on after a snapshot of its source, or start again.",
+        about="Let a reader continue after a snapshot of its source, or start again.",
         run=_set_position,
         parameters=(
             Parameter(
@@ -39,23 +39,23 @@ ACTIONS: Final = (
                 operator="position",
                 templated=True,
             ),
-            replace(SNAPSHOT, about="Go on after it; 0: start."),
+            replace(SNAPSHOT, about="Continue after this snapshot. 0: start again."),
             Parameter(
                 name="text",
                 kind=Kind.TEXT,
-                about="Of other sources: stored as it is.",
+                about="The position in a source that is no table, stored as it is.",
                 operator=None,
             ),
             Parameter(
                 name="source",
                 kind=Kind.TEXT,
-                about="The table that is read.",
+                about="The table that the reader reads.",
                 templated=True,
             ),
             Parameter(
                 name="reader",
                 kind=Kind.TEXT,
-                about="Name of the flow, where several share one.",
+                about="The name of the flow, if several share the property.",
                 templated=True,
             ),
             DRY_RUN,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from table_core.jobs.action import Action, Job
+from table_core.jobs.action import Action, Command, Heading, Job
 from table_core.jobs.common_parameters import DRY_RUN, SNAPSHOT, TAG, TIMESTAMP
 
 if TYPE_CHECKING:
@@ -20,8 +20,9 @@ def _rollback(job: Job) -> ResultDocument:
 ACTIONS: Final = (
     Action(
         name="rollback",
-        about="Make an older state the newest; what came later is gone.",
+        about="Make an older state the newest. Later snapshots are removed.",
         run=_rollback,
+        command=Command(heading=Heading.HISTORY, example="shop.orders --snapshot 1 --dry-run"),
         parameters=(SNAPSHOT, TAG, TIMESTAMP, DRY_RUN),
     ),
 )

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from table_core.jobs.action import Action, Job, Parameter, RunBy, Step
+from table_core.jobs.action import Action, Command, Heading, Job, Option, Parameter, RunBy, Step
+from table_core.jobs.common_parameters import DRY_RUN
 from table_core.jobs.kinds import Kind
 
 if TYPE_CHECKING:
@@ -16,18 +18,30 @@ __all__ = ["ACTIONS"]
 _WHERE: Final = Parameter(
     name="where",
     kind=Kind.CONDITION,
-    about="Which rows: SQL over the table's columns.",
+    about="The rows, as a SQL condition over the table's columns.",
     required=True,
     templated=True,
 )
 
 
+_DRY_RUN: Final = replace(DRY_RUN, about="Only count the rows.", operator=None)
+
+
 def _delete(job: Job) -> ResultDocument:
-    return job.verb("delete", job.table)(**job.args)
+    return _done(job, "delete")
 
 
 def _update(job: Job) -> ResultDocument:
-    return job.verb("update", job.table)(**job.args)
+    return _done(job, "update")
+
+
+def _done(job: Job, name: str) -> ResultDocument:
+    """By the engine; to count rows takes none."""
+    args = dict(job.args)
+    if args.pop("dry_run"):
+        counted: ResultDocument = getattr(job.table, name)(**args, dry_run=True)
+        return counted
+    return job.verb(name, job.table)(**args)
 
 
 def _touched(job: Job) -> Touched:
@@ -39,17 +53,21 @@ def _touched(job: Job) -> Touched:
 ACTIONS: Final = (
     Action(
         name="delete",
-        about="Delete the rows that a condition holds for.",
+        about="Delete the rows that match a condition.",
         run=_delete,
         run_by=RunBy.SPARK,
         touches=_touched,
-        parameters=(_WHERE,),
-        command=None,
+        parameters=(_WHERE, _DRY_RUN),
+        command=Command(
+            heading=Heading.ROWS,
+            commits=True,
+            example="shop.orders --where 'amount < 0' --dry-run",
+        ),
         step=Step(operator="statements.PaimonDeleteOperator", changes_rows=True),
     ),
     Action(
         name="update",
-        about="Set columns of the rows that a condition holds for.",
+        about="Set columns of the rows that match a condition.",
         run=_update,
         run_by=RunBy.SPARK,
         touches=_touched,
@@ -57,13 +75,21 @@ ACTIONS: Final = (
             Parameter(
                 name="values",
                 kind=Kind.VALUES,
-                about="Column to SQL over the row as it was.",
+                about="Column to SQL over the old row.",
                 required=True,
                 templated=True,
+                option=Option(
+                    flag="--set", about="column = SQL over the row as it was; may be repeated."
+                ),
             ),
             _WHERE,
+            _DRY_RUN,
         ),
-        command=None,
+        command=Command(
+            heading=Heading.ROWS,
+            commits=True,
+            example="shop.orders --set 'amount = amount * 2' --where 'id = 1'",
+        ),
         step=Step(operator="statements.PaimonUpdateOperator", changes_rows=True),
     ),
 )

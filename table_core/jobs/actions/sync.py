@@ -59,7 +59,7 @@ def _names(name: str, about: str, kind: Kind = Kind.NAMES) -> Parameter:
 _SOURCE: Final = Parameter(
     name="source",
     kind=Kind.VALUES,
-    about="{kind: files, kafka, mysql or postgres, and what that needs}.",
+    about="{kind: files, kafka, mysql or postgres, and the arguments of that source}.",
     required=True,
     templated=True,
 )
@@ -67,20 +67,28 @@ _UNTIL: Final = Parameter(
     name="until",
     kind=Kind.TEXT,
     default="now",
-    about="now: what is there when it starts; forever: until it is stopped.",
+    about="now: read what exists when the job starts. forever: read until the job is stopped.",
     templated=True,
 )
 _SETTINGS: Final = (
-    _setting("options", Kind.VALUES, "Options of tables to be made."),
-    _setting("metadata_columns", Kind.NAMES, "Columns that say where a row is from."),
-    _setting("on_truncate", Kind.TEXT, "When the source is emptied: apply, ignore or fail."),
-    _setting("on_drop", Kind.TEXT, "When the source is dropped: ignore, apply or fail."),
+    _setting("options", Kind.VALUES, "Options of tables that the sync creates."),
+    _setting("metadata_columns", Kind.NAMES, "Columns that record where a row comes from."),
+    _setting(
+        "on_truncate", Kind.TEXT, "What to do if the source is truncated: apply, ignore or fail."
+    ),
+    _setting("on_drop", Kind.TEXT, "What to do if the source is dropped: ignore, apply or fail."),
     _setting("dead_letter", Kind.TEXT, "A table for events that cannot be applied."),
-    _setting("fill_defaults", Kind.FLAG, "Whether rows get the default of a column that is added."),
-    _setting("commit_rows", Kind.COUNT, "Commit a table once so many rows wait."),
-    _setting("max_columns", Kind.COUNT, "An event that gives a table more cannot be applied."),
-    _setting("max_duration", Kind.LENGTH, "End after so long, e.g. '10 min'."),
-    _setting("max_rows", Kind.COUNT, "End after about so many events."),
+    _setting(
+        "fill_defaults", Kind.FLAG, "Whether existing rows get the default of an added column."
+    ),
+    _setting("commit_rows", Kind.COUNT, "Commit a table once this many rows wait."),
+    _setting(
+        "max_columns",
+        Kind.COUNT,
+        "The most columns of a table. An event that would give it more cannot be applied.",
+    ),
+    _setting("max_duration", Kind.LENGTH, "End after this time, e.g. '10 min'."),
+    _setting("max_rows", Kind.COUNT, "End after about this many events."),
 )
 _BY_TABLE: Final = Kind.NAMES_OR_VALUES
 
@@ -93,9 +101,12 @@ ACTIONS: Final = (
         touches=_touched,
         parameters=(
             _SOURCE,
-            _names("primary_key", "Of a table to be made."),
-            _names("partition_by", "Of a table to be made."),
-            replace(_names("computed_columns", "Columns made from others."), templated=False),
+            _names("primary_key", "Of a table that the sync creates."),
+            _names("partition_by", "Of a table that the sync creates."),
+            replace(
+                _names("computed_columns", "Columns that are computed from others."),
+                templated=False,
+            ),
             replace(_names("type_mapping", "E.g. tinyint1-not-bool."), templated=False),
             _UNTIL,
             *_SETTINGS,
@@ -111,32 +122,38 @@ ACTIONS: Final = (
         target=Target.DATABASE,
         parameters=(
             _SOURCE,
-            replace(INCLUDING, about="A regular expression for source tables."),
-            replace(EXCLUDING, about="A regular expression for source tables left out."),
+            replace(INCLUDING, about="A regular expression for the source tables to read."),
+            replace(EXCLUDING, about="A regular expression for the source tables to leave out."),
             Parameter(
                 name="table_prefix",
                 kind=Kind.TEXT,
                 default="",
-                about="Put in front of each table's name.",
+                about="A prefix for the name of each table.",
             ),
             Parameter(
                 name="merge_shards",
                 kind=Kind.FLAG,
                 default=True,
-                about="Whether tables of one name in several databases go into one table.",
+                about="Whether tables with the same name in several databases go into one table.",
             ),
             _UNTIL,
             *_SETTINGS,
-            _setting("table_suffix", Kind.TEXT, "Put behind each table's name."),
-            _setting("table_mapping", Kind.VALUES, "Names of single tables."),
-            _setting("primary_key", _BY_TABLE, "Of tables to be made."),
-            _setting("partition_by", _BY_TABLE, "Of tables to be made."),
-            _setting("computed_columns", _BY_TABLE, "Columns made from others."),
+            _setting("table_suffix", Kind.TEXT, "A suffix for the name of each table."),
+            _setting("table_mapping", Kind.VALUES, "New names of single tables."),
+            _setting("primary_key", _BY_TABLE, "Of tables that the sync creates."),
+            _setting("partition_by", _BY_TABLE, "Of tables that the sync creates."),
+            _setting("computed_columns", _BY_TABLE, "Columns that are computed from others."),
             _setting("type_mapping", Kind.NAMES, "E.g. tinyint1-not-bool."),
-            _setting("mode", Kind.TEXT, "combined: one pass; divided: one for each table."),
-            _setting("eager_init", Kind.FLAG, "Make every table before the first row arrives."),
             _setting(
-                "ignore_incompatible", Kind.FLAG, "Leave tables out whose key is not the source's."
+                "mode",
+                Kind.TEXT,
+                "combined: read the source once. divided: read it once for each table.",
+            ),
+            _setting("eager_init", Kind.FLAG, "Create every table before the first row arrives."),
+            _setting(
+                "ignore_incompatible",
+                Kind.FLAG,
+                "Leave out tables whose key differs from the source's.",
             ),
         ),
         command=None,

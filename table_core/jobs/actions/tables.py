@@ -12,6 +12,7 @@ from table_core.jobs.kinds import Kind
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from table_core.datatypes.kinds import Field
     from table_core.schema.change import SchemaChange
     from table_core.table.metadata.results import ResultDocument
 
@@ -20,18 +21,33 @@ __all__ = ["ACTIONS"]
 
 def _create_table(job: Job) -> ResultDocument:
     """A database that is missing is made."""
-    from table_core.datatypes.kinds import Field
-    from table_core.datatypes.text import parse_type
     from table_core.table.metadata.describing import unchanged
 
     catalog, args = job.catalog, dict(job.args)
     database, _, name = job.target.partition(".")
-    columns = args.pop("columns").items()
-    fields = [Field(0, column, parse_type(text)) for column, text in columns]
+    columns = [_field(name, told) for name, told in args.pop("columns").items()]
     catalog.create_database(database, if_not_exists=True)
     existed = name in catalog.tables(database)
-    table = catalog.create_table(job.target, fields, **args)
+    table = catalog.create_table(job.target, columns, **args)
     return unchanged(table.access, "create-table", {"created": not existed})
+
+
+def _field(name: str, told: Any) -> Field:
+    """A column: its type, or that with a comment and a default."""
+    from table_core.datatypes.kinds import Field
+    from table_core.datatypes.text import parse_type
+
+    if isinstance(told, str):
+        return Field(0, name, parse_type(told))
+    more = dict(told)
+    type_, comment, default = (more.pop(key, None) for key in ("type", "comment", "default"))
+    if more or type_ is None:
+        raise ArgumentError(
+            f"column {name!r}: give a type, or a mapping of type, comment and default",
+            argument="columns",
+            value=told,
+        )
+    return Field(0, name, parse_type(type_), comment, default)
 
 
 def _alter_table(job: Job) -> ResultDocument:
@@ -73,13 +89,13 @@ def _schema_change(position: int, document: Mapping[str, Any]) -> SchemaChange:
 ACTIONS: Final = (
     Action(
         name="create-table",
-        about="Create a table, and its database where it is missing.",
+        about="Create a table, and its database if that is missing.",
         run=_create_table,
         parameters=(
             Parameter(
                 name="columns",
                 kind=Kind.VALUES,
-                about="Name to type, in order.",
+                about="Column name to type, or to {type, comment, default}, in order.",
                 required=True,
                 templated=True,
             ),
@@ -87,7 +103,7 @@ ACTIONS: Final = (
                 name="primary_key",
                 kind=Kind.NAMES,
                 default=(),
-                about="The key columns; none makes an append table.",
+                about="The key columns. Without a key, rows are appended.",
                 templated=True,
             ),
             Parameter(
@@ -99,13 +115,13 @@ ACTIONS: Final = (
             ),
             Parameter(name="options", kind=Kind.VALUES, about="Table options.", templated=True),
             Parameter(
-                name="comment", kind=Kind.TEXT, about="What the table is for.", templated=True
+                name="comment", kind=Kind.TEXT, about="A description of the table.", templated=True
             ),
             Parameter(
                 name="if_not_exists",
                 kind=Kind.FLAG,
                 default=True,
-                about="Leave a table of that name as it is.",
+                about="Keep an existing table of that name instead of failing.",
             ),
         ),
         command=None,

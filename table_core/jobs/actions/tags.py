@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from table_core.jobs.action import Action, Command, Job, Option, Parameter, Step
+from table_core.jobs.action import Action, Command, Heading, Job, Option, Parameter, Step
 from table_core.jobs.common_parameters import (
     DRY_RUN,
     IF_EXISTS,
@@ -39,7 +39,12 @@ ACTIONS: Final = (
         name="create-tag",
         about="Tag a snapshot, by default the newest.",
         run=_create_tag,
-        command=Command(path=("tag", "create"), shows=("tag", "snapshot")),
+        command=Command(
+            path=("tag", "create"),
+            shows=("tag", "snapshot"),
+            heading=Heading.HISTORY,
+            example="shop.orders tuesday --snapshot 2",
+        ),
         parameters=(
             _NAME,
             SNAPSHOT,
@@ -47,18 +52,20 @@ ACTIONS: Final = (
             Parameter(
                 name="time_retained",
                 kind=Kind.LENGTH,
-                about="How long the tag holds, e.g. '7 d'.",
+                about="How long to keep the tag, e.g. '7 d'.",
                 templated=True,
             ),
-            replace(IF_NOT_EXISTS, about="Leave a tag of that name as it is."),
+            replace(IF_NOT_EXISTS, about="Keep an existing tag of that name instead of failing."),
         ),
         step=Step(operator="tags.PaimonCreateTagOperator"),
     ),
     Action(
         name="delete-tag",
-        about="Delete a tag, and what only it kept.",
+        about="Delete a tag, and the files that only it kept.",
         run=_delete_tag,
-        command=Command(path=("tag", "delete")),
+        command=Command(
+            path=("tag", "delete"), heading=Heading.HISTORY, example="shop.orders monday --dry-run"
+        ),
         parameters=(
             _NAME,
             replace(IF_EXISTS, option=Option(shown=False, default=False)),

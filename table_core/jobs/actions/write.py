@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from table_core.errors import ArgumentError
 from table_core.jobs.action import Action, Job, Parameter, RunBy
-from table_core.jobs.common_parameters import SQL_PARAMETERS
+from table_core.jobs.common_parameters import DRY_RUN, SQL_PARAMETERS
 from table_core.jobs.kinds import Kind
 
 if TYPE_CHECKING:
@@ -23,7 +24,12 @@ def _write(job: Job) -> ResultDocument:
     from table_core.table.api.file_rows import append_files
 
     table, args = job.table, job.args
-    if args.get("rows_uri"):
+    if args["dry_run"] and not args.get("rows_files") and not args.get("rows_uri"):
+        raise ArgumentError(
+            "dry_run is for files: a query has no side effect, so read its rows instead",
+            argument="dry_run",
+        )
+    if args.get("rows_uri") or args.get("rows_files"):
         computed = computed_rows(table, args)
         return append_files(table, args, job.commit, job.storage_options, computed)
     return run_flow(job.catalog, table, args, job.commit, job.engine)
@@ -31,6 +37,7 @@ def _write(job: Job) -> ResultDocument:
 
 def _merge_into(job: Job) -> ResultDocument:
     from table_core.jobs.flow import views_of
+    from table_core.table.api.file_rows import rows_of_files
     from table_core.table.api.opening import open_table
 
     args, source = job.args, job.args["source"]
@@ -40,6 +47,8 @@ def _merge_into(job: Job) -> ResultDocument:
         rows = job.engine.query(source["sql"], views, args.get("parameters"))
     elif source.get("path"):
         rows = open_table(source["path"], storage_options=job.storage_options)
+    elif source.get("files"):
+        rows = rows_of_files(job.table, source["files"], source.get("format"), job.storage_options)
     else:
         rows = job.catalog.table(source["table"])
     when = tuple(_clause(document) for document in args["when"])
@@ -47,6 +56,8 @@ def _merge_into(job: Job) -> ResultDocument:
     commit = job.commit.with_request(
         "merge-into", table.access.branch, source=source, on=args["on"], when=args["when"]
     )
+    if args["dry_run"]:  # only counts, so in this process
+        return table.merge_into(source=rows, on=args["on"], when=when, dry_run=True)
     merge = job.engine.verb("merge_into", table)
     return merge(source=rows, on=args["on"], when=when, commit=commit)
 
@@ -76,15 +87,15 @@ def _touched_by_merge(job: Job) -> Touched:
     from table_core.table.api.opening import open_table
 
     target, source = job.table.access, job.args["source"]
-    found = touched_state(target, target.head())
+    touched = touched_state(target, target.head())
     if source.get("sql"):
         views = views_of(job.catalog, source.get("sources") or {})
-        return found + touched_by_query(job, [source["sql"]], views)
+        return touched + touched_by_query(job, [source["sql"]], views)
     if source.get("path"):
-        given = open_table(source["path"], storage_options=job.storage_options).access
+        access = open_table(source["path"], storage_options=job.storage_options).access
     else:
-        given = job.catalog.table(source["table"]).access
-    return found + touched_state(given, given.head())
+        access = job.catalog.table(source["table"]).access
+    return touched + touched_state(access, access.head())
 
 
 ACTIONS: Final = (
@@ -98,7 +109,7 @@ ACTIONS: Final = (
             Parameter(
                 name="sql",
                 kind=Kind.SQL,
-                about="One SELECT over the views that sources names.",
+                about="One SELECT over the views in `sources`.",
                 templated=True,
             ),
             SQL_PARAMETERS,
@@ -117,38 +128,52 @@ ACTIONS: Final = (
             Parameter(
                 name="rows_uri",
                 kind=Kind.TEXT,
-                about="Files to append instead of a query: a glob of Parquet or JSON lines.",
+                about="Files to append instead of a query: a glob of Parquet, CSV or JSON lines.",
                 templated=True,
+            ),
+            Parameter(
+                name="rows_files",
+                kind=Kind.NAMES,
+                about="Files to append instead of a query, each by its path or URI.",
+                operator=None,
+            ),
+            Parameter(
+                name="rows_format",
+                kind=Kind.TEXT,
+                about="The format of the files, where their names do not tell.",
+                choices=("parquet", "csv", "json"),
+                operator=None,
             ),
             Parameter(
                 name="rows_position",
                 kind=Kind.TEXT,
-                about="The property that keeps which files were taken.",
+                about="The property that records which files were loaded.",
             ),
             Parameter(
                 name="name",
                 kind=Kind.TEXT,
-                about="Of the flow: its positions are found again by it.",
+                about="The name of the flow. Its positions are stored under this name.",
                 operator="flow_name",
                 templated=True,
             ),
             Parameter(
                 name="task",
                 kind=Kind.TEXT,
-                about="What runs the flow, where it has no name.",
+                about="The task that runs the flow, if the flow has no name.",
                 operator=None,
             ),
             Parameter(
                 name="overwrite",
                 kind=Kind.TEXT_OR_VALUES,
-                about="What the rows take the place of: table, partitions, or one partition.",
+                about="What the rows replace: table, partitions, or one partition.",
                 templated=True,
             ),
             Parameter(
                 name="computed_columns",
                 kind=Kind.NAMES,
-                about="Columns made from others before the rows are written.",
+                about="Columns that are computed from others before the rows are written.",
             ),
+            replace(DRY_RUN, about="Read and check the files, commit nothing.", operator=None),
         ),
         command=None,
     ),
@@ -162,7 +187,7 @@ ACTIONS: Final = (
             Parameter(
                 name="source",
                 kind=Kind.VALUES,
-                about="{table}, {path} or {sql, sources}.",
+                about="{table}, {path}, {files, format} or {sql, sources}.",
                 required=True,
                 templated=True,
             ),
@@ -170,17 +195,18 @@ ACTIONS: Final = (
             Parameter(
                 name="on",
                 kind=Kind.NAMES_OR_VALUES,
-                about="The columns that rows are matched on; or theirs to those of the source.",
+                about="The columns to match rows on, or a mapping from target columns to source columns.",
                 required=True,
                 templated=True,
             ),
             Parameter(
                 name="when",
                 kind=Kind.RECORDS,
-                about="What to do, first match wins: {action, values, condition}.",
+                about="The clauses: {action, values, condition}. The first clause that matches is used.",
                 required=True,
                 templated=True,
             ),
+            replace(DRY_RUN, about="Only count the rows of each clause.", operator=None),
         ),
         command=None,
     ),

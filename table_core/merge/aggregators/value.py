@@ -75,9 +75,9 @@ def refuse_retracts(groups: Groups, function: str, column: str) -> None:
     """
     if groups.retract is not None:
         raise DataError(
-            f"column {column!r}: {function!r} cannot take a value back, and "
-            f"{int(groups.retract.sum())} -U or -D row(s) ask for it; set "
-            f"'fields.{column}.ignore-retract' to 'true' if they may be ignored",
+            f"column {column!r}: {function!r} cannot retract a value, and "
+            f"{int(groups.retract.sum())} -U or -D row(s) need it; set "
+            f"'fields.{column}.ignore-retract' to 'true' to ignore them",
             column=column,
             row=None,
             value=None,

@@ -68,8 +68,8 @@ def _refuse(retract: npt.NDArray[np.bool_]) -> None:
     retracts = int(retract.sum())
     if retracts:
         raise DataError(
-            f"merge-engine 'first-row' cannot take rows back, and {retracts} -U or -D "
-            "row(s) ask for it; set 'ignore-delete' to 'true' if they may be ignored",
+            f"merge-engine 'first-row' cannot retract rows, and {retracts} -U or -D "
+            "row(s) need it; set 'ignore-delete' to 'true' to ignore them",
             column=None,
             row=None,
             value=None,

@@ -126,8 +126,8 @@ class PartialUpdate:
             history = history.since(np.maximum(removed, groups.starts), removed >= 0)
         else:
             raise DataError(
-                f"merge-engine 'partial-update' cannot take rows back, and {int(retract.sum())} "
-                "-U or -D row(s) ask for it; set 'ignore-delete' or "
+                f"merge-engine 'partial-update' cannot retract rows, and {int(retract.sum())} "
+                "-U or -D row(s) need it; set 'ignore-delete' or "
                 "'partial-update.remove-record-on-delete' to 'true', or use sequence groups",
                 column=None,
                 row=None,

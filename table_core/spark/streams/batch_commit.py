@@ -58,9 +58,9 @@ class BatchCommit:
                 raise ArgumentError(
                     f"{access.name} has batch {landed} of stream {name!r} from query "
                     f"{query or '?'}, and query {query_id or '?'} now brings batch {batch}: the "
-                    "checkpoint was deleted, taken back or replaced, so that rows would be written "
-                    "twice or left out.  Put the checkpoint back; or, if this is a new stream whose "
-                    "rows are to be added, give it a commit-user of its own",
+                    "checkpoint was deleted, reverted or replaced. Going on would write rows twice or "
+                    "leave some out. Restore the checkpoint; or, if this is a new stream whose "
+                    "rows should be added, give it a commit-user of its own",
                     argument="checkpointLocation",
                     value=name,
                 )

@@ -56,7 +56,7 @@ def drain(
 
     Raises:
         NotFoundError: what comes next has expired.
-        PositionDivergedError: ``source`` was rolled back, fast-forwarded or made anew.
+        PositionDivergedError: ``source`` was rolled back, fast-forwarded or recreated.
         SchemaError: columns of ``source`` changed on the way; open it again.
         CommitConflictError: another drain of this name committed meanwhile.
         TableError: as for ``table_core.spark.write``; batches before it are in.

@@ -79,8 +79,8 @@ def write_batch(
     before, earlier = _WRITTEN.get(stream, (None, frame))
     if before == this and earlier != frame:
         raise ArgumentError(
-            f"{table.name}: batch {batch_id} was written under the name {name!r} already, and a second "
-            "frame would be taken for the first one; give each frame of a batch a name of its own",
+            f"{table.name}: batch {batch_id} was written under the name {name!r} already. A second "
+            "frame would be mistaken for the first one; give each frame of a batch its own name",
             argument="name",
             value=name,
         )

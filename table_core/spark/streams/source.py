@@ -1,7 +1,7 @@
 """``spark.readStream.format("paimon")``: changes as they come.
 
 The position is ``scan.stream_offset``, in Spark's checkpoint, and tells its snapshot from another one of that
-number: a table that was rolled back, fast-forwarded or made anew is an error.  A consumer, if one is named, follows it
+number: a table that was rolled back, fast-forwarded or recreated is an error.  A consumer, if one is named, follows it
 in the table when a micro-batch is done.  Changes of one bucket are read by one task, oldest first, so
 that a sink which keeps the order of a task keeps the order of each key.
 """

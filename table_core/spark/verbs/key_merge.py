@@ -48,7 +48,7 @@ CLAUSE_COLUMN: Final = "__clause"
 OLD_COLUMN: Final = "__old"
 """The target row of a pair."""
 _OCCUPIED: Final = "__occupied"
-_EACH: Final = "__each"
+_SIDE: Final = "__side"
 _ELSEWHERE: Final = -1
 """In place of a clause: the row was counted already."""
 
@@ -117,7 +117,7 @@ def by_key(rows: DataFrame, target: DataFrame, access: TableAccess, *, moves: bo
     sides = f.filter(
         f.array(f.when(~deleted, put), f.when(gone, take)), lambda one: one.isNotNull()
     )
-    keyed = rows.select(f.explode(sides).alias(_EACH)).select(f"{_EACH}.*")
+    keyed = rows.select(f.explode(sides).alias(_SIDE)).select(f"{_SIDE}.*")
     if access.schema.bucket == POSTPONE_BUCKET:  # its rows go into no bucket yet
         keyed = keyed.repartition(*(named(name) for name in key))
     if not moves:

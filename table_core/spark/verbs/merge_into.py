@@ -33,9 +33,9 @@ from table_core.spark.verbs.pairs import MergePairs
 from table_core.spark.writing.frames import (
     compacted_along,
     distributed,
-    prepared_by_share,
     table_spelling,
 )
+from table_core.spark.writing.in_tasks import prepared_by_share
 from table_core.spark.writing.shuffle import by_bucket
 from table_core.table.api.table import Table
 from table_core.table.commit_io.committer import commit_parts, find_commit
@@ -105,9 +105,11 @@ def merge_into(
     return clauses.described(access, head, done, counts, started_ms)
 
 
-def _frame(session: SparkSession, source: DataFrame | Table | str) -> DataFrame:
+def _frame(session: SparkSession, source: DataFrame | Table | pa.Table | str) -> DataFrame:
     if isinstance(source, str):
         return session.sql(source)
+    if isinstance(source, pa.Table):
+        return session.createDataFrame(source)
     return read(session, source) if isinstance(source, Table) else source
 
 

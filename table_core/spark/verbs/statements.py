@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 from table_core.spark.session.create import parallelism, started
 from table_core.spark.session.failures import translated
 from table_core.spark.session.tasks import RESULT_TYPE, distribute, groups_of, packed, unpacked
-from table_core.spark.writing.frames import compacted_along, prepared
+from table_core.spark.writing.frames import compacted_along
+from table_core.spark.writing.in_tasks import prepared
 from table_core.table.commit_io.committer import commit_parts, find_commit
 from table_core.table.commit_io.uncommitted import undone_by
 from table_core.table.dml.overwrite import Reads, commit_results

@@ -4,31 +4,31 @@ from __future__ import annotations
 
 import logging
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final
 
-from pyspark import TaskContext
 from pyspark.sql.types import NullType, StructField, StructType
 
 from table_core.datatypes.arrow import arrow_schema
 from table_core.errors import AlreadyExistsError, ArgumentError, TableError
 from table_core.options import keys_identity, keys_write
 from table_core.spark.session.create import parallelism
-from table_core.spark.session.failures import carried, translated
+from table_core.spark.session.failures import translated
 from table_core.spark.session.schema_bridge import fields_of
 from table_core.spark.session.tasks import RESULT_TYPE, packed, unpacked
 from table_core.spark.writing.compaction import compact_due
+from table_core.spark.writing.in_tasks import prepared_by_share
 from table_core.spark.writing.native import native_write
 from table_core.spark.writing.native_fit import reason_against
 from table_core.spark.writing.shuffle import assigners, by_bucket
 from table_core.table.api.table import Table
 from table_core.table.commit_io.committer import find_commit, parts_of
 from table_core.table.commit_io.prepared import WriteResult
-from table_core.table.commit_io.uncommitted import discard, undone_by
+from table_core.table.commit_io.uncommitted import discard
 from table_core.table.dml.overwrite import overwrite_selection
 from table_core.table.metadata.results import Commit, CommitAs
 from table_core.table.write.coerce import coerce
 from table_core.table.write.widening import widened
-from table_core.table.write.writer import Numbering, TableWriter, refuse_unwritable
+from table_core.table.write.writer import refuse_unwritable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -36,13 +36,11 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-    from table_core.table.metadata.access import Bucket, TableAccess
+    from table_core.table.metadata.access import TableAccess
 
 __all__ = [
     "compacted_along",
     "distributed",
-    "prepared",
-    "prepared_by_share",
     "table_names",
     "table_spelling",
     "typed",
@@ -152,23 +150,6 @@ def distributed(access: TableAccess, session: SparkSession) -> tuple[TableAccess
     return access, shares, slots
 
 
-def prepared_by_share(
-    access: TableAccess,
-    batches: Iterable[pa.RecordBatch | pa.Table],
-    shares: int,
-    *,
-    replaces: bool = False,
-) -> WriteResult:
-    """``prepared`` in one of the tasks of a write, of which ``shares`` may share a bucket."""
-    with carried():
-        numbering = None
-        if shares > 1:
-            context = TaskContext.get()
-            task = 0 if context is None else context.partitionId()
-            numbering = Numbering(offset=task % shares, step=shares)
-        return prepared(access, batches, numbering, replaces=replaces)
-
-
 def table_names(schema: StructType, access: TableAccess) -> list[str]:
     """The columns of ``schema`` in the table's spelling; refused if the rows can never fit.
 
@@ -203,25 +184,6 @@ def typed(schema: StructType) -> StructType:
     return StructType([f for f in schema.fields if not isinstance(f.dataType, NullType)])
 
 
-def prepared(
-    access: TableAccess,
-    batches: Iterable[pa.RecordBatch | pa.Table],
-    numbering: Numbering | None = None,
-    *,
-    replaces: bool = False,
-    bucket: Bucket | None = None,
-) -> WriteResult:
-    """Write ``batches`` inside a task; whatever fails takes the files of this attempt away.
-
-    ``bucket``: where all rows belong, if that is known.
-    """
-    writer = TableWriter(access, _never, replaces=replaces, numbering=numbering, bucket=bucket)
-    with undone_by(writer.abort):
-        for batch in batches:
-            writer.write(batch)
-        return writer.prepare()
-
-
 def compacted_along(
     session: SparkSession, access: TableAccess, results: Sequence[WriteResult]
 ) -> WriteResult:
@@ -232,7 +194,3 @@ def compacted_along(
     except TableError:
         discard(access, parts_of(results))
         raise
-
-
-def _never(_: WriteResult) -> NoReturn:
-    raise AssertionError("tasks do not commit")

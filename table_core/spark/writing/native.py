@@ -64,6 +64,8 @@ _COMMITTER: Final = {
     "mapreduce.fileoutputcommitter.algorithm.version": "1",
     "mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
 }
+_PAGES: Final = {"parquet.writer.version": "PARQUET_1_0"}
+"""Encodings that Paimon's vectorised reader knows, whatever the cluster's own configuration says."""
 _OF_PARQUET: Final = (
     "parquet.page.size",
     "parquet.dictionary.page.size",
@@ -89,8 +91,8 @@ def native_write(df: DataFrame, access: TableAccess) -> list[WriteResult]:
     with undone_by(factory.discard):
         try:
             _saved(rows, f"{storage.uri}/{staging}", partitions, _options(factory))
-            found = [info for info in storage.walk(staging) if _is_file_of_rows(info)]
-            footers = [each for each in _footers(session, access, found) if each.rows]
+            files = [info for info in storage.walk(staging) if _is_file_of_rows(info)]
+            footers = [entry for entry in _footers(session, access, files) if entry.rows]
             taken = [adopted(factory, footer) for footer in footers]
             _move(factory, taken)
         finally:
@@ -111,8 +113,8 @@ def _saved(
         else:
             own.conf().unset(key)
     plan = rows._jdf.queryExecution().analyzed()  # noqa: SLF001
-    found = session._jvm.org.apache.spark.sql.classic.Dataset.ofRows(own, plan)  # noqa: SLF001
-    writer = ClassicFrame(found, session).write.format("parquet").mode("append")
+    frame = session._jvm.org.apache.spark.sql.classic.Dataset.ofRows(own, plan)  # noqa: SLF001
+    writer = ClassicFrame(frame, session).write.format("parquet").mode("append")
     writer.partitionBy(*partitions).options(**options).save(folder)
 
 
@@ -123,18 +125,18 @@ def _options(factory: FileFactory) -> dict[str, str]:
         factory.target_rows(FileSource.APPEND),
         max(1, factory.target_size() // row_bytes(factory.schema)),
     )
-    found = {**_COMMITTER, "compression": CODECS[settings.compression]}
-    found["maxRecordsPerFile"] = str(rows)
+    options = {**_COMMITTER, **_PAGES, "compression": CODECS[settings.compression]}
+    options["maxRecordsPerFile"] = str(rows)
     if settings.block_size is not None:
-        found["parquet.block.size"] = str(settings.block_size)
+        options["parquet.block.size"] = str(settings.block_size)
     for key in settings.options:
-        if key.partition("#")[0] in _OF_PARQUET and key not in found:
-            found[key] = _of_parquet(settings, key)
+        if key.partition("#")[0] in _OF_PARQUET and key not in options:
+            options[key] = _of_parquet(settings, key)
     level = own_option(
         settings, "parquet.compression.codec.zstd.level", parse.integer, settings.zstd_level
     )
-    found["parquet.compression.codec.zstd.level"] = str(level)
-    return found
+    options["parquet.compression.codec.zstd.level"] = str(level)
+    return options
 
 
 def _of_parquet(settings: WriterSettings, key: str) -> str:
@@ -148,13 +150,13 @@ def _is_file_of_rows(info: FileInfo) -> bool:
 
 
 def _footers(
-    session: SparkSession, access: TableAccess, found: Sequence[FileInfo]
+    session: SparkSession, access: TableAccess, files: Sequence[FileInfo]
 ) -> Iterator[Footer]:
     """What the footers of files say: read here, or by tasks where they are many."""
     read = partial(_footers_of, access)
-    if len(found) <= _FOOTERS_HERE:
-        return iter(read(found))
-    groups = [found[at : at + _FOOTERS_HERE] for at in range(0, len(found), _FOOTERS_HERE)]
+    if len(files) <= _FOOTERS_HERE:
+        return iter(read(files))
+    groups = [files[at : at + _FOOTERS_HERE] for at in range(0, len(files), _FOOTERS_HERE)]
 
     def work(group: Sequence[FileInfo]) -> Iterator[pa.RecordBatch]:
         yield packed(read(group))
@@ -163,19 +165,19 @@ def _footers(
     return (footer for group in told for footer in group)
 
 
-def _footers_of(access: TableAccess, found: Sequence[FileInfo]) -> list[Footer]:
+def _footers_of(access: TableAccess, files: Sequence[FileInfo]) -> list[Footer]:
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        return list(pool.map(lambda info: footer_of(access.storage, info.path, info.size), found))
+        return list(pool.map(lambda info: footer_of(access.storage, info.path, info.size), files))
 
 
 def _move(factory: FileFactory, taken: Sequence[Adopted]) -> None:
     """Rename the files into their buckets."""
 
-    def move(each: Adopted) -> None:
-        folder = layout.bucket_path(factory.schema, each.partition, 0)
-        target = f"{folder}/{each.file.file_name}"
+    def move(adopted_file: Adopted) -> None:
+        folder = layout.bucket_path(factory.schema, adopted_file.partition, 0)
+        target = f"{folder}/{adopted_file.file.file_name}"
         factory.begin(target)
-        factory.storage.move(each.path, target)
+        factory.storage.move(adopted_file.path, target)
         factory.finished(target, sync=False)
 
     with ThreadPoolExecutor(_AT_ONCE) as pool:
@@ -184,9 +186,9 @@ def _move(factory: FileFactory, taken: Sequence[Adopted]) -> None:
 
 
 def _changes(access: TableAccess, taken: Sequence[Adopted]) -> tuple[BucketChange, ...]:
-    found: dict[bytes, list[Adopted]] = {}
-    for each in taken:
-        found.setdefault(each.partition, []).append(each)
+    by_partition: dict[bytes, list[Adopted]] = {}
+    for adopted_file in taken:
+        by_partition.setdefault(adopted_file.partition, []).append(adopted_file)
     return tuple(
         BucketChange(
             partition=partition,
@@ -194,7 +196,7 @@ def _changes(access: TableAccess, taken: Sequence[Adopted]) -> tuple[BucketChang
             total_buckets=access.schema.bucket,
             added=tuple(one.file for one in files),
         )
-        for partition, files in found.items()
+        for partition, files in by_partition.items()
     )
 
 

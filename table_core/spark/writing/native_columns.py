@@ -47,12 +47,14 @@ def native_columns(df: DataFrame, schema: TableSchema) -> DataFrame:
 
     ``df`` has its columns in the table's spelling, and each of them ``fits``.
     """
-    given = {each.name: each for each in df.schema.fields}
-    checked = any(_is_checked(field, given.get(field.name)) for field in schema.fields)
+    by_name = {column.name: column for column in df.schema.fields}
+    checked = any(_is_checked(field, by_name.get(field.name)) for field in schema.fields)
     rows = df.withColumn(_ROW, f.monotonically_increasing_id()) if checked else df
     return rows.select(
         *(
-            _stored(field, given.get(field.name)).alias(field.name, metadata={_FIELD_ID: field.id})
+            _stored(field, by_name.get(field.name)).alias(
+                field.name, metadata={_FIELD_ID: field.id}
+            )
             for field in schema.fields
         )
     )
@@ -74,7 +76,7 @@ def staged_partitions(df: DataFrame, schema: TableSchema) -> tuple[DataFrame, li
 def row_bytes(schema: TableSchema) -> int:
     """About how many bytes a row has before it is encoded."""
     types = [spark_type(field.type, field.name) for field in schema.fields]
-    return max(1, sum(_WIDTHS.get(type(each), _WIDE) for each in types))
+    return max(1, sum(_WIDTHS.get(type(type_), _WIDE) for type_ in types))
 
 
 _WIDE: Final = 20
@@ -93,40 +95,40 @@ _WIDTHS: Final[Mapping[type[spark.DataType], int]] = {
 }
 
 
-def _stored(field: Field, given: spark.StructField | None) -> Column:
+def _stored(field: Field, source: spark.StructField | None) -> Column:
     want = spark_type(field.type, field.name)
-    if given is None or isinstance(given.dataType, spark.NullType):
+    if source is None or isinstance(source.dataType, spark.NullType):
         column = f.lit(None).cast(want)
     else:
         column = named(field.name)
-        if _is_narrowed(field, given):
-            column = _within_range(field, column, given.dataType).cast(want)
-        elif given.dataType != want:
+        if _is_narrowed(field, source):
+            column = _within_range(field, column, source.dataType).cast(want)
+        elif source.dataType != want:
             column = column.cast(want)
-    if _may_lack(field, given):
+    if _may_lack(field, source):
         column = f.when(column.isNull(), _raised(missing_value(field, _ANY_ROW))).otherwise(column)
     return column
 
 
-def _is_checked(field: Field, given: spark.StructField | None) -> bool:
-    return _may_lack(field, given) or (given is not None and _is_narrowed(field, given))
+def _is_checked(field: Field, source: spark.StructField | None) -> bool:
+    return _may_lack(field, source) or (source is not None and _is_narrowed(field, source))
 
 
-def _may_lack(field: Field, given: spark.StructField | None) -> bool:
+def _may_lack(field: Field, source: spark.StructField | None) -> bool:
     """Whether a NULL may come for a column that takes none."""
-    return not field.type.nullable and (given is None or given.nullable)
+    return not field.type.nullable and (source is None or source.nullable)
 
 
-def _is_narrowed(field: Field, given: spark.StructField) -> bool:
+def _is_narrowed(field: Field, source: spark.StructField) -> bool:
     """Whether a whole number may be out of the column's range."""
-    have = INTEGER_BITS.get(type(given.dataType), 0)
+    have = INTEGER_BITS.get(type(source.dataType), 0)
     return have > INTEGER_BITS.get(type(spark_type(field.type, field.name)), have)
 
 
 def _within_range(field: Field, column: Column, have: spark.DataType) -> Column:
     most = 2 ** (INTEGER_BITS[type(spark_type(field.type, field.name))] - 1)
-    given = {16: pa.int16(), 32: pa.int32(), 64: pa.int64()}[INTEGER_BITS[type(have)]]
-    error = _raised(misfit(field, _ANY_ROW, _ANY_VALUE, given), column)
+    arrow_type = {16: pa.int16(), 32: pa.int32(), 64: pa.int64()}[INTEGER_BITS[type(have)]]
+    error = _raised(misfit(field, _ANY_ROW, _ANY_VALUE, arrow_type), column)
     is_out = (column < f.lit(-most)) | (column >= f.lit(most))
     return f.when(is_out, error.cast(have)).otherwise(column)
 

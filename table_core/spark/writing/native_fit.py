@@ -72,9 +72,9 @@ _TOLD_BY_FOOTER: Final = frozenset({*EXACT_INTEGERS, Root.VARCHAR, Root.DATE, Ro
 
 
 def reason_against(
-    access: TableAccess, given: spark.StructType, session: SparkSession
+    access: TableAccess, frame_schema: spark.StructType, session: SparkSession
 ) -> str | None:
-    """Why tasks in Python write rows of ``given``, whose columns the table has; None: Spark may."""
+    """Why tasks in Python write rows of ``frame_schema``, whose columns the table has; None: Spark may."""
     schema, options = access.schema, access.options
     uri = access.storage.uri
     if not options.get(keys_write.WRITE_BY_SPARK):
@@ -91,9 +91,9 @@ def reason_against(
         return "its store has no rename that Spark and we see alike"
     if WriterSettings.of(options).compression not in CODECS:
         return f"Spark does not compress with {WriterSettings.of(options).compression}"
-    if ROW_KIND_COLUMN in given.fieldNames():
+    if ROW_KIND_COLUMN in frame_schema.fieldNames():
         return f"{ROW_KIND_COLUMN} is to be looked at"
-    return _option_against(access) or _column_against(schema, given)
+    return _option_against(access) or _column_against(schema, frame_schema)
 
 
 def _option_against(access: TableAccess) -> str | None:
@@ -111,13 +111,13 @@ def _option_against(access: TableAccess) -> str | None:
     return None if indexes is None else "its files have indexes"
 
 
-def _column_against(schema: TableSchema, given: spark.StructType) -> str | None:
-    names = [each.name.lower() for each in schema.fields]
+def _column_against(schema: TableSchema, frame_schema: spark.StructType) -> str | None:
+    names = [field.name.lower() for field in schema.fields]
     if len(set(names)) != len(names):
         return "names of columns differ by their case only"
     if any(name.startswith(STAGED_PARTITION) for name in names):
         return f"a column is called {STAGED_PARTITION}…"
-    types = {each.name: each.dataType for each in given.fields}
+    types = {column.name: column.dataType for column in frame_schema.fields}
     for field in schema.fields:
         if field.default is not None:
             return f"column {field.name} has a default"

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["hashed"]
 
 _BITS: Final = {Root.TINYINT: 8, Root.SMALLINT: 16, Root.INT: 32, Root.BIGINT: 64, Root.DATE: 32}
-_GIVEN: Final[dict[type[spark.DataType], Root]] = {
+_ROOTS: Final[dict[type[spark.DataType], Root]] = {
     spark.ByteType: Root.TINYINT,
     spark.ShortType: Root.SMALLINT,
     spark.IntegerType: Root.INT,
@@ -104,10 +104,10 @@ def _fits(field: Field, schema: spark.StructType) -> bool:
     type_, root = schema[field.name].dataType, _root(field)
     if root is Root.VARCHAR:
         return type_ == spark.StringType()
-    given_root = _GIVEN.get(type(type_))
-    if given_root is None or root not in _BITS or Root.DATE in (given_root, root):
-        return given_root is root is Root.DATE
-    return EXACT_INTEGERS.index(given_root) <= EXACT_INTEGERS.index(root)
+    frame_root = _ROOTS.get(type(type_))
+    if frame_root is None or root not in _BITS or Root.DATE in (frame_root, root):
+        return frame_root is root is Root.DATE
+    return EXACT_INTEGERS.index(frame_root) <= EXACT_INTEGERS.index(root)
 
 
 def _of(field: Field) -> Column:

@@ -15,7 +15,7 @@ from pyspark.sql.datasource import WriterCommitMessage
 
 from table_core.errors import UnsupportedFeatureError
 from table_core.scan.split import Split
-from table_core.spark.writing.frames import prepared
+from table_core.spark.writing.in_tasks import prepared
 from table_core.table.commit_io.committer import parts_of
 from table_core.table.commit_io.prepared import WriteResult
 from table_core.table.commit_io.uncommitted import discard

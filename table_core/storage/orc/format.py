@@ -305,7 +305,7 @@ def _has_fractions_before_1970(array: Any, name: str) -> bool:
         if ((values < 0) & (values + second >= max(second // 1000, 1)) & (values > -second)).any():
             raise UnsupportedFeatureError(
                 f"column {name!r} holds times in the last second before 1970, which ORC files "
-                "cannot tell from those in the first after; use file.format=parquet",
+                "cannot distinguish from those in the first second after; use file.format=parquet",
                 feature="ORC timestamps in the last second before 1970",
                 column=name,
             )

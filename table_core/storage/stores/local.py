@@ -221,7 +221,7 @@ class LocalStorage:
                     start.rename(end)
             except FileExistsError as error:
                 raise AlreadyExistsError(
-                    f"cannot move {source} to {target}: that is there already", name=target
+                    f"cannot move {source} to {target}: it exists already", name=target
                 ) from error
             _fsync(end.parent)
             _fsync(start.parent)

@@ -192,7 +192,7 @@ class MemoryStorage:
                 raise self._missing("move", source)
             if self.exists(target):
                 raise AlreadyExistsError(
-                    f"cannot move {source} to {target}: that is there already", name=target
+                    f"cannot move {source} to {target}: it exists already", name=target
                 )
             disk = self._disk
             disk.files = {_moved(p, start, end): file for p, file in disk.files.items()}

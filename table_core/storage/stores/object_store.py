@@ -197,7 +197,7 @@ class ObjectStorage:
         there = [i for i in self.walk(target) if copies.get(i.path) != i.size]
         if there or self._is_file(target):
             raise AlreadyExistsError(
-                f"cannot move {source} to {target}: that is there already", name=target
+                f"cannot move {source} to {target}: it exists already", name=target
             )
         if not pairs:
             raise NotFoundError(

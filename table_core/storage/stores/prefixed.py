@@ -107,7 +107,7 @@ class PrefixedStorage(ObjectStorage):
             )
         if self.exists(target):
             raise AlreadyExistsError(
-                f"cannot move {source} to {target}: that is there already", name=target
+                f"cannot move {source} to {target}: it exists already", name=target
             )
         self._parent(target, "move")
         with self._explained(source, "move"):

@@ -126,3 +126,50 @@ class CatalogUpkeep:
             dry_run=dry_run,
             commit=commit or CommitAs(),
         )
+
+    def collect_metadata(  # noqa: PLR0913 - what one may say of it
+        self,
+        database: str,
+        to: str,
+        catalog_name: str,
+        including: str = ".*",
+        excluding: str = "",
+        kept: str = "90 d",
+        recheck: str = "1 h",
+        snapshots: int = 1_000,
+        detailed: int = 200,
+        tables: int = 1_000,
+        dry_run: bool = False,
+        commit: CommitAs | None = None,
+    ) -> ResultDocument:
+        """Keep the metadata history of the tables of ``database`` in the table ``to``, which is made if missing.
+
+        ``catalog_name`` is the first part of the tables' URIs.  A table whose newest snapshot is known costs
+        one request, until ``recheck`` has passed since the last whole look.  At most ``tables`` are looked at
+        in one call, and of each at most ``snapshots`` of the newest that are new; of ``detailed`` of them the
+        manifests are read too.  Snapshots are kept for ``kept``, longer than the tables themselves keep them.
+
+        Raises:
+            ArgumentError: a length of time is none, or an expression.
+            TableError: of the first table that failed, when the others are kept.
+        """
+        from table_core.table.api.collect_metadata import collect_metadata
+        from table_core.table.api.database_maintenance import Choice
+        from table_core.table.maintenance.observe import Within
+        from table_core.table.metadata.timestamps import length_ms
+
+        return collect_metadata(
+            self._catalog,
+            Choice(database=database, including=including, excluding=excluding, parallelism=1),
+            to,
+            catalog_name=catalog_name,
+            within=Within(
+                snapshots=snapshots,
+                detailed=detailed,
+                kept_ms=length_ms("kept", kept),
+                recheck_ms=length_ms("recheck", recheck),
+            ),
+            tables_max=tables,
+            dry_run=dry_run,
+            commit=commit or CommitAs(),
+        )

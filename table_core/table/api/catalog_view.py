@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from table_core.ports import Clock, Ids, Storage
     from table_core.table.api.table import Table
@@ -61,4 +61,17 @@ class CatalogView(Protocol):
         self, name: str, branch: str | None = None, options: Mapping[str, str] | None = None
     ) -> Table:
         """A handle on ``database.table``."""
+        ...
+
+    def create_table(
+        self,
+        name: str,
+        schema: Any,
+        primary_key: Sequence[str] = (),
+        partition_by: Sequence[str] = (),
+        options: Mapping[str, str] | None = None,
+        comment: str | None = None,
+        if_not_exists: bool = False,
+    ) -> Table:
+        """Create the table ``database.table``."""
         ...

@@ -40,6 +40,7 @@ from table_core.table.maintenance.file_deletion import paths_of
 from table_core.table.metadata.carried import snapshots_backwards
 from table_core.table.metadata.describing import committed
 from table_core.table.metadata.documents import Metadata
+from table_core.table.metadata.progress import tell
 from table_core.table.metadata.refs.other_branches import index_place
 from table_core.table.metadata.results import CommitAs, ResultDocument
 from table_core.table.metadata.sharing import alone
@@ -261,9 +262,12 @@ def _copy_all(access: TableAccess, target: Storage, files: Sequence[tuple[str, i
     """Copy what is not there in full, some files at a time."""
     threads = access.options.get(keys_files.FILE_OPERATION_THREAD_NUM) or _THREADS_MAX
     paths = [path for path, _ in files]
+    total, done = sum(size for _, size in files), 0
     with ThreadPoolExecutor(threads) as pool:
-        for _ in pool.map(partial(_copy, access.storage, target), paths):
-            pass
+        copied = pool.map(partial(_copy, access.storage, target), paths)
+        for (_, size), _ in zip(files, copied, strict=True):
+            done += size
+            tell("copying", done, total)
     target.sync(paths)
 
 

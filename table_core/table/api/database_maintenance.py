@@ -8,22 +8,22 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from table_core.errors import ArgumentError, TableError
-from table_core.options.parse import duration_ms
 from table_core.table.api.clone import clone_table
 from table_core.table.compact.compact import compact as compact_table
 from table_core.table.maintenance.expire_partitions import partitions_of
 from table_core.table.metadata.describing import summed
 from table_core.table.metadata.results import ResultDocument
+from table_core.table.metadata.timestamps import length_ms
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from table_core.table.api.catalog_view import CatalogView
     from table_core.table.api.table import Table
     from table_core.table.metadata.access import TableAccess
     from table_core.table.metadata.results import CommitAs, ResultDocument
 
-__all__ = ["Choice", "chosen_tables", "clone_database", "compact_database"]
+__all__ = ["Choice", "chosen_tables", "chosen_tables_of", "clone_database", "compact_database"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +52,15 @@ def chosen_tables(catalog: CatalogView, choice: Choice) -> list[str]:
     Raises:
         ArgumentError: no regular expression.
     """
+    return chosen_tables_of(choice, catalog.tables(choice.database))
+
+
+def chosen_tables_of(choice: Choice, names: Iterable[str]) -> list[str]:
+    """Those of ``names`` that ``choice`` means, in their order.
+
+    Raises:
+        ArgumentError: no regular expression.
+    """
     try:
         wanted, unwanted = re.compile(choice.including), re.compile(choice.excluding)
     except re.error as error:
@@ -61,7 +70,7 @@ def chosen_tables(catalog: CatalogView, choice: Choice) -> list[str]:
         ) from error
     return [
         name
-        for name in catalog.tables(choice.database)
+        for name in names
         if wanted.fullmatch(name) and not (choice.excluding and unwanted.fullmatch(name))
     ]
 
@@ -85,7 +94,7 @@ def compact_database(
         raise ArgumentError(
             f"strategy={strategy!r}: use 'full' or 'minor'", argument="strategy", value=strategy
         )
-    idle_ms = None if idle_time is None else _idle_ms(idle_time)
+    idle_ms = None if idle_time is None else length_ms("idle_time", idle_time)
 
     def one(name: str) -> ResultDocument:
         table = catalog.table(f"{choice.database}.{name}")
@@ -179,12 +188,3 @@ def _idle(access: TableAccess, idle_ms: int) -> frozenset[bytes]:
         for partition in partitions_of(access, live)
         if partition.updated_ms is not None and partition.updated_ms < local_ms - idle_ms
     )
-
-
-def _idle_ms(text: str) -> int:
-    try:
-        return duration_ms(text)
-    except ValueError as error:
-        raise ArgumentError(
-            f"idle_time={text!r}: {error}", argument="idle_time", value=text
-        ) from error

@@ -20,11 +20,12 @@ from table_core.position.document import Position, Positions
 from table_core.position.files import FileFacts, FilesTaken
 from table_core.position.reader import Reader, ReaderKind, require_position_name
 from table_core.position.source import FilesId
-from table_core.storage.row_files import list_files, read_rows, split_glob
+from table_core.storage.row_files import list_files, read_rows, split_glob, wrong_row
 from table_core.storage.stores.locate import open_storage
 from table_core.table.commit_io.committer import find_commit
 from table_core.table.metadata.carried import snapshots_backwards
 from table_core.table.metadata.describing import committed
+from table_core.table.metadata.progress import tell
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -32,8 +33,9 @@ if TYPE_CHECKING:
     from table_core.ports import FileInfo, Storage
     from table_core.table.api.table import Table
     from table_core.table.metadata.results import Commit, CommitAs, ResultDocument
+    from table_core.table.write.writer import TableWriter
 
-__all__ = ["Computes", "append_files"]
+__all__ = ["Computes", "append_files", "rows_of_files"]
 
 
 class Computes(Protocol):
@@ -56,10 +58,11 @@ def append_files(
     storage_options: Mapping[str, str],
     computed: Computes | None = None,
 ) -> ResultDocument:
-    """Write the files that ``args["rows_uri"]`` matches into ``table``, in one commit.
+    """Write the files that ``args["rows_uri"]`` matches, or those of ``rows_files``, in one commit.
 
-    ``args``: ``rows_uri``; ``rows_position`` (None, or the property that keeps which files were taken);
-    ``overwrite``; ``computed_columns``, if ``computed`` adds some.
+    ``args``: ``rows_uri``, or ``rows_files``; ``rows_format`` (None: by their names); ``rows_position``
+    (None, or the property that keeps which files were taken); ``overwrite``; ``computed_columns``, if
+    ``computed`` adds some; ``dry_run``: rows are read and checked, and nothing is committed.
 
     Raises:
         ArgumentError: no position can be kept under that name.
@@ -71,13 +74,20 @@ def append_files(
     started_ms = table.access.clock.now_ms()
     before = table.latest_snapshot()
     asked = {name: args.get(name) for name in ("rows_uri", "rows_position", "overwrite")}
+    asked |= {name: args[name] for name in ("rows_files", "rows_format") if args.get(name)}
     if computed is not None:
         asked["computed_columns"] = args["computed_columns"]
     commit = commit.with_request("write", table.access.branch, **asked)
     landed = find_commit(table.access, commit)
     details: dict[str, Any] = {"replayed": landed is not None}
     done = landed
-    if landed is None:
+    dry_run = bool(args.get("dry_run"))
+    loading = _Files(table, args.get("rows_format"), computed)
+    if landed is None and args.get("rows_files"):
+        named_files = [_named(uri, storage_options) for uri in args["rows_files"]]
+        details |= {"files": len(named_files), "position": None}
+        done = loading.append(named_files, commit, args.get("overwrite"), dry_run=dry_run)
+    elif landed is None:
         folder, pattern = split_glob(args["rows_uri"])
         storage = open_storage(folder, storage_options)
         files = list_files(storage, pattern)
@@ -97,9 +107,31 @@ def append_files(
             raise NotFoundError(f"no file matches {args['rows_uri']}", name=args["rows_uri"])
         details |= {"files": len(files), "position": files[-1].path if files else None}
         if files:
-            paths = [info.path for info in files]
-            done = _append(table, storage, paths, commit, args.get("overwrite"), computed)
-    return committed(table.access, "write", done, before, details, started_ms=started_ms)
+            pairs = [(storage, info) for info in files]
+            done = loading.append(pairs, commit, args.get("overwrite"), dry_run=dry_run)
+    result = committed(table.access, "write", done, before, details, started_ms=started_ms)
+    return result.having(dry_run=True, rows_written=loading.rows) if dry_run else result
+
+
+def rows_of_files(
+    table: Table, files: Sequence[str], format: str | None, storage_options: Mapping[str, str]
+) -> pa.Table:
+    """The rows of ``files`` together, in memory: the source of a merge into ``table``.
+
+    CSV and JSON have columns of ``table`` and their types; Parquet has its own.
+
+    Raises:
+        DataError: a file does not decode, or two files have other columns; facts name the file.
+        NotFoundError: a file is not there.
+    """
+    batches: list[pa.RecordBatch] = []
+    for uri in files:
+        storage, info = _named(uri, storage_options)
+        batches += read_rows(storage, info.path, table.arrow_schema, format)
+    try:
+        return pa.Table.from_batches(batches) if batches else table.arrow_schema.empty_table()
+    except pa.ArrowInvalid as error:
+        raise DataError(f"the files {', '.join(files)} have other columns: {error}") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +186,7 @@ class _Stored:
 
 def _set_at(table: Table, key: str) -> int:
     """When the property ``key`` got its value, as far back as snapshots are there."""
-    access, found_ms = table.access, 0
+    access, set_ms = table.access, 0
     head = access.metadata.head()
     assert head is not None
     value = table.position(key)
@@ -163,8 +195,8 @@ def _set_at(table: Table, key: str) -> int:
             continue
         if (snapshot.properties or {}).get(key) != value:
             break
-        found_ms = snapshot.time_millis
-    return found_ms
+        set_ms = snapshot.time_millis
+    return set_ms
 
 
 def _facts(storage: Storage, info: FileInfo) -> FileFacts:
@@ -172,23 +204,58 @@ def _facts(storage: Storage, info: FileInfo) -> FileFacts:
     return FileFacts(path=path, size=info.size, modified_ms=info.modified_ms)
 
 
-def _append(
-    table: Table,
-    storage: Storage,
-    paths: Sequence[str],
-    commit: CommitAs,
-    overwrite: Any,
-    computed: Computes | None,
-) -> Commit:
-    made = frozenset[str]() if computed is None else computed.names
-    schema = pa.schema([field for field in table.arrow_schema if field.name not in made])
-    with table.write(commit=commit, overwrite=overwrite) as writer:
-        for path in paths:
-            for batch in read_rows(storage, path, schema):
-                try:
-                    writer.write(batch if computed is None else computed.added(batch))
-                except DataError as error:
-                    raise DataError(
-                        f"{storage.uri}/{path}: {error}", **{**error.facts, "path": path}
-                    ) from error
-        return writer.commit()
+def _named(uri: str, storage_options: Mapping[str, str]) -> tuple[Storage, FileInfo]:
+    """One file that was named, in its store.
+
+    Raises:
+        NotFoundError: it is not there.
+    """
+    folder, _, name = uri.rpartition("/")
+    storage = open_storage(folder or ("/" if uri.startswith("/") else "."), storage_options)
+    matches = [info for info in storage.list("") if info.path == name and not info.is_dir]
+    if not matches:
+        raise NotFoundError(f"no file {uri}", name=uri)
+    return storage, matches[0]
+
+
+@dataclass(slots=True)
+class _Files:
+    """Files on their way into ``table``."""
+
+    table: Table
+    format: str | None
+    computed: Computes | None
+    rows: int = 0
+    bytes: int = 0
+
+    def append(
+        self,
+        files: Sequence[tuple[Storage, FileInfo]],
+        commit: CommitAs,
+        overwrite: Any,
+        *,
+        dry_run: bool,
+    ) -> Commit | None:
+        """All of ``files`` with one commit; None where that was only tried."""
+        total = sum(info.size for _, info in files)
+        with self.table.write(commit=commit, overwrite=overwrite) as writer:
+            for storage, info in files:
+                self._append(writer, storage, info, total)
+            tell("sorting and committing", 0, None)
+            return None if dry_run else writer.commit()
+
+    def _append(self, writer: TableWriter, storage: Storage, info: FileInfo, total: int) -> None:
+        made = frozenset[str]() if self.computed is None else self.computed.names
+        schema = pa.schema([f for f in self.table.arrow_schema if f.name not in made])
+        first_row, before = self.rows, self.bytes
+
+        def taken(part: float) -> None:
+            self.bytes = before + int(part * info.size)
+            tell("reading", self.bytes, total)
+
+        for batch in read_rows(storage, info.path, schema, self.format, taken):
+            try:
+                writer.write(batch if self.computed is None else self.computed.added(batch))
+            except DataError as error:
+                raise wrong_row(error, storage, info.path, self.format, first_row) from error
+            self.rows += batch.num_rows

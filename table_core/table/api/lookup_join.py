@@ -122,7 +122,7 @@ class Dimension:
                 value=missing,
             )
         refuse_unreadable(access)
-        state = _found(access, as_of)
+        state = _state_of(access, as_of)
         fields = {f.name: f for f in _described(access, state).schema.fields}
         theirs = list(pairs.values())
         names = [n for n in fields if n not in theirs] if columns is None else list(columns)
@@ -210,7 +210,7 @@ class Dimension:
 
     def _matching(self, keys: pa.Table) -> pa.Table:
         """The rows of the dimension, or at least those with ``keys``."""
-        state = _found(self.access, self.as_of) if self.state is None else self.state
+        state = _state_of(self.access, self.as_of) if self.state is None else self.state
         known = CACHE.find(self, state)
         if isinstance(known, pa.Table):
             return known
@@ -243,7 +243,7 @@ class Dimension:
         )
 
 
-def _found(access: TableAccess, as_of: AsOf) -> SnapshotRef:
+def _state_of(access: TableAccess, as_of: AsOf) -> SnapshotRef:
     """The state that ``as_of`` stands for now.
 
     Raises:

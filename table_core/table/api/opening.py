@@ -100,8 +100,8 @@ def open_table(
             raise NotFoundError(f"no table at {storage.uri}; {hint}", name=storage.uri)
         if extended:
             raise ArgumentError(
-                f"no table at {storage.uri}, and none is created by the name of a branch or system "
-                f"table of it, {whole!r}",
+                f"no table at {storage.uri}, and the name of a branch or system table creates none: "
+                f"{whole!r}",
                 argument="path",
                 value=whole,
             )

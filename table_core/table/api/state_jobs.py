@@ -82,7 +82,7 @@ def fast_forward(table: Table, args: Mapping[str, Any]) -> ResultDocument:
     if state is not None and plan.state != state:
         raise ArgumentError(
             f"branch {args['branch']!r} of {table.name} is at {plan.state}, not at {state}, which was "
-            "asked for: somebody has written to it since, or made it anew; check it again",
+            "asked for: somebody has written to it since, or recreated it; check it again",
             argument="state",
             value=state,
         )
@@ -92,8 +92,8 @@ def fast_forward(table: Table, args: Mapping[str, Any]) -> ResultDocument:
         return unchanged(table.access, "fast-forward", {"branch": args["branch"], **taken})
     if plan.lost and not args.get("force"):
         raise ArgumentError(
-            f"{table.name} has gone on since branch {args['branch']!r} began: its snapshots "
-            f"{plan.lost} would be lost; make the branch anew, or pass force=True",
+            f"{table.name} has new snapshots since branch {args['branch']!r} began: its snapshots "
+            f"{plan.lost} would be lost; create the branch again, or pass force=True",
             argument="force",
             value=False,
         )

@@ -317,19 +317,26 @@ class Table(Upkeep):
         on: Sequence[str] | Mapping[str, str],
         when: Sequence[MergeClause],
         commit: CommitAs | None = None,
+        dry_run: bool = False,
     ) -> ResultDocument:
         """Merge ``source`` (anything Arrow, or a table handle) into this table, clause by clause.
 
         ``on`` names the columns to match: names that both sides share, or ``{"target": "source"}``.
+        ``dry_run`` only counts the rows of each clause.
         """
-        from table_core.table.dml.merge_into import merge_into
+        from table_core.table.dml.merge_into import foreseen, merge_into
 
+        if dry_run:
+            return foreseen(self.access, source, on, tuple(when))
         return merge_into(self.access, source, on, tuple(when), commit or CommitAs())
 
-    def delete(self, where: str | Expression, commit: CommitAs | None = None) -> ResultDocument:
+    def delete(
+        self, where: str | Expression, commit: CommitAs | None = None, dry_run: bool = False
+    ) -> ResultDocument:
         """Delete the rows that match ``where``, in one commit.
 
         A key table gets ``-D`` rows. In a table without a key, files are rewritten (OVERWRITE).
+        ``dry_run`` only counts the rows.
 
         Raises:
             UnsupportedFeatureError: the merge engine does not delete.
@@ -337,12 +344,18 @@ class Table(Upkeep):
         """
         from table_core.table.dml.statements import delete
 
-        return delete(self.access, where, commit or CommitAs())
+        return delete(self.access, where, commit or CommitAs(), dry_run=dry_run)
 
     def update(
-        self, values: Mapping[str, str], where: str | Expression, commit: CommitAs | None = None
+        self,
+        values: Mapping[str, str],
+        where: str | Expression,
+        commit: CommitAs | None = None,
+        dry_run: bool = False,
     ) -> ResultDocument:
         """Set columns, each to SQL over the old row: ``{"qty": "qty + 1"}``.
+
+        ``dry_run`` only counts the rows.
 
         Raises:
             ArgumentError: a key column would change.
@@ -351,26 +364,7 @@ class Table(Upkeep):
         """
         from table_core.table.dml.statements import update
 
-        return update(self.access, values, where, commit or CommitAs())
-
-    def rescale(
-        self,
-        buckets: int | None = None,
-        partitions: Sequence[Mapping[str, object]] | None = None,
-        commit: CommitAs | None = None,
-        dry_run: bool = False,
-    ) -> ResultDocument:
-        """Rewrite partitions whose number of buckets differs from the table's, in one commit.
-
-        ``buckets`` first changes the option ``bucket``. A partition takes no rows until it is
-        rescaled or overwritten.
-
-        Raises:
-            CommitConflictError: another writer changed one of the partitions meanwhile.
-        """
-        from table_core.table.compact.rescale import rescale
-
-        return rescale(self.access, buckets, partitions, commit or CommitAs(), dry_run=dry_run)
+        return update(self.access, values, where, commit or CommitAs(), dry_run=dry_run)
 
     def truncate(self, commit: CommitAs | None = None, dry_run: bool = False) -> ResultDocument:
         """Delete every row, in one OVERWRITE commit."""

@@ -59,6 +59,25 @@ class Upkeep:
             commit=commit or CommitAs(),
         )
 
+    def rescale(
+        self,
+        buckets: int | None = None,
+        partitions: Sequence[Mapping[str, object]] | None = None,
+        commit: CommitAs | None = None,
+        dry_run: bool = False,
+    ) -> ResultDocument:
+        """Rewrite partitions whose number of buckets differs from the table's, in one commit.
+
+        ``buckets`` first changes the option ``bucket``. A partition takes no rows until it is
+        rescaled or overwritten.
+
+        Raises:
+            CommitConflictError: another writer changed one of the partitions meanwhile.
+        """
+        from table_core.table.compact.rescale import rescale
+
+        return rescale(self.access, buckets, partitions, commit or CommitAs(), dry_run=dry_run)
+
     def expire_snapshots(
         self,
         retain_max: int | None = None,

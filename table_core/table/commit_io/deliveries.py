@@ -121,7 +121,7 @@ class Notes:
     """Commits as they are made; bounded, by telling neighbours that are alike as one."""
 
     def __init__(self) -> None:
-        self._found: list[CommitNote] = []
+        self._notes: list[CommitNote] = []
         self._known: dict[tuple[str, str], int] = {}
 
     def add(self, note: CommitNote) -> None:
@@ -130,13 +130,13 @@ class Notes:
         if note.last <= self._known.get(where, 0):
             return
         self._known[where] = note.last
-        self._found.append(note)
-        if len(self._found) > _NOTES_MAX:
-            self._found = _merged(self._found)
+        self._notes.append(note)
+        if len(self._notes) > _NOTES_MAX:
+            self._notes = _merged(self._notes)
 
     def to_documents(self) -> list[dict[str, Any]]:
         """All of them, oldest first."""
-        return [note.to_document() for note in self._found]
+        return [note.to_document() for note in self._notes]
 
 
 def _merged(notes: list[CommitNote]) -> list[CommitNote]:

@@ -173,12 +173,14 @@ class ManifestWriter:
         )
         if len(low) != len(types) or None in low or None in high:
             return True
-        first, last = _each(types, low), _each(types, high)
+        first, last = _comparables(types, low), _comparables(types, high)
         for partition in partitions:
             values = decode_row(types, partition, path="partition")
             inside = (
                 value is None or a <= key <= b
-                for a, key, b, value in zip(first, _each(types, values), last, values, strict=True)
+                for a, key, b, value in zip(
+                    first, _comparables(types, values), last, values, strict=True
+                )
             )
             if all(inside):
                 return True
@@ -256,6 +258,6 @@ class ManifestWriter:
         return tuple(path for path in previous.files if path in kept)
 
 
-def _each(types: Sequence[DataType], values: Sequence[Any]) -> list[tuple[object, ...]]:
+def _comparables(types: Sequence[DataType], values: Sequence[Any]) -> list[tuple[object, ...]]:
     """Every value on its own, comparable."""
     return [sort_key([type_], [value]) for type_, value in zip(types, values, strict=True)]

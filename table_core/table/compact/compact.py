@@ -24,15 +24,17 @@ from table_core.table.compact.postponed import spread_postponed
 from table_core.table.compact.sort_compaction import refuse_unsortable, sort_bucket
 from table_core.table.files.data_files import FileFactory
 from table_core.table.metadata.describing import committed, foretold
-from table_core.table.metadata.partition_spec import partition_matcher
+from table_core.table.metadata.partition_spec import manifest_matcher, partition_matcher
+from table_core.table.metadata.progress import tell
 from table_core.table.metadata.results import CommitAs
 from table_core.table.read.state_plan import deletions_of
 from table_core.table.write.writer import refuse_unwritable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from table_core.ondisk.data_file import DataFile, ManifestEntry
+    from table_core.ondisk.data_file import DataFile
+    from table_core.ondisk.manifest_meta import ManifestMeta
     from table_core.ondisk.snapshot import Snapshot
     from table_core.predicate.expression import Expression
     from table_core.table.commit_io.prepared import CompactChange
@@ -173,7 +175,7 @@ def clustering_of(
     refuse_unsortable(access)
     if strategy != "full":
         raise ArgumentError(
-            f"order_by writes every file anew, and strategy={strategy!r} does not; use 'full'",
+            f"order_by rewrites every file, and strategy={strategy!r} does not; use 'full'",
             argument="strategy",
             value=strategy,
         )
@@ -192,15 +194,28 @@ def _compact_buckets(
         if clustering is not None:  # one after the other: each takes all the memory there is
             return [
                 sort_bucket(access, factory, bucket, files, clustering)
-                for bucket, files in choice.buckets.items()
+                for bucket, files in _told(choice.buckets)
             ]
+        wanted = {bucket: f for bucket, f in choice.buckets.items() if bucket not in spread}
         with ThreadPoolExecutor(_THREADS) as pool:
-            jobs = [
-                pool.submit(compact_bucket, access, factory, bucket, files, full=choice.full)
-                for bucket, files in choice.buckets.items()
-                if bucket not in spread
+            jobs = {
+                bucket: pool.submit(compact_bucket, access, factory, bucket, f, full=choice.full)
+                for bucket, f in wanted.items()
+            }
+            return changes + [
+                change for bucket, _ in _told(wanted) for change in jobs[bucket].result()
             ]
-            return changes + [change for job in jobs for change in job.result()]
+
+
+def _told(
+    buckets: Mapping[Bucket, Sequence[DataFile]],
+) -> Iterator[tuple[Bucket, Sequence[DataFile]]]:
+    """The buckets; who watches is told by their bytes how many are done."""
+    total, done = sum(f.file_size for files in buckets.values() for f in files), 0
+    for bucket, files in buckets.items():
+        yield bucket, files
+        done += sum(file.file_size for file in files)
+        tell("compacting", done, total)
 
 
 def choose(
@@ -222,13 +237,16 @@ def choose(
     selected = partition_matcher(access, partitions) if partitions else None
     chosen = _where_matcher(access, where)
 
-    def keep(entry: ManifestEntry) -> bool:
-        row = entry.partition
+    def wanted(row: bytes) -> bool:
         if rows is not None and row not in rows:
             return False
         return (selected is None or selected(row)) and (chosen is None or chosen(row))
 
-    live = access.files_by_bucket(head, keep=keep)
+    live = access.files_by_bucket(
+        head,
+        keep_manifest=_manifest_matcher(access, partitions, where),
+        keep_partition=wanted if rows is not None or selected or chosen else None,
+    )
     files = {bucket: tuple(e.file for e in entries) for bucket, entries in live.items()}
     full = strategy == "full"
     masked = frozenset(deletions_of(access, head) or ()) if head else frozenset()
@@ -256,6 +274,21 @@ def _where_matcher(
     from table_core.table.read.partition_where import partition_where
 
     return partition_where(access, where)
+
+
+def _manifest_matcher(
+    access: TableAccess,
+    partitions: Sequence[Mapping[str, object]] | None,
+    where: str | Expression | None,
+) -> Callable[[ManifestMeta], bool] | None:
+    """Which manifests may name what is chosen; None: all."""
+    if partitions:
+        return manifest_matcher(access, partitions)
+    if where is None:
+        return None
+    from table_core.table.read.partition_where import manifest_where
+
+    return manifest_where(access, where)
 
 
 def _is_compact(access: TableAccess, files: Sequence[DataFile], masked: frozenset[str]) -> bool:

@@ -74,10 +74,12 @@ class InlineCompaction:
         from table_core.table.compact.compaction import wants_full
 
         full = wants_full(access)
-        live = access.files_by_bucket(
-            access.head(),
-            keep=None if full else lambda entry: (entry.partition, entry.bucket) in touched,
-        )
+        head = access.head()
+        if full:
+            live = access.files_by_bucket(head)
+        else:
+            own = access.files_of_partitions(head, {partition for partition, _ in touched})
+            live = {bucket: entries for bucket, entries in own.items() if bucket in touched}
         for bucket, entries in live.items():
             touched.setdefault(bucket, []).extend(entry.file for entry in entries)
         return touched, full

@@ -41,7 +41,7 @@ from table_core.table.dml.row_changes import RowChanges
 from table_core.table.dml.row_deletes import refuse_deletes
 from table_core.table.files.file_reader import POSITION_COLUMN
 from table_core.table.metadata.describing import committed
-from table_core.table.read.statement_scan import refuse_fallback_rows
+from table_core.table.read.statement_scan import refuse_fallback_rows, statement_scan
 from table_core.table.write.coerce import batches_of, cast_column
 
 if TYPE_CHECKING:
@@ -63,6 +63,7 @@ __all__ = [
     "columns_of",
     "deletes",
     "described",
+    "foreseen",
     "merge_into",
     "needs_source",
     "needs_target",
@@ -112,6 +113,32 @@ def _once(
     by_kind = _write_versions if access.schema.is_key_table else _rewrite
     done = by_kind(access, head, rows, columns, when, commit, counts)
     return described(access, head, done, counts, started_ms)
+
+
+def foreseen(
+    access: TableAccess,
+    source: Any,
+    on: Sequence[str] | Mapping[str, str],
+    when: tuple[MergeClause, ...],
+) -> ResultDocument:
+    """How many rows each clause would decide; the values are computed, so that faults show.
+
+    Raises:
+        DataError, ArgumentError, UnsupportedFeatureError: as for ``merge_into``.
+    """
+    access = access.in_newest_schema()
+    refuse_clauses(access, when)
+    started_ms, head = access.clock.now_ms(), access.head()
+    refuse_fallback_rows(access, head)
+    names = [field.name for field in access.schema.fields]
+    target = statement_scan(access, head).to_arrow().select(names)
+    pairs = _Pairs.of(access, target, _source_table(source), columns_of(access, on))
+    counts = Counter[str]()
+    for clause, chosen in pairs.through(when):
+        _count(counts, clause, chosen)
+        if not deletes(clause):
+            pairs.rows(clause, chosen)
+    return described(access, head, None, counts, started_ms).having(dry_run=True)
 
 
 def with_request(
@@ -167,7 +194,7 @@ def source_column(source: Sequence[str], name: str) -> str | None:
     matches = [column for column in source if column.lower() == name.lower()]
     if len(matches) > 1:
         raise ArgumentError(
-            f"the source has {matches}, and which of them is {name!r} nobody can tell; name it so",
+            f"the source has {matches}, so nobody can tell which of them is {name!r}; use its exact name",
             argument="source",
             value=matches,
         )

@@ -83,16 +83,25 @@ class Statement:
                 change.put_in(_updated(self.access, rows, self.values))
 
 
-def delete(access: TableAccess, where: str | Expression, commit: CommitAs) -> ResultDocument:
+def delete(
+    access: TableAccess, where: str | Expression, commit: CommitAs, *, dry_run: bool = False
+) -> ResultDocument:
     """See ``Table.delete``."""
-    return run(deletion(access, where), commit)
+    statement = deletion(access, where)
+    return _foreseen(statement) if dry_run else run(statement, commit)
 
 
 def update(
-    access: TableAccess, values: Mapping[str, str], where: str | Expression, commit: CommitAs
+    access: TableAccess,
+    values: Mapping[str, str],
+    where: str | Expression,
+    commit: CommitAs,
+    *,
+    dry_run: bool = False,
 ) -> ResultDocument:
     """See ``Table.update``."""
-    return run(updating(access, values, where), commit)
+    statement = updating(access, values, where)
+    return _foreseen(statement) if dry_run else run(statement, commit)
 
 
 def deletion(access: TableAccess, where: str | Expression) -> Statement:
@@ -126,8 +135,8 @@ def updating(access: TableAccess, values: Mapping[str, str], where: str | Expres
     fixed = sorted(set(values) & {*access.schema.primary_keys, *access.schema.partition_keys})
     if fixed:
         raise ArgumentError(
-            f"update cannot change {fixed}, which say where a row is; delete the rows and write "
-            "them anew",
+            f"update cannot change {fixed}: key and partition columns determine where a row is stored; "
+            "delete the rows and write them again",
             argument="values",
             value=fixed,
         )
@@ -165,10 +174,22 @@ def _once(statement: Statement, commit: CommitAs) -> ResultDocument:
     return described(statement, head, done, rows, started_ms)
 
 
+def _foreseen(statement: Statement) -> ResultDocument:
+    """How many rows ``statement`` would change; their new values are computed, so that faults show."""
+    access = statement.access
+    started_ms, head, rows = access.clock.now_ms(), access.head(), 0
+    refuse_fallback_rows(access, head, statement.where)
+    for batch in statement_scan(access, head, statement.where).to_batches():
+        if statement.values is not None:
+            _updated(access, pa.Table.from_batches([batch]), statement.values)
+        rows += batch.num_rows
+    return described(statement, head, None, rows, started_ms).having(dry_run=True)
+
+
 def _need_where(action: str, where: object) -> None:
     if where is None or where == "":
         raise ArgumentError(
-            f"{action} needs a condition; 'true' stands for all rows", argument="where"
+            f"{action} needs a condition; use 'true' for all rows", argument="where"
         )
 
 

@@ -71,7 +71,7 @@ def adopted(factory: FileFactory, footer: Footer) -> Adopted:
     schema = factory.schema
     options = schema.options
     default = options.get(keys_files.METADATA_STATS_MODE_PER_LEVEL).get(_LEVEL)
-    modes = modes_for(options, [each.name for each in schema.fields], default=default)
+    modes = modes_for(options, [field.name for field in schema.fields], default=default)
     dense = options.get(keys_files.METADATA_STATS_DENSE_STORE)
     stats = StatsBuilder(schema.fields, modes, dense=dense)
     for _, columns in footer.row_groups:
@@ -102,19 +102,19 @@ def _partition(schema: TableSchema, footer: Footer) -> bytes:
     fields = schema.partition_fields
     if not fields:
         return EMPTY_ROW
-    found: set[tuple[Value, ...]] = set()
+    partitions: set[tuple[Value, ...]] = set()
     for rows, columns in footer.row_groups:
         lows: list[Value] = []
-        for each in fields:
-            counted = columns[each.name]
+        for field in fields:
+            counted = columns[field.name]
             single = counted.null_count == 0 and counted.min == counted.max
             if not (counted.null_count == rows or (single and counted.min is not None)):
                 raise _mixed(schema, footer)
             lows.append(None if counted.null_count == rows else counted.min)
-        found.add(tuple(lows))
-    if len(found) != 1:
+        partitions.add(tuple(lows))
+    if len(partitions) != 1:
         raise _mixed(schema, footer)
-    return encode_row([each.type for each in fields], list(found.pop()))
+    return encode_row([field.type for field in fields], list(partitions.pop()))
 
 
 def _mixed(schema: TableSchema, footer: Footer) -> CorruptFileError:

@@ -14,6 +14,7 @@ from table_core.ondisk.hints import EARLIEST, decode_hint, encode_hint
 from table_core.ondisk.index_manifest import decode_index_manifest
 from table_core.ondisk.snapshot import FIRST_ID, Snapshot
 from table_core.table.maintenance.file_deletion import delete_empty_folders, delete_files, paths_of
+from table_core.table.metadata.progress import tell
 from table_core.table.metadata.refs.consumers import held_from
 from table_core.table.metadata.refs.other_branches import (
     OtherBranches,
@@ -50,6 +51,9 @@ class ExpiryEffects:
     _live: dict[tuple[str, str], LiveKeys] = field(init=False, default_factory=dict)
     _held: tuple[str, list[ManifestEntry]] | None = field(init=False, default=None)
     _others: OtherBranches = field(init=False)
+    _promised: int = field(init=False, default=0)
+    """Snapshots below this one go."""
+    _expired: int = field(init=False, default=0)
 
     def __post_init__(self) -> None:
         self._others = OtherBranches(self.access)
@@ -117,6 +121,7 @@ class ExpiryEffects:
             floor = min(effect.end, latest)
         path = layout.hint_path("snapshot", EARLIEST, self.access.branch)
         self.access.storage.write(path, encode_hint(floor))
+        self._promised = floor
 
     @perform.register(fx.ReadEntries)
     def _entries(self, effect: fx.ReadEntries) -> Iterator[ManifestEntry] | None:
@@ -182,6 +187,9 @@ class ExpiryEffects:
     @perform.register(fx.DeleteSnapshot)
     def _delete_snapshot(self, effect: fx.DeleteSnapshot) -> None:
         self.access.storage.delete([layout.snapshot_path(effect.id, self.access.branch)])
+        self._expired += 1
+        left = max(self._promised - effect.id - 1, 0)
+        tell("expiring", self._expired, self._expired + left, "snapshots")
 
     @perform.register(fx.ReadLive)
     def _live_entries(self, effect: fx.ReadLive) -> Iterator[ManifestEntry]:

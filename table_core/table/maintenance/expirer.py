@@ -47,7 +47,7 @@ def expire_snapshots(
         ArgumentError: ``retain_max`` or ``retain_min`` below 1, or the first below the second.
     """
     own = snapshot_retention(access, dry_run=dry_run)
-    retention = _given(own, retain_max, retain_min, older_than, max_deletes)
+    retention = _overridden(own, retain_max, retain_min, older_than, max_deletes)
     return _begun_anew(access, lambda: _snapshots_expired(access, retention))
 
 
@@ -86,7 +86,7 @@ def expire_changelogs(
         ArgumentError: as ``expire_snapshots``.
     """
     own = changelog_retention(access, dry_run=dry_run)
-    retention = _given(own, retain_max, retain_min, older_than, max_deletes)
+    retention = _overridden(own, retain_max, retain_min, older_than, max_deletes)
     return _begun_anew(access, lambda: _changelogs_expired(access, retention))
 
 
@@ -139,7 +139,7 @@ def changelog_retention(access: TableAccess, *, dry_run: bool = False) -> fx.Ret
     return fx.Retention.of_changelogs(access.options, has_producer=has_producer, dry_run=dry_run)
 
 
-def _given(
+def _overridden(
     retention: fx.Retention,
     retain_max: int | None,
     retain_min: int | None,

@@ -85,8 +85,8 @@ class FastForward:
         if unplaced and ids[0] > FIRST_ID:
             raise ArgumentError(
                 f"{access.name} has the tags {unplaced}, and branch {name!r} has no snapshot and no "
-                "tag in common with main, so nobody can tell whether it follows them; delete these "
-                "tags, or tag in the branch where it began",
+                "tag in common with main, so it cannot be known whether it follows them; delete these "
+                "tags, or create a tag in the branch at its start",
                 argument="name",
                 value=name,
             )

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from table_core.ondisk.snapshot import Snapshot
     from table_core.table.metadata.access import TableAccess
 
-__all__ = ["Health", "health"]
+__all__ = ["Health", "health", "small_bytes", "thresholds"]
 
 _MB: Final = 1024 * 1024
 _TARGET_KEYED: Final = 128 * _MB
@@ -116,14 +116,11 @@ def health(access: TableAccess, overrides: Mapping[str, float]) -> Health:
         ArgumentError: ``overrides`` names a threshold that there is not.
     """
     now_ms = access.clock.now_ms()
-    limits = _thresholds(access, overrides)
+    limits = thresholds(access, overrides)
     head = access.head()
     live = access.metadata.live_files(head)
     keyed = access.schema.is_key_table
-    target = access.options.get(keys_files.TARGET_FILE_SIZE) or (
-        _TARGET_KEYED if keyed else _TARGET_APPEND
-    )
-    shape = shape_of(live, keyed=keyed, small_bytes=target * 7 // 10)
+    shape = shape_of(live, keyed=keyed, small_bytes=small_bytes(access))
     measures = Measures(
         shape=shape,
         keyed=keyed,
@@ -145,7 +142,21 @@ def health(access: TableAccess, overrides: Mapping[str, float]) -> Health:
     )
 
 
-def _thresholds(access: TableAccess, overrides: Mapping[str, float]) -> Thresholds:
+def small_bytes(access: TableAccess) -> int:
+    """From which size on a file is not small: seven tenths of what the table writes."""
+    keyed = access.schema.is_key_table
+    target = access.options.get(keys_files.TARGET_FILE_SIZE) or (
+        _TARGET_KEYED if keyed else _TARGET_APPEND
+    )
+    return target * 7 // 10
+
+
+def thresholds(access: TableAccess, overrides: Mapping[str, float]) -> Thresholds:
+    """Those of the table, with ``overrides`` in their place.
+
+    Raises:
+        ArgumentError: ``overrides`` names one that there is not.
+    """
     known = {f.name for f in dataclasses.fields(Thresholds)}
     unknown = sorted(set(overrides) - known)
     if unknown:

@@ -20,6 +20,7 @@ from table_core.ondisk.data_file import EntryKind
 from table_core.ondisk.index_manifest import decode_index_manifest
 from table_core.ondisk.snapshot import Snapshot
 from table_core.table.metadata.documents import Metadata
+from table_core.table.metadata.progress import tell
 from table_core.table.metadata.refs.branches import branch_names
 from table_core.table.metadata.refs.other_branches import lost_its_changelog
 from table_core.table.metadata.refs.tags import without_changelog
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
 __all__ = ["remove_orphan_files"]
 
 _BATCH_FILES: Final = 10_000
+_TOLD_FILES: Final = 500
+"""Who watches is told after so many."""
 _LISTED_MAX: Final = 1_000
 
 
@@ -137,6 +140,8 @@ class _Seen:
         for info in files:
             self.files += 1
             self.bytes += info.size
+            if self.files % _TOLD_FILES == 1:
+                tell("looking at", self.files, unit="files")
             role = self.rules.role(info.path)
             if role is FileRole.FOREIGN:
                 self.foreign += 1

@@ -63,7 +63,7 @@ def rollback_to(
     )
     refuse_commits(access)
     head = access.head()
-    earlier = _found(access, commit, dry_run=dry_run)
+    earlier = _earlier_result(access, commit, dry_run=dry_run)
     if earlier is not None:
         return earlier
     target = _target(access, head, snapshot=snapshot, tag=tag, timestamp=timestamp)
@@ -110,7 +110,9 @@ def _target(
     return target
 
 
-def _found(access: TableAccess, commit: CommitAs, *, dry_run: bool) -> ResultDocument | None:
+def _earlier_result(
+    access: TableAccess, commit: CommitAs, *, dry_run: bool
+) -> ResultDocument | None:
     """The result where this very rollback has been done."""
     note = RollbackNote.read(access, commit)
     if note is None or not note.is_done(access, _snapshots_after(access, note.target)):

@@ -10,12 +10,14 @@ from table_core.errors import NotFoundError
 from table_core.ondisk.binary_row import decode_row, sort_key
 from table_core.ondisk.manifest import fold_entries
 from table_core.options import keys_merge
+from table_core.scan.by_partition import manifests_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from table_core.lsm.sorted_run import Key
     from table_core.ondisk.data_file import DataFile, ManifestEntry
+    from table_core.ondisk.manifest import Head
     from table_core.ondisk.manifest_meta import ManifestMeta
     from table_core.ondisk.snapshot import Snapshot
     from table_core.options.table import TableOptions
@@ -148,27 +150,63 @@ class TableAccess:
         *,
         keep_manifest: Callable[[ManifestMeta], bool] | None = None,
         keep: Callable[[ManifestEntry], bool] | None = None,
+        keep_partition: Callable[[bytes], bool] | None = None,
     ) -> list[ManifestEntry]:
-        """The files of ``snapshot``, those that ``keep`` wants, oldest first.
+        """The files of ``snapshot``, those that ``keep`` and ``keep_partition`` want, oldest first.
 
         ``keep`` must decide by partition, bucket or name alone: what it drops, it drops in ADD and
-        DELETE entries alike.
+        DELETE entries alike.  What ``keep_partition`` drops is perhaps not even decoded.
         """
         if snapshot is None:
             return []
         metas = self.metadata.data_manifests(snapshot)
-        entries = self.metadata.entries(filter(keep_manifest, metas) if keep_manifest else metas)
+        wanted = filter(keep_manifest, metas) if keep_manifest else metas
+        if keep_partition is None:
+            entries = self.metadata.entries(wanted)
+        else:
+            entries = self._of_partitions(wanted, keep_partition)
         kept = filter(keep, entries) if keep else entries
         return list(fold_entries(kept).live.values())
 
+    def _of_partitions(
+        self, metas: Iterable[ManifestMeta], keep: Callable[[bytes], bool]
+    ) -> Iterator[ManifestEntry]:
+        def keep_heads(heads: Sequence[Head]) -> list[bool]:
+            return [keep(head[0]) for head in heads]
+
+        for entries in self.metadata.manifests(metas, keep_heads):
+            yield from (entry for entry in entries if keep(entry.partition))
+
     def files_by_bucket(
-        self, snapshot: Snapshot | None, *, keep: Callable[[ManifestEntry], bool] | None = None
+        self,
+        snapshot: Snapshot | None,
+        *,
+        keep_manifest: Callable[[ManifestMeta], bool] | None = None,
+        keep: Callable[[ManifestEntry], bool] | None = None,
+        keep_partition: Callable[[bytes], bool] | None = None,
     ) -> dict[Bucket, list[ManifestEntry]]:
-        """The live entries of ``snapshot``, grouped."""
-        by_bucket: dict[Bucket, list[ManifestEntry]] = defaultdict(list)
-        for entry in self.live_entries(snapshot, keep=keep):
-            by_bucket[entry.partition, entry.bucket].append(entry)
-        return dict(by_bucket)
+        """The live entries of ``snapshot``, grouped; see ``live_entries``."""
+        found: dict[Bucket, list[ManifestEntry]] = defaultdict(list)
+        for entry in self.live_entries(
+            snapshot, keep_manifest=keep_manifest, keep=keep, keep_partition=keep_partition
+        ):
+            found[entry.partition, entry.bucket].append(entry)
+        return dict(found)
+
+    def files_of_partitions(
+        self, snapshot: Snapshot | None, partitions: Collection[bytes]
+    ) -> dict[Bucket, list[ManifestEntry]]:
+        """The live entries of some ``partitions``, grouped; other manifests are not read."""
+        wanted = frozenset(partitions)
+        if not wanted:
+            return {}
+        if not self.schema.partition_keys:
+            return self.files_by_bucket(snapshot)
+        return self.files_by_bucket(
+            snapshot,
+            keep_manifest=manifests_of(self.schema.partition_fields, wanted),
+            keep_partition=wanted.__contains__,
+        )
 
     def bounds(self, file: DataFile) -> tuple[Key, Key]:
         """Smallest and largest key of ``file``, comparable."""

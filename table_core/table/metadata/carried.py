@@ -67,9 +67,9 @@ def position(access: TableAccess, name: str) -> str | None:
     history = carried_as_of(access, head.id)
     if name not in history.properties and not history.complete:
         raise OutcomeUnknownError(
-            f"{access.name}: nobody can say whether property {name!r} was ever set, because "
-            "snapshots that could hold it are expired; set it with a commit of your own before "
-            "going on from it",
+            f"{access.name}: it cannot be known whether property {name!r} was ever set, because "
+            "the snapshots that could hold it have expired; set it with a commit before you "
+            "continue from it",
             user=None,
             id=head.id,
             floor=access.metadata.floor(),

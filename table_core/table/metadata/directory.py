@@ -52,6 +52,10 @@ class Directory(Protocol):
         """Names of the tables of ``database``, sorted."""
         ...
 
+    def candidates(self, database: str) -> list[str]:
+        """Names that may be tables of ``database``, sorted: none of them is asked for."""
+        ...
+
     def has_table(self, database: str, table: str) -> bool:
         """Whether the table is registered."""
         ...
@@ -101,12 +105,12 @@ class FolderDirectory:
 
     def tables(self, database: str) -> list[str]:
         """See ``Directory``."""
+        return [name for name in self.candidates(database) if self.has_table(database, name)]
+
+    def candidates(self, database: str) -> list[str]:
+        """See ``Directory``."""
         folders = (i.path for i in self.storage.list(f"{database}{_SUFFIX}") if i.is_dir)
-        return sorted(
-            path.rpartition("/")[2]
-            for path in folders
-            if Metadata(self.storage.within(path)).schema_ids()
-        )
+        return sorted(path.rpartition("/")[2] for path in folders)
 
     def has_table(self, database: str, table: str) -> bool:
         """See ``Directory``."""
@@ -180,6 +184,10 @@ class JdbcDirectory:
         """See ``Directory``."""
         query = f"SELECT table_name FROM paimon_tables WHERE {_ONE_DATABASE}"
         return sorted(n for (n,) in self.database.rows(query, self.catalog_key, database))
+
+    def candidates(self, database: str) -> list[str]:
+        """See ``Directory``."""
+        return self.tables(database)
 
     def has_table(self, database: str, table: str) -> bool:
         """See ``Directory``."""

@@ -44,6 +44,8 @@ Keep: TypeAlias = "Callable[[Sequence[Head]], Iterable[bool]]"
 """Which entries are wanted, by their heads."""
 
 _FIRST_SCHEMA: Final = 0
+_WHOLE_MAX: Final = 5_000
+"""Of a manifest with more entries nobody who wants a few has all decoded: that takes seconds."""
 _AT_ONCE: Final = 8
 """So many manifests are on their way from a remote store."""
 _STEPS_MAX: Final = 8
@@ -66,7 +68,7 @@ class Metadata:
     """Snapshots that commits of this handle have searched."""
     _schemas: dict[int, TableSchema] = field(default_factory=dict, repr=False)
     _stamps: dict[int, tuple[int, int]] = field(default_factory=dict, repr=False)
-    """Size and time of the files of schemas, as listed last: one that has others was made anew."""
+    """Size and time of the files of schemas, as listed last: one that has others was recreated."""
 
     # ------------------------------------------------------------------------------- schemas
     def schema_ids(self) -> list[int]:
@@ -233,6 +235,10 @@ class Metadata:
         ids = self.snapshot_ids()
         return ids[0] if ids else FIRST_ID
 
+    def hinted_head(self) -> int | None:
+        """What ``LATEST`` says, in one request: it may be late; None where it is missing or no number."""
+        return self._hint("LATEST")
+
     def hinted_floor(self) -> int | None:
         """What ``EARLIEST`` says; None where it is missing or no number."""
         return self._hint("EARLIEST")
@@ -254,7 +260,7 @@ class Metadata:
     ) -> Iterator[list[ManifestEntry]]:
         """The entries of each of ``metas``, in order; with ``keep`` perhaps only those.
 
-        A manifest that is asked for again is decoded whole, and remembered.  A store that is not on
+        A manifest that is asked for again is decoded whole, and remembered, unless it is large.  A store that is not on
         this machine is asked for several at a time.
         """
         if is_local(self.storage.uri):
@@ -286,7 +292,10 @@ class Metadata:
     ) -> list[ManifestEntry]:
         path = layout.manifest_path(meta.file_name)
         key = (self.storage.uri, path)
-        if keep is not None and _MANIFESTS.is_new(key):
+        is_large = meta.num_added_files + meta.num_deleted_files > _WHOLE_MAX
+        if keep is not None and (
+            _MANIFESTS.is_new(key) or (is_large and _MANIFESTS.peek(key) is None)
+        ):
             return decode_manifest(load(), path=path, keep=keep)
         entries: list[ManifestEntry] = _MANIFESTS.get(
             key, lambda: decode_manifest(load(), path=path)

@@ -14,14 +14,22 @@ from table_core.datatypes.kinds import Atomic, Root
 from table_core.errors import ArgumentError
 from table_core.ondisk.binary_row import decode_row, encode_row, values_of
 from table_core.ondisk.partition_text import value_text
+from table_core.scan.by_partition import manifests_of_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from table_core.ondisk.binary_row import Value
+    from table_core.ondisk.manifest_meta import ManifestMeta
     from table_core.table.metadata.access import TableAccess
 
-__all__ = ["canonical_partition", "encoded_partition", "partition_matcher", "partition_row"]
+__all__ = [
+    "canonical_partition",
+    "encoded_partition",
+    "manifest_matcher",
+    "partition_matcher",
+    "partition_row",
+]
 
 _ZONE: Final = re.compile(r":\d\d(\.\d+)?(Z|[+-]\d\d(:?\d\d)?)$")
 _DAY: Final = re.compile(r"[+-]?\d{1,7}")
@@ -42,6 +50,18 @@ def partition_matcher(
     types = [field.type for field in schema.partition_fields]
     typed = [{name: _value(access, name, value) for name, value in s.items()} for s in specs]
     return matcher(schema.partition_keys, lambda row: decode_row(types, row, path="part"), typed)
+
+
+def manifest_matcher(
+    access: TableAccess, specs: Sequence[Mapping[str, object]]
+) -> Callable[[ManifestMeta], bool]:
+    """Whether a manifest may have entries that ``partition_matcher`` wants.
+
+    Raises:
+        ArgumentError: as there.
+    """
+    typed = [{name: _value(access, name, value) for name, value in s.items()} for s in specs]
+    return manifests_of_rows(access.schema.partition_fields, typed)
 
 
 def partition_row(access: TableAccess, partition: bytes) -> dict[str, Any]:

@@ -18,7 +18,7 @@ class Remembered:
     """Least recently used documents, bounded by the number of entries in them."""
 
     def __init__(self, weight_max: int) -> None:
-        self._found: OrderedDict[tuple[str, str], tuple[int, Any]] = OrderedDict()
+        self._entries: OrderedDict[tuple[str, str], tuple[int, Any]] = OrderedDict()
         self._weight = 0
         self._weight_max = weight_max
         self._lock = threading.Lock()
@@ -27,7 +27,7 @@ class Remembered:
     def is_new(self, key: tuple[str, str]) -> bool:
         """Whether nobody asked this or for ``key`` before."""
         with self._lock:
-            known = key in self._found or key in self._asked
+            known = key in self._entries or key in self._asked
             self._asked[key] = None
             if len(self._asked) > _ASKED_MAX:
                 self._asked.popitem(last=False)
@@ -36,22 +36,22 @@ class Remembered:
     def peek(self, key: tuple[str, str]) -> Any:
         """What is remembered; None if nothing is."""
         with self._lock:
-            hit = self._found.get(key)
+            hit = self._entries.get(key)
             return None if hit is None else hit[1]
 
     def get(self, key: tuple[str, str], load: Callable[[], Sized]) -> Any:
         """What is remembered, or else what ``load`` gives."""
         with self._lock:
-            hit = self._found.get(key)
+            hit = self._entries.get(key)
             if hit is not None:
-                self._found.move_to_end(key)
+                self._entries.move_to_end(key)
                 return hit[1]
         value = load()
         weight = len(value) + 1
         with self._lock:
-            if key not in self._found:
-                self._found[key] = (weight, value)
+            if key not in self._entries:
+                self._entries[key] = (weight, value)
                 self._weight += weight
-            while self._weight > self._weight_max and len(self._found) > 1:
-                self._weight -= self._found.popitem(last=False)[1][0]
+            while self._weight > self._weight_max and len(self._entries) > 1:
+                self._weight -= self._entries.popitem(last=False)[1][0]
         return value

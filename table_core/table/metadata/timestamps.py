@@ -1,4 +1,4 @@
-"""Points in time as users give them: aware datetimes or epoch milliseconds."""
+"""Points in time and lengths of time as users give them."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from datetime import datetime
 from typing import TypeAlias
 
 from table_core.errors import ArgumentError
+from table_core.options.parse import duration_ms
 
-__all__ = ["PointInTime", "epoch_ms"]
+__all__ = ["PointInTime", "epoch_ms", "length_ms"]
 
 PointInTime: TypeAlias = datetime | int
 """An aware datetime, or milliseconds since the epoch, UTC."""
@@ -36,3 +37,17 @@ def epoch_ms(argument: str, value: PointInTime) -> int:
             value=str(value),
         )
     return value
+
+
+def length_ms(argument: str, text: str) -> int:
+    """A length of time such as ``"1 h"`` as milliseconds.
+
+    Raises:
+        ArgumentError: it is none.
+    """
+    try:
+        return duration_ms(text)
+    except ValueError as error:
+        raise ArgumentError(
+            f"{argument}={text!r}: {error}", argument=argument, value=text
+        ) from error

@@ -55,7 +55,7 @@ def follow(
         OptionError: ``scan.mode`` cannot be followed.
         ArgumentError: ``poll_seconds`` is negative or no number.
         NotFoundError: the next snapshot has expired.
-        PositionDivergedError: the table was rolled back, fast-forwarded or made anew under the reader.
+        PositionDivergedError: the table was rolled back, fast-forwarded or recreated under the reader.
     """
     planner = StreamPlanner.of(access, consumer)
     if poll_seconds is None:

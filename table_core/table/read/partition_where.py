@@ -10,15 +10,17 @@ from table_core.datatypes.arrow import arrow_schema
 from table_core.errors import PredicateError
 from table_core.ondisk.binary_row import array_of, decode_row
 from table_core.predicate.to_arrow import mask
+from table_core.scan.prune import Pruner
 from table_core.table.read.scan import bound_where
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from table_core.ondisk.manifest_meta import ManifestMeta
     from table_core.predicate.expression import Expression
     from table_core.table.metadata.access import TableAccess
 
-__all__ = ["partition_where"]
+__all__ = ["manifest_where", "partition_where"]
 
 
 def partition_where(access: TableAccess, where: str | Expression) -> Callable[[bytes], bool]:
@@ -52,3 +54,11 @@ def partition_where(access: TableAccess, where: str | Expression) -> Callable[[b
         return known
 
     return matches
+
+
+def manifest_where(access: TableAccess, where: str | Expression) -> Callable[[ManifestMeta], bool]:
+    """Whether a manifest may have entries of partitions for which ``where`` is true."""
+    schema = access.schema
+    bound = bound_where(schema, where)
+    pruner = Pruner(schema, access.options, bound, schema_of=access.metadata.schema, batch=False)
+    return pruner.keep_manifest

@@ -60,9 +60,9 @@ _ADDS: Final = pa.array([0, 2], pa.int8())
 _KINDS: Final = pa.array(KIND_TEXTS)
 _PART_ROWS: Final = 1 << 19
 _PART_BYTES: Final = 1 << 25
-"""A part of a file that is read by itself has at most so many rows and bytes."""
+"""The most rows and bytes of a part of a file that is read by itself."""
 _SPLITS_AT_ONCE: Final = 4
-"""A scan that is read as a whole merges at most so many; each has its share of the memory."""
+"""How many splits a whole scan merges at once. Each has its share of the memory."""
 CORES: Final = min(_SPLITS_AT_ONCE, os.cpu_count() or 1)
 """So many threads compute at the same time; of files on this machine, that is all they do."""
 _PARTS_AT_ONCE: Final = 8
@@ -212,8 +212,8 @@ class SplitReader:
         """
         if self.access.options.get(keys_identity.PK_CLUSTERING_OVERRIDE):
             raise UnsupportedFeatureError(
-                f"{self.access.name} has pk-clustering-override=true: its files are not in the order "
-                "of the key, and cannot be merged or compared; compact the table, and read its "
+                f"{self.access.name} has pk-clustering-override=true: its files are not sorted by "
+                "the key, so they cannot be merged or compared. Compact the table, and read its "
                 "state or its changelog",
                 feature="pk-clustering-override",
             )

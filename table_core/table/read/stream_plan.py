@@ -310,7 +310,7 @@ class StreamPlanner:
         if head is not None and next_id > head + 1:
             raise NotFoundError(
                 f"{self.access.name} ends at snapshot {head}, and snapshot {next_id} is to be read "
-                "next: the table was rolled back or made anew; start the reader again",
+                "next: the table was rolled back or recreated; start the reader again",
                 name=str(next_id),
                 available=[head],
             )

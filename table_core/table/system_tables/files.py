@@ -35,6 +35,7 @@ __all__ = [
     "file_key_ranges",
     "file_path",
     "files",
+    "key_texts",
     "live_files",
     "manifests",
     "partitions",
@@ -78,7 +79,7 @@ def files(access: TableAccess) -> pa.Table:
     rows = []
     for entry in placed_files(access):
         file = entry.file
-        low, high = _key_texts(access, file)
+        low, high = key_texts(access, file)
         nulls, lows, highs = _value_texts(access, file)
         rows.append(
             (
@@ -125,7 +126,7 @@ def file_key_ranges(access: TableAccess) -> pa.Table:
                 e.file.level,
                 e.file.row_count,
                 e.file.file_size,
-                *_key_texts(access, e.file),
+                *key_texts(access, e.file),
                 e.file.first_row_id,
             )
             for e in placed_files(access)
@@ -311,7 +312,7 @@ def _partition_bounds(access: TableAccess, meta: ManifestMeta) -> tuple[str, str
     return "{" + ", ".join(lows) + "}", "{" + ", ".join(highs) + "}"
 
 
-def _key_texts(access: TableAccess, file: DataFile) -> tuple[str | None, str | None]:
+def key_texts(access: TableAccess, file: DataFile) -> tuple[str | None, str | None]:
     """``[k1, k2]`` of the smallest and largest key, as Java prints stored values."""
     fields = access.metadata.schema(file.schema_id).trimmed_key_fields
     if not fields:

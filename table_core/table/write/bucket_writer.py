@@ -107,7 +107,7 @@ class BucketWriter:
         partitions = {partition for partition, _ in unknown}
         head = self.access.head()
         self._as_of.update(dict.fromkeys(unknown, AsOf.of(head)))
-        live = self.access.files_by_bucket(head, keep=lambda e: e.partition in partitions)
+        live = self.access.files_of_partitions(head, partitions)
         for bucket, entries in live.items():
             self._refuse_other_count(entries)
             if bucket in unknown:

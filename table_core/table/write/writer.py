@@ -86,7 +86,7 @@ class TableWriter:
         bucket: Bucket | None = None,
     ) -> None:
         refuse_unwritable(access, adds_only=True)
-        self._found = landed()
+        self._landed = landed()
         self._access = access
         self._commit = commit
         self._factory = FileFactory(access.storage, access.schema, access.clock, access.ids)
@@ -123,7 +123,7 @@ class TableWriter:
                 back what the merge engine cannot take back.
         """
         self._refuse_done()
-        if self._found is not None:
+        if self._landed is not None:
             return  # this very commit has landed: a retry writes nothing
         schema = self._access.schema
         with undone_by(self.abort):
@@ -171,10 +171,10 @@ class TableWriter:
             GaveUpError: too many lost races; nothing is visible.
             OutcomeUnknownError: nobody can say; read the table before doing anything else.
         """
-        if self._found is not None:
+        if self._landed is not None:
             self._refuse_done()
             self._done = True
-            return self._found
+            return self._landed
         return self._commit(self.prepare())
 
     def abort(self) -> None:

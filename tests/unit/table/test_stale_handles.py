@@ -73,7 +73,7 @@ def test_a_write_prepared_before_drop_and_create_is_not_committed(
     if there == "with rows":
         put(new, 9)
     for handle in (old, new, catalog.table("d.t")):
-        with pytest.raises(errors.NotFoundError, match="another stands at its place"):
+        with pytest.raises(errors.NotFoundError, match="another one is in its place"):
             handle.commit([result])
     assert found(catalog.table("d.t")) == ([9] if there == "with rows" else [])
     assert len(data_files(tmp_path)) == (1 if there == "with rows" else 0)
@@ -92,7 +92,7 @@ def test_a_stale_handle_does_not_write_into_the_table_that_was_made_anew(
         lambda: put(old, 2, overwrite="table"),
         lambda: put(old, 2, commit=tc.CommitAs(user="u", identifier=0)),
     ):
-        with pytest.raises(errors.NotFoundError, match="another stands at its place"):
+        with pytest.raises(errors.NotFoundError, match="another one is in its place"):
             call()
     assert found(new) == []
     assert data_files(tmp_path) == []

@@ -44,6 +44,11 @@ export function ActionForm({ action, texts, wrong, busy, change, preview }: {
   );
 }
 
+const YES_NO: (readonly [string, string])[] = [
+  ["true", "yes"],
+  ["false", "no"],
+];
+
 function Input({ parameter, text, wrong, change }: {
   parameter: Parameter;
   text: string;
@@ -52,17 +57,22 @@ function Input({ parameter, text, wrong, change }: {
 }) {
   const id = `pt-parameter-${parameter.name}`;
   const hint = `${id}-does`;
+  const choices: (readonly [string, string])[] =
+    parameter.type === "boolean" ? YES_NO : (parameter.choices ?? []).map((choice) => [choice, choice] as const);
   return (
     <div className="pt-form-line">
       <label htmlFor={id}>
         {parameter.name.replaceAll("_", " ")}
         {parameter.required ? <span className="pt-muted"> (needed)</span> : null}
       </label>
-      {parameter.type === "boolean" ? (
-        <select id={id} value={text} aria-describedby={hint} onChange={(event) => change(event.target.value)}>
-          <option value="">default</option>
-          <option value="true">yes</option>
-          <option value="false">no</option>
+      {choices.length > 0 ? (
+        <select id={id} value={text} aria-describedby={hint} aria-invalid={wrong !== undefined} onChange={(event) => change(event.target.value)}>
+          <option value="">{parameter.required ? "choose" : "default"}</option>
+          {choices.map(([value, name]) => (
+            <option key={value} value={value}>
+              {name}
+            </option>
+          ))}
         </select>
       ) : (
         <input

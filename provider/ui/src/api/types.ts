@@ -43,6 +43,8 @@ export interface Line {
   next_maintenance: { action: string; reason: string } | null;
   variants: Variant[];
   events_24h: number | null;
+  /** What the limits of the collector left out. */
+  cut?: { snapshots?: { from: number; to: number } };
 }
 
 export interface TableList {
@@ -256,6 +258,8 @@ export interface Parameter {
   type: "string" | "integer" | "boolean" | "datetime";
   required: boolean;
   does: string | null;
+  /** What it may be; empty when anything of its type may be said. */
+  choices?: string[];
 }
 
 export interface Action {
@@ -266,6 +270,8 @@ export interface Action {
 
 export interface Actions {
   dag_id: string | null;
+  /** The task that returns the result. */
+  task_id?: string;
   actions: Action[];
 }
 

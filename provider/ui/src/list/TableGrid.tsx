@@ -8,6 +8,8 @@ import { Age, Badges, HealthMark, RunLink } from "../parts/bits";
 import { useView } from "../state/query";
 import { bytes, count, plural, short } from "../text/format";
 
+/** Of fewer files nobody cares how large they are. */
+const FEW = 5;
 const KIND: Record<Line["kind"], string> = { "primary-key": "primary key", append: "append", unknown: "" };
 
 /** One line a table.  Up and Down move between the names. */
@@ -77,7 +79,7 @@ function Files({ table }: { table: Line }) {
   return (
     <>
       <span title={count(table.files)}>{short(table.files)}</span>
-      {small === null || table.files === null ? null : (
+      {small === null || table.files === null || table.files < FEW ? null : (
         <Meter value={table.files} most={table.files} bad={small} label={`${plural(small, "small file")} of ${count(table.files)}`} />
       )}
     </>
@@ -89,7 +91,13 @@ function Writer({ table }: { table: Line }) {
   if (writer === null) {
     return <span className="pt-muted">–</span>;
   }
-  return writer.by === null ? <>{writer.user ?? "–"}</> : <RunLink run={writer.by} />;
+  return writer.by === null ? (
+    <span className="pt-cut" title={writer.user ?? ""}>
+      {writer.user ?? "–"}
+    </span>
+  ) : (
+    <RunLink run={writer.by} />
+  );
 }
 
 function Next({ table }: { table: Line }) {
@@ -99,7 +107,7 @@ function Next({ table }: { table: Line }) {
   ) : (
     <>
       <span>{next.action.replaceAll("_", " ")}</span>
-      <span className="pt-muted pt-name-where">{next.reason}</span>
+      {table.badges.some((badge) => badge.text === next.reason) ? null : <span className="pt-muted pt-name-where">{next.reason}</span>}
     </>
   );
 }

@@ -5,6 +5,9 @@ import type { TableDocument } from "../api/types";
 const TEXT = /^(STRING|VARCHAR|CHAR|BOOLEAN)/i;
 const NUMBER = /^(TINYINT|SMALLINT|INT|INTEGER|BIGINT|FLOAT|DOUBLE|DECIMAL)/i;
 
+/** Names that most often have few values. */
+const GROUPS = /country|region|city|state|status|type|kind|category|channel|currency/i;
+
 export interface Choices {
   by: string[];
   value: string[];
@@ -17,7 +20,7 @@ export function choices(table: Pick<TableDocument, "fields" | "primary_key">): C
   return { by: [...text, ...number.filter((n) => !text.includes(n))], value: number };
 }
 
-/** What to group by and add up when the address does not say: text that is no key, and a number that is no key. */
+/** What to group by and add up when the address does not say: a column of few values, as far as names tell, and a number that is no key. */
 export function defaults(table: Pick<TableDocument, "fields" | "primary_key" | "partition_by">): {
   by: string;
   value: string;
@@ -26,11 +29,13 @@ export function defaults(table: Pick<TableDocument, "fields" | "primary_key" | "
   const found = choices(table);
   const key = new Set(table.primary_key);
   const text = table.fields.filter((f) => TEXT.test(f.type)).map((f) => f.name);
+  const plain = text.filter((n) => !key.has(n) && !table.partition_by.includes(n));
   const by =
-    text.find((n) => !key.has(n) && !table.partition_by.includes(n)) ??
+    plain.find((n) => GROUPS.test(n)) ??
+    table.partition_by[0] ??
+    plain[0] ??
     (table.primary_key.length === 1 ? text.find((n) => key.has(n)) : undefined) ??
     text[0] ??
-    table.partition_by[0] ??
     found.by[0] ??
     "";
   const value = found.value.find((n) => !key.has(n) && n !== by) ?? "";

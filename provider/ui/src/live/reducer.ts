@@ -101,7 +101,7 @@ function hold(state: LiveState, event: LiveEvent): LiveState {
 }
 
 function withBars(state: LiveState, { snapshot_id, bars }: StateEvent): LiveState {
-  const ordered = bars.map(([key, n]): [string, number] => [key ?? "null", n]).sort((a, b) => b[1] - a[1]);
+  const ordered = bars.map(([key, n]): [string, number] => [key === null ? "null" : key === "" ? "(empty)" : key, n]).sort((a, b) => b[1] - a[1]);
   return { ...state, status: "open", snapshot: snapshot_id, bars: ordered };
 }
 

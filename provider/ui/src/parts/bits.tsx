@@ -147,8 +147,9 @@ export function Copy({ text, what, label = "Copy", small = true }: { text: strin
     );
   };
   return (
-    <button type="button" className={`pt-button${small ? " pt-button--small" : ""}`} onClick={copy} aria-label={`Copy ${what}`}>
+    <button type="button" className={`pt-button${small ? " pt-button--small" : ""}`} onClick={copy}>
       <span aria-live="polite">{told || label}</span>
+      <span className="pt-hidden"> {what}</span>
     </button>
   );
 }

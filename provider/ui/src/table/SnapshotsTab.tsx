@@ -1,7 +1,7 @@
 import { useState } from "react";
 
 import { ask, RequestFailed } from "../api/client";
-import type { Snapshot, Snapshots } from "../api/types";
+import type { Snapshot, Snapshots, TableDocument } from "../api/types";
 import { useData } from "../api/useData";
 import { SnapshotBars } from "../charts/SnapshotBars";
 import { Grid, type Column } from "../parts/Grid";
@@ -16,7 +16,9 @@ const PAGE = 100;
 const BARS_MAX = 200;
 
 /** The commits of the table, newest first; one of them in detail, or two beside each other. */
-export function SnapshotsTab({ uri }: { uri: string }) {
+export function SnapshotsTab({ table }: { table: TableDocument }) {
+  const { uri } = table;
+  const cut = table.cut?.snapshots;
   const [view, go] = useView();
   const newest = useData<Snapshots>("table/snapshots", { uri, limit: PAGE }, 30);
   const [older, setOlder] = useState<Snapshot[]>([]);
@@ -59,6 +61,11 @@ export function SnapshotsTab({ uri }: { uri: string }) {
               />
             </Card>
             {chosen}
+            {cut === undefined ? null : (
+              <div className="pt-note" role="note">
+                Snapshots #{cut.from} to #{cut.to} are left out: there were more than the collector reads in one run.
+              </div>
+            )}
             <Card title="Snapshots" wide>
               <SnapshotGrid snapshots={all} />
               {failed === null ? null : <Failure error={failed} />}
@@ -125,7 +132,7 @@ function SnapshotGrid({ snapshots }: { snapshots: readonly Snapshot[] }) {
     },
     { key: "files", head: "Files", number: true, cell: (s) => <FilesChange snapshot={s} /> },
     { key: "size", head: "Size", number: true, cell: (s) => bytes(s.bytes) },
-    { key: "by", head: "Who", cell: (s) => (s.by === null ? <span className="pt-muted">{s.user ?? "–"}</span> : <RunLink run={s.by} />) },
+    { key: "by", head: "Who", cell: (s) => (s.by === null ? <span className="pt-muted pt-cut" title={s.user ?? ""}>{s.user ?? "–"}</span> : <RunLink run={s.by} />) },
   ];
   const [a, b] = [...picked].sort((x, y) => x - y);
   return (

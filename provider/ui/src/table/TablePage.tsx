@@ -74,7 +74,7 @@ function panel(tab: Tab, table: TableDocument): ReactNode {
     case "overview":
       return <OverviewTab table={table} />;
     case "snapshots":
-      return <SnapshotsTab uri={table.uri} />;
+      return <SnapshotsTab table={table} />;
     case "live":
       return <LiveTab table={table} />;
     case "levels":
@@ -129,7 +129,10 @@ function Head({ table }: { table: TableDocument }) {
         </div>
       </div>
       <div className="pt-head-side">
-        <Copy text={table.uri} what="the asset URI" label="Copy URI" small={false} />
+        <Link className="pt-button" to={`/assets?name_pattern=${encodeURIComponent(table.uri)}`}>
+          Asset
+        </Link>
+        <Copy text={table.uri} what="of the asset" label="Copy URI" small={false} />
         <button type="button" className="pt-button" onClick={() => go({ table: table.uri, tab: "live" }, { keep: false })}>
           Watch live
         </button>
@@ -161,7 +164,7 @@ function Facts({ table }: { table: TableDocument }) {
       <Tile
         label="Updated"
         value={<Age seconds={table.freshness_s} at={table.updated_at} />}
-        note={writer === null ? undefined : writer.by === null ? `by ${writer.user ?? "somebody"}` : <>by <RunLink run={writer.by} /></>}
+        note={writer === null ? undefined : writer.by === null ? <span className="pt-cut" title={writer.user ?? ""}>by {writer.user ?? "somebody"}</span> : <>by <RunLink run={writer.by} /></>}
       />
       <Tile
         label="Next maintenance"

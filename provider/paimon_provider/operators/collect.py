@@ -1,0 +1,79 @@
+"""Keep the metadata history of tables for the tables page."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from paimon_provider.arguments.table_identity import TableIdentity
+from paimon_provider.operators.base import PaimonDatabaseOperator
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["PaimonCollectMetadataOperator"]
+
+
+class PaimonCollectMetadataOperator(PaimonDatabaseOperator):
+    """Keep the metadata history of the tables of a database in a table, for the tables page.
+
+    The task reads metadata alone, no rows. A table whose newest snapshot is known costs one request.
+    Of one that has a new snapshot it reads what is new: snapshots, levels, partitions, schemas,
+    tags, branches, consumers, and the verdict of ``table.health()``.
+
+    :param to: the table that keeps the history. It is made if it is not there. The option
+        ``[paimon] metadata_table`` tells the page its name. (templated)
+    :param including: regular expression for names of tables.  (templated)
+    :param excluding: regular expression for those to leave out. (templated)
+    :param kept: how long snapshots are kept, whether or not their tables have them. (templated)
+    :param recheck: after how long a table without a new snapshot is looked at again: its tags,
+        consumers and age change without one. (templated)
+    :param tables: look at most at this many tables; the others follow in the next run.
+    :param snapshots: read at most this many new snapshots of each table. Older ones are left out,
+        and the page says so.
+    :param detailed: of this many also read the manifests: files and bytes, by bucket.
+    :param dry_run: only report which tables have to be looked at.
+    """
+
+    template_fields: Sequence[str] = (
+        *PaimonDatabaseOperator.template_fields,
+        *("to", "including", "excluding", "kept", "recheck"),
+    )
+    action = "collect-metadata"
+
+    def __init__(  # noqa: PLR0913 - what users may set
+        self,
+        *,
+        to: str = "airflow.table_metadata",
+        including: str = ".*",
+        excluding: str = "",
+        kept: str = "90 d",
+        recheck: str = "1 h",
+        tables: int = 1_000,
+        snapshots: int = 1_000,
+        detailed: int = 200,
+        dry_run: bool = False,
+        engine: str = "local",
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(engine=engine, **kwargs)
+        self.to = to
+        self.including = including
+        self.excluding = excluding
+        self.kept = kept
+        self.recheck = recheck
+        self.tables = tables
+        self.snapshots = snapshots
+        self.detailed = detailed
+        self.dry_run_only = dry_run
+
+    def arguments(self) -> dict[str, Any]:
+        """What the job gets: with the catalog's name, which is the connection's."""
+        return {**super().arguments(), "catalog_name": self.hook.warehouse.catalog_name}
+
+    def _asset_uri(self) -> str:
+        """Of the table that keeps the history: the page finds by it which Dag collects."""
+        return TableIdentity.of(self.to, catalog=self.hook.warehouse.catalog_name).uri
+
+    def tables_written(self) -> list[str]:
+        """The table that keeps the history."""
+        return [self.to]

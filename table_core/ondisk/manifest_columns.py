@@ -1,0 +1,102 @@
+"""The numbers of all entries of a manifest at once: what counting files needs, without a record of each.
+
+Ten million entries decoded one by one take ten minutes, walked over together half a minute.  What is told of an
+entry is the same as ``FileColumns.gathered`` would tell; where that is not certain, there is no answer, and the
+entries are decoded.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from table_core.ondisk.avro_steps import Steps
+from table_core.ondisk.file_columns import UNKNOWN, FileColumns
+
+if TYPE_CHECKING:
+    from table_core.ondisk.avro import Container
+    from table_core.ondisk.avro_steps import Positions
+    from table_core.ondisk.manifest_heads import Heads
+
+__all__ = ["columns_at_once"]
+
+_NUMBERS: Final = frozenset({"_FILE_SIZE", "_ROW_COUNT", "_LEVEL"})
+_OPTIONAL: Final = {"_CREATION_TIME": UNKNOWN, "_DELETE_ROW_COUNT": 0}
+"""And what stands for none."""
+_NONE: Final = frozenset({"_EXTRA_FILES", "_EMBEDDED_FILE_INDEX", "_EXTERNAL_PATH"})
+"""Parts of what tells entries apart, which hardly any has: an empty list, or null, is one byte of 0."""
+
+
+def columns_at_once(container: Container, heads: Heads) -> FileColumns | None:
+    """The entries of ``container``, of which ``heads`` are the beginnings; None where one is unusual."""
+    fields = container.plain.schema["fields"]
+    steps = Steps(container.payload)
+    at = heads.starts[:-1]
+    for field in fields[:-1]:
+        at = steps.skip(field["type"], at)
+    found: dict[str, Positions] = {}
+    spans: tuple[Positions, Positions] | None = None
+    for field in fields[-1]["type"]["fields"]:
+        name, type_ = field["name"], field["type"]
+        behind = steps.skip(type_, at)
+        if name == "_FILE_NAME":
+            size, begin = steps.long(at)
+            spans = begin, begin + size
+        elif name in _NUMBERS:
+            found[name], _ = steps.long(at)
+        elif name in _OPTIONAL:
+            found[name] = _optional(steps, type_, at, _OPTIONAL[name])
+        elif name in _NONE and not _are_none(steps, at, behind):
+            return None
+        at = behind
+    if spans is None or not (at == heads.starts[1:]).all() or not found.keys() >= _NUMBERS:
+        return None
+    return _gathered(container.payload, heads, spans, found)
+
+
+def _optional(steps: Steps, type_: Any, at: Positions, none: int) -> Positions:
+    """Numbers of which some are null."""
+    if not isinstance(type_, list):
+        return steps.long(at)[0]
+    branch, after = steps.long(at)
+    value, _ = steps.long(after)
+    is_null = branch == type_.index("null")
+    return np.where(is_null, none, value)
+
+
+def _are_none(steps: Steps, at: Positions, behind: Positions) -> bool:
+    first, _ = steps.long(at)
+    return bool(((behind == at + 1) & (first == 0)).all())
+
+
+def _gathered(
+    payload: bytes,
+    heads: Heads,
+    spans: tuple[Positions, Positions],
+    found: dict[str, Positions],
+) -> FileColumns:
+    known: dict[bytes, int] = {}
+    number = [known.setdefault(row, len(known)) for row in heads.partition]
+    buckets, levels = heads.bucket.tolist(), found["_LEVEL"].tolist()
+    names = [
+        payload[begin:end].decode()
+        for begin, end in zip(spans[0].tolist(), spans[1].tolist(), strict=True)
+    ]
+    parts = zip(heads.partition, buckets, levels, names, strict=True)
+    identity = [
+        hash((row, bucket, level, name, (), None, None)) for row, bucket, level, name in parts
+    ]
+    nothing = np.zeros(len(names), np.int64)
+    return FileColumns(
+        partitions=tuple(known),
+        identity=np.array(identity, np.int64),
+        kind=heads.kind,
+        partition=np.array(number, np.int64),
+        bucket=heads.bucket,
+        level=found["_LEVEL"],
+        size=found["_FILE_SIZE"],
+        rows=found["_ROW_COUNT"],
+        delete_rows=found.get("_DELETE_ROW_COUNT", nothing),
+        created_ms=found.get("_CREATION_TIME", nothing + UNKNOWN),
+    )

@@ -1,0 +1,169 @@
+"""Rows of JSON lines, in batches: one object a line, the table gives the types.
+
+Arrow reads a block of lines at once.  What it cannot read, a map or NaN as text, and a block with a
+wrong value is read line by line: then the line and the column of the fault are known.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+import pyarrow.json as pj
+
+from table_core.datatypes.plain_values import WrongValueError, column_of_texts, column_of_values
+from table_core.datatypes.row_kind import ROW_KIND_COLUMN
+from table_core.errors import DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["json_line", "json_rows"]
+
+_BLOCK_BYTES: Final = 4 << 20
+_ROW_KIND: Final = ROW_KIND_COLUMN.encode()
+
+
+def json_rows(file: Any, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """Batches of ``file`` with the columns of ``schema``; a member that it does not name is an error.
+
+    Raises:
+        DataError: a line is no object, or a value is none of its type; ``row`` and ``column`` are in
+            the facts.
+    """
+    first_row = 0
+    for block in _blocks(file):
+        batch = _by_arrow(block, schema)
+        if batch is None:
+            batch = _by_line(block, schema, first_row)
+        first_row += batch.num_rows
+        if batch.num_rows:
+            yield batch
+
+
+def json_line(file: Any, row: int) -> int:
+    """The line of ``row``, counted from 0; empty lines are no rows."""
+    number, line = -1, 0
+    for block in _blocks(file):
+        for text in block.split(b"\n"):
+            line += 1
+            number += bool(text.strip())
+            if number == row:
+                return line
+    return line
+
+
+def _blocks(file: Any) -> Iterator[bytes]:
+    """Whole lines, some megabytes at a time."""
+    rest = b""
+    while part := file.read(_BLOCK_BYTES):
+        whole, mark, tail = (rest + part).rpartition(b"\n")
+        if mark:
+            yield whole
+        rest = tail
+    if rest.strip():
+        yield rest
+
+
+def _by_arrow(block: bytes, schema: pa.Schema) -> pa.RecordBatch | None:
+    """None where a value is wrong, or in a form that Arrow does not read."""
+    if _ROW_KIND in block or any(_is_odd(field.type, top=True) for field in schema):
+        return None
+    wanted = pa.schema([(field.name, _read_type(field.type)) for field in schema])
+    try:
+        table = pj.read_json(
+            io.BytesIO(block),
+            read_options=pj.ReadOptions(block_size=max(len(block), 1) + 1),
+            parse_options=pj.ParseOptions(
+                explicit_schema=wanted, unexpected_field_behavior="error"
+            ),
+        ).combine_chunks()
+        columns = [
+            column_of_texts(_one(table[field.name]), field.type)
+            if pa.types.is_string(wanted.field(field.name).type)
+            else _one(table[field.name])
+            for field in schema
+        ]
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, WrongValueError):
+        return None
+    return pa.RecordBatch.from_arrays(columns, names=schema.names)
+
+
+def _one(column: pa.ChunkedArray) -> pa.Array:
+    return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
+
+
+def _read_type(type_: pa.DataType) -> pa.DataType:
+    """What Arrow reads of JSON for a column of ``type_``: some it has as text only."""
+    as_text = (
+        pa.types.is_date(type_)
+        or pa.types.is_time(type_)
+        or pa.types.is_binary(type_)
+        or pa.types.is_large_binary(type_)
+    )
+    return pa.string() if as_text else type_
+
+
+def _is_odd(type_: pa.DataType, *, top: bool = False) -> bool:
+    """Whether Arrow reads ``type_`` of no JSON, or as something else: a map, bytes in a list."""
+    if pa.types.is_map(type_):
+        return True
+    if pa.types.is_struct(type_):
+        return any(_is_odd(field.type) for field in type_)
+    if pa.types.is_nested(type_):
+        return _is_odd(type_.value_type)
+    return not top and _read_type(type_) != type_
+
+
+def _by_line(block: bytes, schema: pa.Schema, first_row: int) -> pa.RecordBatch:
+    """As Arrow would, one line after the other.
+
+    Raises:
+        DataError: the first line or value that is wrong.
+    """
+    rows: list[dict[str, Any]] = []
+    for line in block.split(b"\n"):
+        if line.strip():
+            rows.append(_object(line, schema, first_row + len(rows)))
+    columns, names = [], list(schema.names)
+    if any(ROW_KIND_COLUMN in row for row in rows):
+        schema = schema.append(pa.field(ROW_KIND_COLUMN, pa.string()))
+        names.append(ROW_KIND_COLUMN)
+    for field in schema:
+        try:
+            columns.append(column_of_values([row.get(field.name) for row in rows], field.type))
+        except WrongValueError as error:
+            raise DataError(
+                f"column {field.name!r}: {error}",
+                column=field.name,
+                row=first_row + error.row,
+                value=error.value,
+            ) from error
+    return pa.RecordBatch.from_arrays(columns, names=names)
+
+
+def _object(line: bytes, schema: pa.Schema, row: int) -> dict[str, Any]:
+    try:
+        members = json.loads(line, parse_float=str, object_pairs_hook=_members)
+    except ValueError as error:
+        raise DataError(f"no JSON: {error}", row=row) from error
+    if not isinstance(members, dict):
+        raise DataError("write one object a line: this is none", row=row)
+    for name in members:
+        if name not in schema.names and name != ROW_KIND_COLUMN:
+            raise DataError(
+                f"there is no column {name!r}; the table has {', '.join(schema.names)}",
+                row=row,
+                column=name,
+            )
+    return members
+
+
+def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"{next(n for n in names if names.count(n) > 1)!r} is there twice")
+    return members

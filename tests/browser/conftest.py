@@ -1,0 +1,111 @@
+"""A live Airflow below a path of its own, with real tables and three users, and a Chromium for each test."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from bench.page_home import make_warehouse
+from demo.airflow_home import AirflowHome, free_port
+from tests.browser.site import DAGS, USERS, Site
+from tests.servers import ROOT
+
+BUNDLE = ROOT / "provider" / "paimon_provider" / "pages" / "ui" / "dist" / "tables.js"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    missing = [
+        text
+        for text, there in (
+            ("Chromium", shutil.which("chromium")),
+            ("the script of the page (make ui)", BUNDLE.exists()),
+        )
+        if not there
+    ]
+    if missing and not os.environ.get("BROWSER_REQUIRED"):
+        for item in items:
+            item.add_marker(pytest.mark.skip(reason=f"missing: {', '.join(missing)}"))
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    folder = tmp_path_factory.mktemp("site")
+    (folder / "dags").mkdir()
+    for name, text in DAGS.items():
+        (folder / "dags" / name).write_text(text)
+    catalog = make_warehouse(folder)
+    extra = {"warehouse": (folder / "warehouse").as_uri(), "catalog_name": "demo"}
+    port = free_port()
+    airflow = AirflowHome(
+        folder / "home",
+        folder / "dags",
+        json.dumps({"conn_type": "paimon", "extra": extra}),
+        port=port,
+        address=f"http://127.0.0.1:{port}/blue",
+    )
+    users = ",".join(f"{user}:{role}" for user, role in USERS.items())
+    airflow.environment["AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS"] = users
+    airflow.environment["PYTHONPATH"] = os.pathsep.join(map(str, (ROOT, ROOT / "provider")))
+    airflow.start()
+    try:
+        airflow.wait(
+            "the Dags", lambda: len(airflow.get("/dags", limit=50)["dags"]) >= len(DAGS), 120
+        )
+        found = Site(airflow, catalog)
+        found.wait_for_tables()
+        yield found
+    finally:
+        airflow.components.stop()
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=shutil.which("chromium"), args=["--no-sandbox"]
+        )
+        yield browser
+        browser.close()
+
+
+Open = Callable[..., Page]
+
+
+@pytest.fixture
+def open_page(site: Site, chromium: Browser) -> Iterator[Open]:
+    """Opens the page of tables as a user; the test fails when the page told an error in its console."""
+    contexts = []
+    errors: list[str] = []
+
+    def opened(
+        query: str = "", *, user: str = "admin", scheme: str = "light", width: int = 1360
+    ) -> Page:
+        context = chromium.new_context(
+            viewport={"width": width, "height": 850}, color_scheme=scheme, reduced_motion="reduce"
+        )
+        contexts.append(context)
+        context.set_default_timeout(60_000)
+        context.add_cookies([{"name": "_token", "value": site.token(user), "url": site.url}])
+        context.add_init_script(f"localStorage.setItem('theme', '{scheme}')")
+        page = context.new_page()
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.goto(f"{site.url}/plugin/paimon-tables{query}")
+        page.wait_for_selector(".pt h1, .pt [role=alert]")
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert errors == []
+
+
+@pytest.fixture
+def shots(tmp_path: Path) -> Path:
+    """Where pictures go: into the documents with ``SCREENSHOTS=1``, else nowhere that lasts."""
+    return ROOT / "docs" / "images" if os.environ.get("SCREENSHOTS") else tmp_path
