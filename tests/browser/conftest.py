@@ -51,6 +51,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     )
     users = ",".join(f"{user}:{role}" for user, role in USERS.items())
     airflow.environment["AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS"] = users
+    # the API server reads plugins at its first task, which takes long where many processes run
+    airflow.environment["AIRFLOW__WORKERS__EXECUTION_API_TIMEOUT"] = "120"
     airflow.environment["PYTHONPATH"] = os.pathsep.join(map(str, (ROOT, ROOT / "provider")))
     airflow.start()
     try:
