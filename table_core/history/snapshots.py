@@ -150,15 +150,15 @@ def numbers_of(document: Mapping[str, Any], names: Sequence[str]) -> list[tuple[
     if not isinstance(columns, list) or not isinstance(rows, list) or not {*names} <= {*columns}:
         raise ValueError("no chunk of snapshots")
     kept = [columns.index(name) for name in names]
-    found = []
+    numbers = []
     for row in rows:
         if not isinstance(row, list) or len(row) != len(columns):
             raise ValueError("no snapshot")
         values = tuple(row[at] for at in kept)
         if not all(value is None or _is_whole(value) for value in values):
             raise ValueError("no numbers")
-        found.append(values)
-    return found
+        numbers.append(values)
+    return numbers
 
 
 def _row(row: object, kept: Sequence[tuple[int, str]], length: int) -> SnapshotRow:

@@ -35,7 +35,7 @@ def columns_at_once(container: Container, heads: Heads) -> FileColumns | None:
     at = heads.starts[:-1]
     for field in fields[:-1]:
         at = steps.skip(field["type"], at)
-    found: dict[str, Positions] = {}
+    columns: dict[str, Positions] = {}
     spans: tuple[Positions, Positions] | None = None
     for field in fields[-1]["type"]["fields"]:
         name, type_ = field["name"], field["type"]
@@ -44,15 +44,15 @@ def columns_at_once(container: Container, heads: Heads) -> FileColumns | None:
             size, begin = steps.long(at)
             spans = begin, begin + size
         elif name in _NUMBERS:
-            found[name], _ = steps.long(at)
+            columns[name], _ = steps.long(at)
         elif name in _OPTIONAL:
-            found[name] = _optional(steps, type_, at, _OPTIONAL[name])
+            columns[name] = _optional(steps, type_, at, _OPTIONAL[name])
         elif name in _NONE and not _are_none(steps, at, behind):
             return None
         at = behind
-    if spans is None or not (at == heads.starts[1:]).all() or not found.keys() >= _NUMBERS:
+    if spans is None or not (at == heads.starts[1:]).all() or not columns.keys() >= _NUMBERS:
         return None
-    return _gathered(container.payload, heads, spans, found)
+    return _gathered(container.payload, heads, spans, columns)
 
 
 def _optional(steps: Steps, type_: Any, at: Positions, none: int) -> Positions:
@@ -74,11 +74,11 @@ def _gathered(
     payload: bytes,
     heads: Heads,
     spans: tuple[Positions, Positions],
-    found: dict[str, Positions],
+    columns: dict[str, Positions],
 ) -> FileColumns:
     known: dict[bytes, int] = {}
     number = [known.setdefault(row, len(known)) for row in heads.partition]
-    buckets, levels = heads.bucket.tolist(), found["_LEVEL"].tolist()
+    buckets, levels = heads.bucket.tolist(), columns["_LEVEL"].tolist()
     names = [
         payload[begin:end].decode()
         for begin, end in zip(spans[0].tolist(), spans[1].tolist(), strict=True)
@@ -94,9 +94,9 @@ def _gathered(
         kind=heads.kind,
         partition=np.array(number, np.int64),
         bucket=heads.bucket,
-        level=found["_LEVEL"],
-        size=found["_FILE_SIZE"],
-        rows=found["_ROW_COUNT"],
-        delete_rows=found.get("_DELETE_ROW_COUNT", nothing),
-        created_ms=found.get("_CREATION_TIME", nothing + UNKNOWN),
+        level=columns["_LEVEL"],
+        size=columns["_FILE_SIZE"],
+        rows=columns["_ROW_COUNT"],
+        delete_rows=columns.get("_DELETE_ROW_COUNT", nothing),
+        created_ms=columns.get("_CREATION_TIME", nothing + UNKNOWN),
     )

@@ -11,7 +11,6 @@ from paimon_provider.arguments.table_identity import is_template
 from paimon_provider.assets import table_asset
 from paimon_provider.failures import airflow_failures
 from paimon_provider.links import ChangeReportLink, report_url
-from paimon_provider.pages.bars import Bars, BarsOf
 from paimon_provider.pages.report import COLUMNS_MAX, KINDS, ChangeReport, SnapshotChanges, render
 from paimon_provider.pages.reports_folder import clear_reports, report_name, write_report
 from paimon_provider.pages.text import cell_text
@@ -183,6 +182,8 @@ class PaimonChangeReportOperator(ChecksArguments, BaseOperator):
 
     def _differences(self, table: Any, after: int, head: int | None) -> list[tuple[str, float]]:
         """By how much the values have changed; none where changes do not say what was before."""
+        from paimon_provider.pages.bars import Bars, BarsOf  # Arrow stays out of Dag parsing
+
         producer = str(table.options.get("changelog-producer", "none")).lower()
         if table.primary_key and producer == "none":
             return []

@@ -226,8 +226,8 @@ def history_answer(asker: Asker, uri: str, points: int) -> dict[str, Any]:
     if len(rows) > points:
         step = (len(rows) - 1) / (points - 1)
         rows = [rows[round(at * step)] for at in range(points)]
-    found = {name: [row[at] for row in rows] for at, name in enumerate(_POINT)}
-    return {"at": [iso(at) for at in found.pop("at_ms")], **found}
+    columns = {name: [row[at] for row in rows] for at, name in enumerate(_POINT)}
+    return {"at": [iso(at) for at in columns.pop("at_ms")], **columns}
 
 
 def levels_answer(asker: Asker, uri: str, partition: str) -> dict[str, Any]:

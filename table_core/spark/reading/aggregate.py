@@ -217,17 +217,17 @@ def _grouping(
 ) -> Callable[[Sequence[Split]], Iterator[pa.RecordBatch]]:
     """What a task does with its splits: parts of groups, few where groups are few."""
     taken = arrow_for_spark(fields)
-    given = arrow_for_spark(fields_of(shape))
+    part_schema = arrow_for_spark(fields_of(shape))
 
     def run(splits: Sequence[Split]) -> Iterator[pa.RecordBatch]:
-        parts = given.empty_table()
+        parts = part_schema.empty_table()
         for split in splits:
             for rows in reader.read(split):
-                fresh = _parts_of(as_spark_takes(rows, taken), by, measures, given)
+                fresh = _parts_of(as_spark_takes(rows, taken), by, measures, part_schema)
                 grouped = _grouped(pa.concat_tables([parts, fresh]), by, measures)
                 if grouped is None or grouped.num_rows > _GROUPS_MAX:
                     yield from (parts if grouped is None else grouped).to_batches()
-                    parts = given.empty_table() if grouped is not None else fresh
+                    parts = part_schema.empty_table() if grouped is not None else fresh
                 else:
                     parts = grouped
         yield from parts.to_batches(max_chunksize=1 << 16)
@@ -236,7 +236,7 @@ def _grouping(
 
 
 def _parts_of(
-    rows: pa.Table, by: Sequence[str], measures: Sequence[_Measure], given: pa.Schema
+    rows: pa.Table, by: Sequence[str], measures: Sequence[_Measure], part_schema: pa.Schema
 ) -> pa.Table:
     """Each row as a part."""
     columns: list[Any] = [rows[name] for name in by]
@@ -246,8 +246,8 @@ def _parts_of(
         elif measure.function == "count":
             columns.append(rows[measure.column].is_valid().cast(pa.int64()))
         else:
-            columns.append(rows[measure.column].cast(given.field(measure.name).type))
-    return pa.Table.from_arrays(columns, schema=given)
+            columns.append(rows[measure.column].cast(part_schema.field(measure.name).type))
+    return pa.Table.from_arrays(columns, schema=part_schema)
 
 
 def _grouped(parts: pa.Table, by: Sequence[str], measures: Sequence[_Measure]) -> pa.Table | None:

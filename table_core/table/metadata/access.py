@@ -186,12 +186,12 @@ class TableAccess:
         keep_partition: Callable[[bytes], bool] | None = None,
     ) -> dict[Bucket, list[ManifestEntry]]:
         """The live entries of ``snapshot``, grouped; see ``live_entries``."""
-        found: dict[Bucket, list[ManifestEntry]] = defaultdict(list)
+        by_bucket: dict[Bucket, list[ManifestEntry]] = defaultdict(list)
         for entry in self.live_entries(
             snapshot, keep_manifest=keep_manifest, keep=keep, keep_partition=keep_partition
         ):
-            found[entry.partition, entry.bucket].append(entry)
-        return dict(found)
+            by_bucket[entry.partition, entry.bucket].append(entry)
+        return dict(by_bucket)
 
     def files_of_partitions(
         self, snapshot: Snapshot | None, partitions: Collection[bytes]

@@ -123,6 +123,7 @@ ROW_JOBS = (
 RESCALE = {"rescale": ("rescale", {"buckets": 3})}
 ELSEWHERE = {
     "clone": "the copy has no state before",
+    "collect-metadata": "of the table that keeps the history: tests of its own",
     "compact-database": "sums",
     "sync-table": "tests of their own below",
     "sync-database": "tests of their own below",
