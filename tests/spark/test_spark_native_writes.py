@@ -17,6 +17,8 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from pyspark.sql import Observation
+from pyspark.sql.functions import expr
 
 import table_core as tc
 import table_core.spark as tcs
@@ -275,20 +277,28 @@ def test_partitions_are_told_apart_by_value(spark: Any, catalog: tc.Catalog) -> 
 def test_a_frame_is_evaluated_once(spark: Any, catalog: tc.Catalog) -> None:
     schema = pa.schema([pa.field("a", pa.int32(), nullable=False), ("b", pa.float64())])
     table = create(catalog, "t", schema)
-    count = spark.sparkContext.accumulator(0)
+    rows_seen = spark.sparkContext.accumulator(0)
 
     def seen(batches: Any) -> Any:
         for batch in batches:
-            count.add(batch.num_rows)
+            rows_seen.add(batch.num_rows)
             yield batch
 
     rows = spark.range(0, 500, 1, 2).mapInArrow(seen, "id long")
     rows = rows.selectExpr("rand() AS r").selectExpr("CAST(r * 100 AS BIGINT) AS a", "r AS b")
     tcs.write(rows, table)
-    assert count.value == 500
+    assert rows_seen.value == 500
     found = table.read().to_arrow().to_pylist()
     assert len({row["b"] for row in found}) == 500
     assert all(row["a"] == int(row["b"] * 100) for row in found)
+
+
+def test_what_a_frame_observes_is_told(spark: Any, catalog: tc.Catalog) -> None:
+    table, seen = create(catalog, "t", PLAIN), Observation("seen")
+    frame = spark.range(10).selectExpr("id", "'x' v")
+    tcs.write(frame.observe(seen, expr("count(1) AS rows")), table)
+    assert all(is_native(path) for _, path in files_of(table))
+    assert seen.get == {"rows": 10}
 
 
 def test_files_roll_and_an_empty_frame_leaves_none(spark: Any, catalog: tc.Catalog) -> None:
