@@ -5,12 +5,13 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 CORE_STAMP := .venv-core/.installed
 PYSPARK_NEXT := 4.2.0
+AIRFLOWS := 3.1.8 3.2.2
 export PYTHONPATH :=
 
 .PHONY: fuzz help venv venv-core test-core check lint types layers tidy docs test java java-build demo demo-down bench \
 	simulate bench-spark bench-watch wheel clean test-live random-user test-spark-cluster test-spark-next \
 	audit test-install servers test-cdc test-spark test-upkeep test-memory torture minio shared-commits \
-	lost-updates docs-site pages changelog release-check ui test-browser
+	lost-updates test-airflows docs-site pages changelog release-check ui test-browser
 
 help: ## Show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -80,6 +81,11 @@ test-spark-cluster: java $(STAMP) ## Spark on a cluster of processes and on Conn
 test-spark-next: java $(STAMP) ## Spark's tests on the newest PySpark that is supported
 	tests/pyspark.sh .cache/pyspark-$(PYSPARK_NEXT) $(PYSPARK_NEXT)
 	PYTHONPATH=$(CURDIR)/.cache/pyspark-$(PYSPARK_NEXT) $(BIN)/python tests/suites.py spark
+
+test-airflows: $(STAMP) ## A smoke suite on each older Airflow, and a declaration on a live one; AIRFLOWS="3.1.8" chooses
+	@for version in $(AIRFLOWS); do \
+		tests/airflows/venv.sh .cache/airflows/$$version $$version || exit 1; \
+		.cache/airflows/$$version/bin/python -m pytest -q tests/airflows tests/live/test_declaration_live.py || exit 1; done
 
 servers: # without them the tests of live databases are skipped
 	@tests/cdc/servers.sh || echo "servers: going on without"

@@ -6,6 +6,8 @@ import re
 import tomllib
 from pathlib import Path
 
+from paimon_provider._compat import SINCE, Feature
+
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = Path(__file__).with_name("compatibility.md")
 HEAD = """\
@@ -15,6 +17,29 @@ HEAD = """\
 tested. It may work.
 """
 TESTED = "tested with | by"
+OLDER = {
+    Feature.STATE_STORES: "Airflow's Variables keep the state. They are called `paimon_state_…`. Those of a task go when it succeeds, "
+    "those of an asset stay. A retry fails with kind `unknown-outcome` if its run was cleared since the first attempt. The page of tables does not say which task made a commit",
+    Feature.RETRY_POLICIES: "every retry waits for `retry_delay`. A `retry_policy` of your own is refused",
+    Feature.SHARED_STREAMS: "the watchers of one connection share a poll without Airflow's help",
+    Feature.TRIGGERS_KILLED: "operators wait in the worker. `deferrable=True` of an operator is refused; sensors may defer",
+    Feature.ASSET_PARTITIONS: "`PaimonRelayPartitionsOperator` and `announce_partitions=True` are refused",
+    Feature.DEADLINE_REFERENCES: "`freshness_deadline` is refused; use `PaimonFreshnessSensor`",
+}
+"""What there is instead where Airflow has no such thing."""
+AIRFLOWS = """\
+## Older Airflows
+
+What an older Airflow does not have is replaced, or refused when the Dag is parsed. The error names the version that has it.
+
+| since | what Airflow has | before |
+|---|---|---|
+"""
+NOT_RUN = """
+`make test-airflows` installs each older Airflow into a virtual environment of its own. It runs a smoke suite there, and a declaration on a
+live scheduler. `make test` runs on the newest Airflow alone, because such an environment takes minutes. The provider was tested with Python
+3.11. With Python 3.12 and 3.13, CI tests only the core.
+"""
 
 
 def pins() -> dict[str, str]:
@@ -49,6 +74,12 @@ def needed() -> list[tuple[str, str, str]]:
     ]
 
 
+def switches() -> str:
+    """A row for each switch in ``_compat.py``; one without a text is an error."""
+    rows = ((".".join(map(str, since)), name, OLDER[name]) for name, since in SINCE.items())
+    return "".join(f"| {since} | {name} | {instead} |\n" for since, name, instead in rows)
+
+
 def page() -> str:
     pin = pins()
     spark_next = found(r"PYSPARK_NEXT := (\S+)", "Makefile")
@@ -56,8 +87,10 @@ def page() -> str:
     older = found(r"Paimon Java ([\d.]+)", "tests/golden/PROVENANCE.md")
     pypaimon = found(r'"pypaimon==([\d.]+)"', "bench/run.py")
     kafka = found(r"<version>(\d+\.\d+\.\d+)</version>", "tests/cdc/kafka/pom.xml")
+    older_airflows = found(r"AIRFLOWS := (.+)", "Makefile").replace(" ", ", ")
     run = [
         ("Apache Airflow", pin["apache-airflow"], "`make test`, `make test-live`"),
+        ("Apache Airflow, older ones", older_airflows, "`make test-airflows`"),
         ("PySpark", pin["pyspark"], "`make test`, `make test-spark-cluster`"),
         ("PySpark, the next one", spark_next, "`make test-spark-next`"),
         ("PyArrow", pin["pyarrow"], "`make test`"),
@@ -79,6 +112,7 @@ def page() -> str:
             HEAD,
             "## What runs the work\n",
             table("program", run),
+            AIRFLOWS + switches() + NOT_RUN,
             "## Who else reads and writes the tables\n",
             table("program", formats),
             "## Sources and stores\n",

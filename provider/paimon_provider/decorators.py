@@ -5,7 +5,12 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any
 
-from paimon_provider._compat import DecoratedOperator, is_mapped, task_decorator_factory
+from paimon_provider._compat import (
+    DecoratedOperator,
+    is_mapped,
+    retry_arguments,
+    task_decorator_factory,
+)
 from paimon_provider.arguments.table_identity import is_template, require_named_so
 from paimon_provider.assets import table_asset
 from paimon_provider.failures import TABLE_RETRIES, airflow_failures
@@ -66,7 +71,7 @@ class PaimonDecoratedOperator(DecoratedOperator):
             kwargs["outlets"] = _assets(
                 writes, paimon_conn_id, catalog
             )  # ``default_args`` are known now
-        super().__init__(retry_policy=retry_policy, **kwargs)
+        super().__init__(**retry_arguments(retry_policy, TABLE_RETRIES), **kwargs)
         self.tables = dict(tables or {})
         self.writes = writes
         self.paimon_conn_id = paimon_conn_id

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from paimon_provider._compat import BaseDeadlineReference, DeadlineAlert
+from paimon_provider._compat import BaseDeadlineReference, DeadlineAlert, Feature, require
 from paimon_provider.arguments.table_identity import TableIdentity
 
 if TYPE_CHECKING:
@@ -81,6 +81,7 @@ def freshness_deadline(
         paimon_conn_id: the connection; its id is the catalog unless ``catalog`` is given.
         catalog: the connection's ``catalog_name``, where it has one.
     """
+    require(Feature.DEADLINE_REFERENCES, "freshness_deadline", "use PaimonFreshnessSensor")
     uri = TableIdentity.of(table, catalog=catalog or paimon_conn_id).uri
     return DeadlineAlert(
         reference=TableUpdated(uri), interval=within, callback=callback, name=f"{table} is fresh"

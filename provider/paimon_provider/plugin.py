@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.plugins_manager import AirflowPlugin
 
+from paimon_provider._compat import LISTENERS
 from paimon_provider.freshness import TableUpdated
 
 if TYPE_CHECKING:
@@ -43,4 +44,5 @@ class PaimonPlugin(AirflowPlugin):
         }
     ]
     fastapi_apps = [{"name": "paimon", "url_prefix": "/paimon", "app": _PagesOnDemand()}]  # noqa: RUF012 - typed so by Airflow
+    listeners = LISTENERS
     deadline_references = [TableUpdated]  # noqa: RUF012 - typed so by Airflow

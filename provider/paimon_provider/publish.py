@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from paimon_provider._compat import TaskGroup
+from paimon_provider._compat import TaskGroup, task_state
 from paimon_provider.arguments.trigger_rules import fails_with_others
 from paimon_provider.operators.branches import (
     PaimonCreateBranchOperator,
@@ -54,7 +54,7 @@ class PaimonBranchOfRunOperator(PaimonCreateBranchOperator):
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Make it."""
-        store: Any = context["task_state_store"]
+        store: Any = task_state(context)
         whole = f"{self.table}$branch_{self.branch}"
         self.replace = self.own_name or store.get(_KEY) == whole
         if not self.replace:

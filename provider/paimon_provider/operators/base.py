@@ -5,7 +5,15 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from paimon_provider._compat import BaseOperator, conf, is_mapped, stats
+from paimon_provider._compat import (
+    DEFERRABLE_JOBS,
+    BaseOperator,
+    is_left_out,
+    is_mapped,
+    refuse_deferrable_jobs,
+    retry_arguments,
+    stats,
+)
 from paimon_provider.approval import require_approved
 from paimon_provider.arguments.checks import (
     ChecksArguments,
@@ -95,16 +103,17 @@ class PaimonTableOperator(ChecksArguments, BaseOperator):
         spark_conf: Mapping[str, str] | None = None,
         catalog: str | None = None,
         events: str = "changes",
-        deferrable: bool = conf.getboolean("operators", "default_deferrable", fallback=False),
+        deferrable: bool = DEFERRABLE_JOBS,
         outlets: Any = OWN_ASSET,
         retry_policy: RetryPolicy | None = TABLE_RETRIES,
         **kwargs: Any,
     ) -> None:
         require_early(self, table=table, paimon_conn_id=paimon_conn_id, catalog=catalog)
+        refuse_deferrable_jobs(deferrable)
         if outlets is OWN_ASSET:
             outlets = self._default_outlets(table, paimon_conn_id, catalog)
         require_early(self, outlets=outlets)
-        super().__init__(outlets=outlets, retry_policy=retry_policy, **kwargs)
+        super().__init__(outlets=outlets, **kwargs, **retry_arguments(retry_policy, TABLE_RETRIES))
         self.outlets = as_given(self.outlets, outlets)
         self.table = table
         self.paimon_conn_id = paimon_conn_id
@@ -122,7 +131,7 @@ class PaimonTableOperator(ChecksArguments, BaseOperator):
     def partial(cls, **kwargs: Any) -> Any:
         """What Airflow's does, with our defaults: a mapped task announces its table too."""
         mapped: Any = super().partial(**kwargs)
-        if mapped.kwargs.get("outlets") != OWN_ASSET:
+        if not is_left_out(mapped.kwargs.get("outlets"), "outlets", OWN_ASSET):
             return mapped
         return over_tables(mapped, "outlets", _CONNECTION, cls._default_outlets)
 

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from paimon_provider._compat import BaseOperator
+from paimon_provider._compat import BaseOperator, retry_arguments
 from paimon_provider.arguments.checks import ChecksArguments, require_arguments
 from paimon_provider.declared_file import read_whole
 from paimon_provider.failures import TABLE_RETRIES, airflow_failures
@@ -65,7 +65,7 @@ class PaimonApplyOperator(ChecksArguments, BaseOperator):
         retry_policy: RetryPolicy | None = TABLE_RETRIES,
         **kwargs: Any,
     ) -> None:
-        super().__init__(retry_policy=retry_policy, **kwargs)
+        super().__init__(**retry_arguments(retry_policy, TABLE_RETRIES), **kwargs)
         self.file = file
         self.paimon_conn_id = paimon_conn_id
         self.drift = drift

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from paimon_provider._compat import Feature, require
 from paimon_provider.arguments.checks import with_checks
 from paimon_provider.arguments.documents import each_partition
 from paimon_provider.operators.base import PaimonTableOperator
@@ -85,6 +86,10 @@ class PaimonMarkPartitionDoneOperator(PaimonTableOperator):
         super().__init__(engine=engine, **kwargs)
         self.partitions = partitions
         self.announce_partitions = announce_partitions
+        if announce_partitions:
+            require(
+                Feature.ASSET_PARTITIONS, "announce_partitions=True", "one event names them all"
+            )
 
     def _announce(self, context: Any, result: Mapping[str, Any], user: str) -> None:  # noqa: ARG002
         """One event for each partition, or one for all."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any, Final
 
-from paimon_provider._compat import BaseOperator
+from paimon_provider._compat import BaseOperator, Feature, asset_state, require
 from paimon_provider.arguments.checks import ChecksArguments, require_early
 from paimon_provider.assets import require_named_so, table_asset
 from paimon_provider.failures import airflow_failures
@@ -75,6 +75,11 @@ class PaimonRelayPartitionsOperator(ChecksArguments, BaseOperator):
         **kwargs: Any,
     ) -> None:
         require_early(self, table=table, paimon_conn_id=paimon_conn_id, catalog=catalog)
+        require(
+            Feature.ASSET_PARTITIONS,
+            "PaimonRelayPartitionsOperator",
+            "let a watcher with partitions= start the Dag",
+        )
         self.asset = table_asset(table, paimon_conn_id=paimon_conn_id, catalog=catalog)
         super().__init__(**{"outlets": [self.asset], **kwargs})
         self.outlets = as_given(self.outlets, kwargs.get("outlets"))
@@ -100,9 +105,8 @@ class PaimonRelayPartitionsOperator(ChecksArguments, BaseOperator):
 
         ti: Any = context["ti"]
         self.outlets = own_of(self.outlets, self.asset.uri)
-        states: Any = context["asset_state_store"]
         name = self.reader or f"{ti.dag_id}.{ti.task_id}"
-        position = RunPosition(states[self.asset], f"partitions.{name}", ti)
+        position = RunPosition(asset_state(context, self.asset), f"partitions.{name}", ti)
         start = position.start
         if start is None and self.ready == "changed":
             start = self._first_told(context)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from paimon_provider._compat import BaseOperator
+from paimon_provider._compat import BaseOperator, asset_state
 from paimon_provider.arguments.checks import ChecksArguments, require_arguments, require_early
 from paimon_provider.arguments.table_identity import is_template
 from paimon_provider.assets import table_asset
@@ -96,8 +96,7 @@ class PaimonChangeReportOperator(ChecksArguments, BaseOperator):
         ti: Any = context["ti"]
         own = table_asset(self.table, paimon_conn_id=self.paimon_conn_id, catalog=self.catalog)
         self.inlets = own_of(self.inlets, own.uri)
-        states: Any = context["asset_state_store"]
-        state = states[self.inlets[0]]
+        state = asset_state(context, self.inlets[0])
         reader = self.reader or f"{ti.dag_id}.{ti.task_id}"
         position = RunPosition(state, f"{self.position_key}.{reader}", ti)
         start = Seen.stored(position.start or 0)

@@ -12,9 +12,9 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 import sqlalchemy as sa
 from airflow.models.asset import AssetEvent, AssetModel
-from airflow.models.task_state_store import TaskStateStoreModel
 from airflow.models.xcom import XComModel
 
+from paimon_provider._compat import Feature, has
 from paimon_provider.arguments.table_identity import SCHEME, TableIdentity
 from paimon_provider.links import TableLink
 from paimon_provider.pages.cache import get_meta, set_meta
@@ -264,6 +264,10 @@ def _json(value: object) -> object:
 
 def _commit_users(session: Session, db: sqlite3.Connection) -> None:
     """Under which names task runs commit: what the operators keep of each in Airflow."""
+    if not has(Feature.STATE_STORES):
+        return  # Variables keep them, which are not asked for in bulk
+    from airflow.models.task_state_store import TaskStateStoreModel
+
     since = get_meta(db, "user_ms")
     query = sa.select(
         TaskStateStoreModel.dag_id,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from paimon_provider._compat import task_state
 from paimon_provider.launchers.standalone import ACTIVE, StandaloneLauncher, Submission
 from table_core.errors import TableError, error_from_document
 
@@ -45,7 +46,7 @@ class ClusterJobs:
         self.launcher = launcher
         self.user = user
         self._key = _KEY if action is None else f"{_KEY}:{action}"
-        self._store: Any = context.get("task_state_store")
+        self._store: Any = task_state(context)
         self._current: Submission | None = None
 
     def submitted_or(self, spec: JobSpec) -> Submission:

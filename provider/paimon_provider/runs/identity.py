@@ -13,7 +13,7 @@ import time
 import uuid
 from typing import TYPE_CHECKING, Any, Final
 
-from paimon_provider._compat import NEVER_EXPIRE
+from paimon_provider._compat import NEVER_EXPIRE, task_state
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -83,7 +83,7 @@ def run_identity(context: Mapping[str, Any] | Any, *, resumed: bool = False) -> 
         context: the running task's.
         resumed: whether the attempt goes on after it was deferred.
     """
-    ti, store = context["ti"], context["task_state_store"]
+    ti, store = context["ti"], task_state(context)
     kept = store.get(RUN_KEY)
     if isinstance(kept, dict) and _UUID.fullmatch(str(kept.get("user"))) and _is_of(kept, ti):
         drawn_ms = kept.get("drawn_ms")  # earlier releases did not say

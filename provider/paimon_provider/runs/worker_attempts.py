@@ -9,6 +9,8 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
+from paimon_provider._compat import task_state
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
@@ -26,7 +28,7 @@ class WorkerAttempts:
     """
 
     def __init__(self, context: Mapping[str, Any] | Any, user: str) -> None:
-        self._store: Any = context.get("task_state_store")
+        self._store: Any = task_state(context)
         self._user = user
         self._try = context["ti"].try_number
 

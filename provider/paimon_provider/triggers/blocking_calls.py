@@ -13,6 +13,7 @@ import random
 import threading
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from paimon_provider._compat import let_thread_ask
 from table_core.errors import ErrorKind, TableError
 
 if TYPE_CHECKING:
@@ -120,6 +121,7 @@ def _in_thread(question: Callable[[], T], about: str) -> asyncio.Future[T]:
 
     def run() -> None:
         result, fault = None, None
+        let_thread_ask(loop)
         try:
             result = question()
         except BaseException as error:  # noqa: BLE001 - it is raised where the answer is awaited

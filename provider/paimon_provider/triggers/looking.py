@@ -14,6 +14,8 @@ import time
 from collections import deque
 from typing import TYPE_CHECKING, Final, Protocol
 
+from paimon_provider._compat import let_thread_ask
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
@@ -82,6 +84,7 @@ class Lookers:
 
     def _work(self) -> None:
         """Take what is next until nothing is left, or until nobody waits for us any more."""
+        let_thread_ask(self._loop)
         me = threading.get_ident()
         while True:
             try:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from paimon_provider.hooks.paimon import PaimonHook
     from paimon_provider.watching.conditions import Seen, UnseenSnapshots
 
-__all__ = ["Watch", "Watches", "poll", "stream_key", "watches_of"]
+__all__ = ["Watch", "Watches", "one_poll", "poll", "stream_key", "watches_of"]
 
 _CONNECTION_SECONDS: Final = 10.0
 """How old a connection may be that is used."""
@@ -120,12 +120,24 @@ class Watches:
             self._asked = None
 
 
+_POLLING: Final[dict[str, asyncio.Task[Any]]] = {}
+"""Who polls for all, by connection."""
 _WATCHES: Final[defaultdict[str, Watches]] = defaultdict(Watches)
 
 
 def watches_of(paimon_conn_id: str) -> Watches:
     """The watches on the warehouse of a connection."""
     return _WATCHES[paimon_conn_id]
+
+
+async def one_poll(paimon_conn_id: str, log: Logger) -> None:
+    """``poll``, but once for all who ask for it in this process: when it ends with who began it, another goes on."""
+    while (running := _POLLING.get(paimon_conn_id)) is not None and not running.done():
+        await asyncio.wait({running})
+    me = asyncio.current_task()
+    assert me is not None  # a coroutine runs in one
+    _POLLING[paimon_conn_id] = me
+    await poll(paimon_conn_id, log)
 
 
 async def poll(paimon_conn_id: str, log: Logger) -> None:

@@ -10,13 +10,13 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from paimon_provider._compat import BaseEventTrigger, TriggerEvent, triggerer_stats
+from paimon_provider._compat import BaseEventTrigger, TriggerEvent, trigger_state, triggerer_stats
 from paimon_provider.arguments.checks import require_values
 from paimon_provider.arguments.documents import each_partition
 from paimon_provider.arguments.table_identity import require_named_so
 from paimon_provider.arguments.values import text, wrong
 from paimon_provider.triggers.blocking_calls import BlockingCalls, Pause
-from paimon_provider.triggers.poll import Watch, poll, stream_key, watches_of
+from paimon_provider.triggers.poll import Watch, one_poll, poll, stream_key, watches_of
 from paimon_provider.triggers.saved_positions import SavedPositions
 from paimon_provider.triggers.wait import PaimonSnapshotWaitTrigger
 from paimon_provider.watching.conditions import RESET, NewSnapshots, counts, matching_partitions
@@ -138,9 +138,8 @@ class PaimonSnapshotTrigger(BaseEventTrigger):
         yield None  # never: what makes this a stream
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
-        """The same with a poll of its own, where Airflow does not share streams."""
-        stream = self.open_shared_stream({"paimon_conn_id": self.paimon_conn_id})
-        async for event in self.filter_shared_stream(stream):
+        """The same where Airflow does not share streams: those on one connection share the poll all the same."""
+        async for event in self.filter_shared_stream(_polled(self.paimon_conn_id)):
             yield event
 
     async def filter_shared_stream(
@@ -354,19 +353,26 @@ class PaimonSnapshotTrigger(BaseEventTrigger):
         triggerer_stats.timing("paimon.event_delay", max(0.0, delay_ms), tags=tags)
 
     async def _stored_mark(self) -> Seen | None:
-        store = self.asset_state_store
+        store = trigger_state(self, self.asset_uri)
         stored = None if store is None else await store.aget(_WATERMARK)
         if stored is not None:
             return Seen.from_json(stored)
         return Seen() if self.start == "earliest" else None
 
     async def _keep(self, seen: Seen) -> None:
-        if self.asset_state_store is None:
+        store = trigger_state(self, self.asset_uri)
+        if store is None:
             return
         try:
-            await self.asset_state_store.aset(_WATERMARK, {**seen.to_json()})
+            await store.aset(_WATERMARK, {**seen.to_json()})
         except Exception as error:  # noqa: BLE001 - at worst an event comes again after a restart
             self.log.warning("Cannot keep the watermark of %s: %s", self.table, error)
+
+
+async def _polled(paimon_conn_id: str) -> AsyncIterator[None]:
+    """A stream out of which nothing comes, as long as there is a poll."""
+    await one_poll(paimon_conn_id, _LOG)
+    yield None  # never
 
 
 def _read(partitions: object) -> list[dict[str, Any]]:
