@@ -196,13 +196,13 @@ def require(feature: Feature, what: str, instead: str) -> None:
         )
 
 
-def is_left_out(given: object, name: str, default: object) -> bool:
-    """Whether nobody gave ``partial`` the argument ``name``: it has ``given``; our own ``default`` counts from 3.3."""
+def is_left_out(argument: object, name: str, default: object) -> bool:
+    """Whether nobody gave ``partial`` the argument ``name``: it has ``argument``; our own ``default`` counts from 3.3."""
     if AIRFLOW >= (3, 3):
-        return given == default
+        return argument == default
     from airflow.sdk.bases.operator import OPERATOR_DEFAULTS
 
-    return given is OPERATOR_DEFAULTS[name]
+    return argument is OPERATOR_DEFAULTS[name]
 
 
 DEFERRABLE_JOBS: Final = has(Feature.TRIGGERS_KILLED) and conf.getboolean(
