@@ -5,6 +5,7 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 CORE_STAMP := .venv-core/.installed
 PYSPARK_NEXT := 4.2.0
+UI_SCRIPT := provider/paimon_provider/pages/ui/dist/tables.js
 AIRFLOWS := 3.1.8 3.2.2
 export PYTHONPATH :=
 
@@ -101,7 +102,10 @@ java:
 java-build:
 	@demo/java.sh build
 
-demo: java $(STAMP) ## Run the streamhouse pipeline in an Airflow of its own; DEMO=auto: in the worker what is small
+$(UI_SCRIPT): $(shell find provider/ui/src -type f) provider/ui/package-lock.json provider/ui/vite.config.ts
+	cd provider/ui && { [ node_modules/.package-lock.json -nt package-lock.json ] || npm ci --no-audit --no-fund; } && npm run build
+
+demo: java $(STAMP) $(if $(shell command -v npm),$(UI_SCRIPT)) ## Run the streamhouse pipeline in an Airflow of its own; DEMO=auto: in the worker what is small
 	@$(BIN)/python -m demo.run $(DEMO)
 
 demo-down: ## Stop what the demo started

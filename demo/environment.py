@@ -18,6 +18,7 @@ __all__ = [
     "DAGS",
     "ENGINE",
     "MIGRATE",
+    "PAGE",
     "TABLES",
     "USER",
     "airflow_settings",
@@ -30,9 +31,11 @@ MIGRATE = ("db", "migrate")
 CONNECTION = "AIRFLOW_CONN_PAIMON_DEFAULT"
 CATALOG = "demo"
 """First part of the tables' asset URIs; the Dags name it."""
-DAGS = ("streamhouse", "streamhouse_report", "streamhouse_upkeep")
+DAGS = ("streamhouse", "streamhouse_report", "streamhouse_upkeep", "table_metadata")
 TABLES = ("default.customers", "default.orders", "default.country_sales")
 USER = "admin"
+PAGE = "/plugin/paimon-tables"
+"""The tables page, below Airflow's address."""
 ENGINE = "STREAMHOUSE_ENGINE"
 """Variable that says on which engine the tasks of the Dags run that compute rows."""
 

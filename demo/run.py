@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 PROJECT = Path(__file__).resolve().parent.parent
-PIPELINE, REPORT, _ = DAGS
+PIPELINE, REPORT, _, METADATA = DAGS
 WAREHOUSE = "warehouse"
 SPARK = {
     "spark.ui.enabled": "false",
@@ -120,11 +120,14 @@ def _run(
     report = ""
     for part in parts:
         number = generate.deliver(home / "source", inbox, part)
-        known = [run["dag_run_id"] for run in airflow.runs(REPORT)]
+        known = {
+            dag: [run["dag_run_id"] for run in airflow.runs(dag)] for dag in (REPORT, METADATA)
+        }
         run = airflow.trigger(PIPELINE, {"input": str(inbox), "round": number})
         watch.run(PIPELINE, run, f"rounds {part[0]}-{part[-1]}", left())
-        report = watch.woken(REPORT, known, left())
+        report = watch.woken(REPORT, known[REPORT], left())
         watch.run(REPORT, report, "report", left())
+        watch.run(METADATA, watch.woken(METADATA, known[METADATA], left()), "metadata", left())
     want = show.check(warehouse, inbox)
     watch.say("country_sales equals an independent computation over the raw input")
     console.print()

@@ -10,7 +10,7 @@ from rich.table import Table
 
 import table_core as tc
 from demo.airflow_home import AirflowHome, DemoError
-from demo.environment import TABLES, USER
+from demo.environment import PAGE, TABLES, USER
 from demo.expected import Expected, expected
 
 if TYPE_CHECKING:
@@ -93,8 +93,9 @@ def clicks(airflow: AirflowHome, warehouse: Path, report: str, console: Console)
     console.print()
     console.print(f"[bold]Airflow[/bold]   {airflow.url}   login {USER} / {airflow.password}")
     console.print(f"[bold]Report[/bold]    {run}   (open its task, then the link)", soft_wrap=True)
+    console.print(f"[bold]Page[/bold]      {airflow.url}{PAGE}", soft_wrap=True)
     read = f"table-core read {TABLES[-1]} -w {warehouse}"
-    console.print(f"[bold]Tables[/bold]    .venv/bin/{read}", soft_wrap=True)
+    console.print(f"[bold]Rows[/bold]      .venv/bin/{read}", soft_wrap=True)
     if not airflow.address:
         console.print(f"[bold]Shell[/bold]     source {airflow.home}/env.sh && airflow dags list")
         console.print("[bold]Stop[/bold]      make demo-down")
