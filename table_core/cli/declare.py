@@ -131,7 +131,7 @@ def plan(
     if out is not None:
         digest = _digest(body, declaration, file, target)
         _write(out, written(declaration, plans, warehouse=uri, allow=words, digest=digest))
-    if detailed_exitcode and any(one.descriptions for one in plans):
+    if detailed_exitcode and any(one.told for one in plans):
         raise typer.Exit(2)
 
 
@@ -361,7 +361,7 @@ def _show(plans: Sequence[TablePlan], others: Sequence[str], *, as_json: bool) -
     for one in plans:
         console.print(f"[{colours[one.action]}]{one.action:8}[/] {escape(shown(one.table))}")
         lines = [
-            *one.descriptions,
+            *one.told,
             *(f"fixed for ever: {line}" for line in one.fixed),
             *(f"refused: {line}" for line in one.refused),
             *(f"kept: {line}" for line in one.kept),

@@ -227,7 +227,7 @@ def _plan(
     return replace(
         plan,
         action=Action.REFUSED if plan.refused else Action.ALTER,
-        descriptions=(description, *plan.descriptions),
+        told=(description, *plan.told),
         differences=(moved, *plan.differences),
         renamed_from=old_name,
     )

@@ -61,7 +61,7 @@ class TablePlan:
     schema: int | None = None
     """The id of the schema that was looked at; None where there was no table."""
     changes: tuple[SchemaChange, ...] = ()
-    descriptions: tuple[str, ...] = ()
+    told: tuple[str, ...] = ()
     """The changes as people read them."""
     refused: tuple[str, ...] = ()
     """What is not done and why, also what needs a word; then nothing is."""
@@ -89,7 +89,7 @@ class TablePlan:
         return {
             "table": self.table,
             "action": self.action.value,
-            "changes": list(self.descriptions),
+            "changes": list(self.told),
             "refused": list(self.refused),
             "kept": list(self.kept),
             "fixed": list(self.fixed),
@@ -149,7 +149,7 @@ def _creation(name: str, wanted: TableDeclaration, goal: TableSchema) -> TablePl
         f"bucket {bucket}" + (f" by {', '.join(goal.bucket_keys)}" if bucket > 0 else ""),
         f"merge engine {options.get(keys_merge.MERGE_ENGINE)}" if goal.primary_keys else "",
     ]
-    descriptions = tuple(
+    told = tuple(
         f"+ {field.name} {type_text(field.type)}{_computed(field.name, wanted)}"
         for field in goal.fields
     )
@@ -158,7 +158,7 @@ def _creation(name: str, wanted: TableDeclaration, goal: TableSchema) -> TablePl
         table=name,
         action=Action.CREATE,
         wanted=wanted,
-        descriptions=descriptions,
+        told=told,
         fixed=tuple(filter(None, fixed)),
         differences=(creation,),
     )
@@ -304,7 +304,7 @@ def _planned(
         wanted=wanted,
         schema=current.schema.id,
         changes=changes,
-        descriptions=tuple(difference.description for difference in done),
+        told=tuple(difference.description for difference in done),
         refused=tuple(difference.description for difference in refused),
         kept=tuple(
             difference.description for difference in differences if difference.safety is Safety.KEPT

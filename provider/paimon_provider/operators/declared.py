@@ -83,7 +83,7 @@ class PaimonApplyOperator(ChecksArguments, BaseOperator):
             _require_catalog(declaration.catalog, hook.warehouse.catalog_name)
             plans = applying.plan(declaration, catalog)
             others = applying.only_there(declaration, catalog)
-            differ = [one for one in plans if one.descriptions or one.refused or one.drift]
+            differ = [one for one in plans if one.told or one.refused or one.drift]
             for one in plans:
                 self._tell(one)
             for name in others:
@@ -98,7 +98,7 @@ class PaimonApplyOperator(ChecksArguments, BaseOperator):
         return {**report, "only_there": others} if others else report
 
     def _tell(self, one: TablePlan) -> None:
-        told = [*one.descriptions, *(f"refused: {why}" for why in one.refused)]
+        told = [*one.told, *(f"refused: {why}" for why in one.refused)]
         told += [f"kept: {what}" for what in one.kept]
         if told:
             self.log.info("%s %s: %s", one.action, one.table, "; ".join(told))

@@ -51,7 +51,7 @@ def applied(catalog: Catalog, declaration: Declaration, *allow: str) -> TablePla
     plan = planned(catalog, declaration, *allow)
     applying.apply([plan], catalog)
     again = planned(catalog, declaration, *allow)
-    assert again.action is Action.NONE, again.descriptions
+    assert again.action is Action.NONE, again.told
     return plan
 
 
@@ -193,7 +193,7 @@ def test_a_column_that_a_sync_made_nullable_stays_so(catalog: Catalog) -> None:
     )
     assert plan.drift == ()
     loose = applied(catalog, declared("{k: INT, v: INT}"))
-    assert loose.descriptions == ("~ k: INT NOT NULL -> NULL allowed",)
+    assert loose.told == ("~ k: INT NOT NULL -> NULL allowed",)
 
 
 def test_members_of_rows_lists_and_maps_are_added_and_widened(catalog: Catalog) -> None:
@@ -203,7 +203,7 @@ def test_members_of_rows_lists_and_maps_are_added_and_widened(catalog: Catalog) 
     value = {"x": 1, "l": [2, 3], "m": [("k", {"y": 4})]}
     filled(catalog, {"r": value})
     plan = applied(catalog, declared(f'{{r: "{new}"}}'))
-    assert plan.descriptions == (
+    assert plan.told == (
         "~ r.x: INT -> BIGINT",
         "~ r.l.element: INT -> BIGINT",
         "+ r.m.value.z DATE",
@@ -223,16 +223,14 @@ def test_keys_of_maps_keep_their_type(catalog: Catalog, around: str) -> None:
     for keys in ("BIGINT", "TINYINT", "STRING"):
         plan = planned(catalog, declared(f"{{m: '{around.format(f'MAP<{keys}, INT>')}'}}"))
         assert "keys of a map keep their type" in plan.refused[0]
-    assert (
-        planned(catalog, declared(f"{{m: '{around.format('MAP<INT, INT>')}'}}")).descriptions == ()
-    )
+    assert planned(catalog, declared(f"{{m: '{around.format('MAP<INT, INT>')}'}}")).told == ()
 
 
 def test_a_wider_column_that_is_hashed_is_refused(catalog: Catalog) -> None:
     made(catalog, {"k": "INT", "v": "INT"}, options={"bucket": "3", "bucket-key": "k"})
     more = "options: {bucket: 3, bucket-key: k}"
     plan = planned(catalog, declared("{k: BIGINT, v: BIGINT}", more))
-    assert plan.descriptions == ("~ v: INT -> BIGINT",)
+    assert plan.told == ("~ v: INT -> BIGINT",)
     assert "bucket" in plan.refused[0]
 
 
@@ -288,7 +286,7 @@ def test_what_only_the_table_has_goes_with_a_word(catalog: Catalog) -> None:
         "comment",
     )
     plan = applied(catalog, declaration, "drop", "unset")
-    assert plan.descriptions == ("- comment of k", "- column x", "- option write-only", "- comment")
+    assert plan.told == ("- comment of k", "- column x", "- option write-only", "- comment")
     definition = catalog.table("a.t").definition
     assert (definition.raw_options, definition.comment) == ({}, None)
     assert [(f.name, f.description) for f in definition.fields] == [("k", None)]
@@ -326,7 +324,7 @@ def test_columns_and_tables_get_other_names_and_keep_their_rows(catalog: Catalog
     )
     text += "moved: [{from: a.t, to: b.u}]\n"
     plan = applied(catalog, parse(text))
-    assert plan.descriptions == (
+    assert plan.told == (
         "~ rename table a.t to b.u",
         "~ rename column old to new",
         "~ new: INT -> BIGINT",
@@ -339,7 +337,7 @@ def test_a_source_that_brings_the_old_name_again_stops_nothing(catalog: Catalog)
     made(catalog, {"k": "INT", "old": "INT"})
     text = "{k: INT, new: INT}"
     moved = "moved: [{from: old, to: new}]"
-    assert applied(catalog, declared(text, moved)).descriptions == ("~ rename column old to new",)
+    assert applied(catalog, declared(text, moved)).told == ("~ rename column old to new",)
     catalog.alter_table("a.t", [change.AddColumn("old", "INT")])
     plan = applied(catalog, declared(text, moved))
     assert (plan.action, plan.kept) == (Action.NONE, ("column old",))
@@ -350,7 +348,7 @@ def test_elements_may_be_null_and_keys_of_maps_never_are(catalog: Catalog) -> No
     filled(catalog, {"l": [1], "m": [("k", 1)]})
     before = rows(catalog)
     plan = applied(catalog, declared("{l: 'ARRAY<INT>', m: 'MAP<STRING, BIGINT>'}"))
-    assert len(plan.descriptions) == 3
+    assert len(plan.told) == 3
     assert type_of(catalog, "l") == "ARRAY<INT>"
     assert type_of(catalog, "m") == "MAP<STRING NOT NULL, BIGINT>"
     assert rows(catalog) == before
@@ -374,7 +372,7 @@ def test_comments_defaults_and_types_with_parts_are_declared(catalog: Catalog) -
     assert definition.comment == "yes"
     assert (definition.fields[0].description, definition.fields[0].default) == ("2026", "07")
     changed = columns.replace("2026", "other").replace("07", "8")
-    assert applied(catalog, declared(changed, "comment: no")).descriptions == (
+    assert applied(catalog, declared(changed, "comment: no")).told == (
         "~ comment of k = 'other'",
         "~ default of k = '8'",
         "~ comment = 'no'",
@@ -445,7 +443,7 @@ def test_what_a_sync_widens_between_plan_and_apply_is_not_narrowed(catalog: Cata
         catalog.alter_table("a.t", [change.UpdateColumnType("v", "DECIMAL(30, 2)")])
 
     (done,) = applying.apply(plans, Racing(catalog, sync))
-    assert (type_of(catalog, "v"), done.descriptions) == ("DECIMAL(30, 2)", ("+ x DATE",))
+    assert (type_of(catalog, "v"), done.told) == ("DECIMAL(30, 2)", ("+ x DATE",))
 
 
 def test_a_table_that_becomes_impossible_meanwhile_is_a_conflict(catalog: Catalog) -> None:

@@ -110,10 +110,10 @@ def test_the_plan_shows_them_and_that_rows_that_are_there_do_not_have_one_that_i
     plain = parse(re.sub(r", y: .*", "}", TABLE))
     nullable = parse(TABLE.replace("BIGINT NOT NULL, computed", "BIGINT, computed"))
     made = {one.table: one for one in applying.plan(nullable, catalog)}
-    assert made["a.t"].descriptions[2] == "+ y BIGINT = year(at)"
+    assert made["a.t"].told[2] == "+ y BIGINT = year(at)"
     applying.apply(applying.plan(plain, catalog), catalog)
     added = {one.table: one for one in applying.plan(nullable, catalog)}
-    assert added["a.t"].descriptions == ("+ y BIGINT = year(at); NULL in rows that are there",)
+    assert added["a.t"].told == ("+ y BIGINT = year(at); NULL in rows that are there",)
     applying.apply(list(added.values()), catalog)
     assert {one.action for one in applying.plan(nullable, catalog)} == {Action.NONE}
 

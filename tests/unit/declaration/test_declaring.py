@@ -471,7 +471,7 @@ def catalog(tmp_path: Path) -> Catalog:
 
 def applied(text: str, catalog: Catalog) -> list[tuple[Action, tuple[str, ...]]]:
     done = applying.apply(applying.plan(parse(text), catalog), catalog)
-    return [(one.action, one.descriptions) for one in done]
+    return [(one.action, one.told) for one in done]
 
 
 def test_a_warehouse_becomes_as_declared_and_then_stays(catalog: Catalog) -> None:

@@ -169,7 +169,7 @@ class World:
         if plan.refused:
             return False
         (again,) = applying.plan(declaration, self.catalog)
-        assert (again.action, again.descriptions) == (Action.NONE, ())
+        assert (again.action, again.told) == (Action.NONE, ())
         self.holds(declaration)
         return True
 
