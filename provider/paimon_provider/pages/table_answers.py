@@ -249,7 +249,7 @@ def levels_answer(asker: Asker, uri: str, partition: str) -> dict[str, Any]:
                 "read_amplification": runs,
             }
         )
-    total = len(buckets) if partition else document.get("total", 0)
+    total = len(buckets) if partition else _whole(document.get("total"))
     return {"buckets": buckets[:_BUCKETS_MAX], "total": total}
 
 

@@ -499,7 +499,7 @@ AFTER: dict[str, tuple[str, int, str]] = {
     "flow merge on not in source": ('flows:\n  f: {table: a.t, merge: {source: {table: a.p}, on: [dt], when: [{action: matched-delete}]}}', 1, "a.p has no column 'dt'"),
     "flow merge source sql no view": ('flows:\n  f: {table: a.t, merge: {source: {sql: SELECT id FROM q}, on: [id], when: [{action: matched-delete}]}}', 1, 'reads has nothing'),
     "flow merge both source": ('flows:\n  f: {table: a.t, merge: {source: {table: a.p, sql: SELECT 1}, on: [id], when: [{action: matched-delete}]}}', 1, "unknown member 'table'"),
-    "flow engine on step": ('flows:\n  f: {table: a.t, run: compact, engine: flnk}', 1, "expected one of spark, local, found 'flnk'"),
+    "flow engine on step": ('flows:\n  f: {table: a.t, run: compact, engine: flnk}', 1, "expected one of spark, local, auto, found 'flnk'"),
     "flow events typo": ('flows:\n  f: {table: a.t, run: compact, events: change}', 1, "did you mean 'changes'?"),
     "flow spark_conf list": ('flows:\n  f: {table: a.t, run: compact, spark_conf: [a=b]}', 1, 'expected a mapping, found a list: write name: value, without dashes or'),
     "flow spark_conf nested": ('flows:\n  f: {table: a.t, run: compact, spark_conf: {spark: {sql: {x: 1}}}}', 1, 'expected text, found a mapping'),
