@@ -91,7 +91,7 @@ def _line(
         "health": health if isinstance(health, str) and health in HEALTH else "unknown",
         "badges": _badges(kept.get("badges")),
         "next_maintenance": _next(kept.get("next_maintenance")),
-        "cut": kept.get("cut") if isinstance(kept.get("cut"), dict) else {},
+        "cut": _cut(kept.get("cut")),
     }
 
 
@@ -123,3 +123,14 @@ def _next(stored: object) -> dict[str, str] | None:
     if not isinstance(stored, dict):
         return None
     return {name: cell_text(stored.get(name), _TEXT_MAX) for name in ("action", "reason")}
+
+
+def _cut(stored: object) -> dict[str, Any]:
+    """Which snapshots the collector left out: ``{"snapshots": {"from": 3, "to": 40}}``, or nothing."""
+    ends = stored.get("snapshots") if isinstance(stored, dict) else None
+    if not isinstance(ends, dict):
+        return {}
+    first, last = ends.get("from"), ends.get("to")
+    if not (isinstance(first, int) and isinstance(last, int)):
+        return {}
+    return {"snapshots": {"from": first, "to": last}}

@@ -48,7 +48,7 @@ def detail_answer(asker: Asker, uri: str) -> dict[str, Any]:
         "partition_by": _texts(document.get("partition_by")),
         "fields": [
             {
-                "id": field.get("id"),
+                "id": _number(field.get("id")),
                 "name": cell_text(field.get("name"), _TEXT_MAX),
                 "type": cell_text(field.get("type"), _TEXT_MAX),
                 "nullable": bool(field.get("nullable")),
@@ -296,9 +296,8 @@ def schemas_answer(asker: Asker, uri: str) -> dict[str, Any]:
             {name: _text_or_number(c.get(name)) for name in ("kind", "column", "before", "after")}
             for c in _records(one.get("changes"))
         ]
-        at = one.get("at_ms")
-        told = iso(at) if isinstance(at, int) else None
-        schemas.append({"id": _whole(one.get("id")), "at": told, "changes": changes})
+        id, at = _whole(one.get("id")), _iso_of(one.get("at_ms"))
+        schemas.append({"id": id, "at": at, "changes": changes})
     return {"schemas": schemas}
 
 
@@ -318,19 +317,18 @@ def _known_options() -> tuple[tuple[str, str | None, str], ...]:
 def options_answer(asker: Asker, uri: str) -> dict[str, Any]:
     """``GET /api/table/options``: those that are set first."""
     stored = asker.document(uri, Kind.DETAIL).get("options")
-    own = stored if isinstance(stored, dict) else None
-    if own is None:
+    if not isinstance(stored, dict):
         return {"options": []}
     known = {key: (default, does) for key, default, does in _known_options()}
     options = []
-    for key in (*sorted(own), *(key for key in known if key not in own)):
+    for key in (*sorted(stored), *(key for key in known if key not in stored)):
         default, does = known.get(key, (None, None))
         options.append(
             {
                 "key": cell_text(key, _TEXT_MAX),
-                "value": cell_text(own[key], _TEXT_MAX) if key in own else default,
+                "value": cell_text(stored[key], _TEXT_MAX) if key in stored else default,
                 "default": default,
-                "set": key in own,
+                "set": key in stored,
                 "does": does,
             }
         )
@@ -344,7 +342,7 @@ def refs_answer(asker: Asker, uri: str) -> dict[str, Any]:
         "tags": [
             {
                 "name": cell_text(tag.get("name"), _TEXT_MAX),
-                "snapshot_id": tag.get("snapshot_id"),
+                "snapshot_id": _number(tag.get("snapshot_id")),
                 "at": _iso_of(tag.get("at_ms")),
                 "expires_at": _iso_of(tag.get("expires_ms")),
             }
@@ -354,15 +352,15 @@ def refs_answer(asker: Asker, uri: str) -> dict[str, Any]:
             {
                 "name": cell_text(branch.get("name"), _TEXT_MAX),
                 "created_at": _iso_of(branch.get("created_ms")),
-                "from_snapshot": branch.get("from_snapshot"),
+                "from_snapshot": _number(branch.get("from_snapshot")),
             }
             for branch in _records(document.get("branches"))
         ],
         "consumers": [
             {
                 "name": cell_text(one.get("name"), _TEXT_MAX),
-                "next_snapshot": one.get("next_snapshot"),
-                "lag_snapshots": one.get("lag_snapshots"),
+                "next_snapshot": _number(one.get("next_snapshot")),
+                "lag_snapshots": _number(one.get("lag_snapshots")),
                 "lag_s": None if not isinstance(one.get("lag_ms"), int) else one["lag_ms"] // 1000,
             }
             for one in _records(document.get("consumers"))
@@ -370,15 +368,13 @@ def refs_answer(asker: Asker, uri: str) -> dict[str, Any]:
     }
 
 
-# --------------------------------------------------------------------- of others, so of any form
 def _records(stored: object) -> list[dict[str, Any]]:
     return [one for one in stored if isinstance(one, dict)] if isinstance(stored, list) else []
 
 
 def _lists(stored: object, length: int) -> list[list[Any]]:
-    if not isinstance(stored, list):
-        return []
-    return [one for one in stored if isinstance(one, list) and len(one) == length]
+    rows = stored if isinstance(stored, list) else []
+    return [row for row in rows if isinstance(row, list) and len(row) == length]
 
 
 def _texts(stored: object) -> list[str]:
@@ -391,9 +387,13 @@ def _text_or_number(stored: object) -> str | int | None:
     return cell_text(stored, _TEXT_MAX)
 
 
+def _number(stored: object) -> int | None:
+    return stored if isinstance(stored, int) else None
+
+
 def _whole(stored: object) -> int:
-    return stored if isinstance(stored, int) else 0
+    return _number(stored) or 0
 
 
-def _iso_of(stored: object) -> str | None:
-    return iso(stored) if isinstance(stored, int) else None
+def _iso_of(at_ms: object) -> str | None:
+    return iso(at_ms) if isinstance(at_ms, int) else None

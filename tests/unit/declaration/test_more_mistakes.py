@@ -614,6 +614,9 @@ def test_there_are_enough_and_each_changes_something() -> None:
     assert all(text != BASE for text, _, _ in ALL.values())
 
 
+faults_of("", "f", environment={})  # what is imported at the first look is not counted below
+
+
 @pytest.mark.parametrize("name", ALL)
 def test_each_has_a_place_and_a_remedy(name: str) -> None:
     text, line, what = ALL[name]
