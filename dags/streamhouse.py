@@ -59,7 +59,6 @@ WAITING_SQL = f"""{DUE}
 SELECT * FROM due WHERE NOT EXISTS (SELECT 1 FROM customers WHERE id = customer_id)"""
 SNAPSHOT = {"customers": {"table": CUSTOMERS}}
 LIVED_IN = "SELECT DISTINCT country FROM customers"
-# "auto": in the worker, while there are few rows
 ENGINE = os.environ.get("STREAMHOUSE_ENGINE", "spark")
 # announced by the watcher of streamhouse_report, so the tasks keep silent
 SILENT = {"table": SALES, "events": "none"}

@@ -16,6 +16,8 @@ import pytest
 from paimon_provider import get_provider_info as provider_info
 from paimon_provider.get_provider_info import get_provider_info
 
+MODULES_MAX = 180
+"""So many modules are loaded with all that users import; 165 on the day this was written."""
 MODULES = [
     "approval",
     "assets",
@@ -87,30 +89,22 @@ def test_the_connection_type_is_the_hooks() -> None:
     assert entry["hook-name"] == PaimonHook.hook_name
 
 
-def test_public_modules_load_no_engine_and_load_fast() -> None:
+def test_public_modules_load_no_engine_and_few_modules() -> None:
+    """A Dag processor imports them for every file: what they bring along is counted, since seconds depend on the machine."""
     code = f"""
-import gc, sys, time, airflow.sdk, airflow.triggers.base, airflow.plugins_manager
+import sys, airflow.sdk, airflow.triggers.base, airflow.plugins_manager
 import paimon_provider._compat  # all that we take from Airflow, and nothing else
 before = set(sys.modules)
-gc.collect(); gc.freeze()  # else a walk over Airflow's objects counts as ours
-start = time.process_time()
 for name in {MODULES!r}:
     __import__("paimon_provider." + name)
-spent = time.process_time() - start
+brought = set(sys.modules) - before
 heavy = {{"pyspark", "pyarrow", "pandas", "numpy", "fastapi", "kubernetes", "fastavro"}}
-print(spent, *sorted(heavy & (set(sys.modules) - before)))
+print(len(brought), *sorted(heavy & brought))
 """
-    spent = []
-    for _ in range(3):
-        out = subprocess.run(
-            [sys.executable, "-c", code], check=True, capture_output=True, text=True
-        )
-        seconds, *heavy = out.stdout.split()
-        assert not heavy
-        spent.append(float(seconds))
-        if spent[-1] < 0.2:
-            break
-    assert min(spent) < 0.2
+    out = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    count, *heavy = out.stdout.split()
+    assert not heavy
+    assert int(count) < MODULES_MAX
 
 
 def test_the_package_itself_imports_no_airflow() -> None:

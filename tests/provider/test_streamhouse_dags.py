@@ -25,7 +25,7 @@ def test_all_of_them_parse(bag: DagBag) -> None:
 
 def test_each_is_short() -> None:
     for path in DAGS.glob("streamhouse*.py"):
-        assert path.read_text().count("\n") < 120, path
+        assert path.read_text().count("\n") < 130, path
 
 
 def test_parsing_loads_no_engine() -> None:
