@@ -1,10 +1,12 @@
 import { useState, type KeyboardEvent, type PointerEvent } from "react";
 
 import { change, dateTime, UNKNOWN } from "../text/format";
+import { Numbers } from "./Numbers";
 import { areaPath, greatest, linear, linePath, nearest, ticks } from "./scales";
 import { useWidth } from "./useWidth";
 
 const HEIGHT = 172;
+const ROWS_MAX = 200;
 const PAD = { left: 60, right: 12, top: 12, bottom: 24 };
 
 /** A measure over time.  The pointer or the arrow keys read single points; a table of them is behind it. */
@@ -91,7 +93,11 @@ export function HistoryChart({ title, at, values, as, axis = as, base = 1000, to
           ) : null}
         </svg>
       </div>
-      <Numbers title={title} at={at} values={values} as={as} />
+      <Numbers
+        label="Time"
+        title={title}
+        rows={() => at.map((iso, i) => [dateTime(iso), as(values[i] ?? null)] as const).slice(-ROWS_MAX)}
+      />
     </figure>
   );
 }
@@ -99,40 +105,4 @@ export function HistoryChart({ title, at, values, as, axis = as, base = 1000, to
 function day(iso: string | undefined): string {
   const text = dateTime(iso);
   return text === UNKNOWN ? "" : text.slice(0, 16);
-}
-
-const ROWS_MAX = 200;
-
-function Numbers({ title, at, values, as }: {
-  title: string;
-  at: readonly string[];
-  values: readonly (number | null)[];
-  as: (n: number | null) => string;
-}) {
-  const [open, setOpen] = useState(false);
-  return (
-    <details className="pt-numbers" onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary>As a table</summary>
-      {open ? (
-        <table className="pt-grid">
-          <thead>
-            <tr>
-              <th scope="col">Time</th>
-              <th scope="col" className="pt-number">
-                {title}
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {at.slice(-ROWS_MAX).map((iso, i) => (
-              <tr key={`${iso} ${i}`}>
-                <td>{dateTime(iso)}</td>
-                <td className="pt-number">{as(values[Math.max(0, at.length - ROWS_MAX) + i] ?? null)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      ) : null}
-    </details>
-  );
 }

@@ -1,4 +1,5 @@
 import { short } from "../text/format";
+import { Numbers } from "../charts/Numbers";
 import { useWidth } from "../charts/useWidth";
 
 const ROW = 34;
@@ -47,27 +48,11 @@ export function RaceBars({ bars, title }: { bars: readonly [string, number][]; t
         })}
       </svg>
       {bars.length > SHOWN ? <p className="pt-muted">and {bars.length - SHOWN} more</p> : null}
-      <details className="pt-numbers">
-        <summary>As a table</summary>
-        <table className="pt-grid">
-          <thead>
-            <tr>
-              <th scope="col">Group</th>
-              <th scope="col" className="pt-number">
-                {title}
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {bars.map(([key, n]) => (
-              <tr key={key}>
-                <td>{key}</td>
-                <td className="pt-number">{n.toLocaleString("en-US")}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </details>
+      <Numbers
+        label="Group"
+        title={title}
+        rows={() => bars.map(([key, n]) => [key, n.toLocaleString("en-US")])}
+      />
     </div>
   );
 }
