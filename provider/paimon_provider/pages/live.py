@@ -96,7 +96,12 @@ class Follower(threading.Thread):
         return is_last
 
     def run(self) -> None:
-        """Follow until the last viewer has left, or the table is gone."""
+        """Follow until the last viewer has left, or the table is gone; whoever still looks is told."""
+        gone: TableError = StorageUnavailableError(
+            "the live view has ended by a fault, which the log of the API server shows: look again",
+            path="live",
+            reason="ended",
+        )
         try:
             stream = CommitStream(self._open())
             while self._has_viewers():
@@ -107,13 +112,14 @@ class Follower(threading.Thread):
                     self._changed.clear()
                     continue
                 self._tell(stream, commit)
-        except (TableError, AirflowException) as error:
-            known = error if isinstance(error, TableError) else None
-            gone = known or StorageUnavailableError(str(error), path="connection", reason="lost")
+        except TableError as error:
+            gone = error
+        except AirflowException as error:  # the connection
+            gone = StorageUnavailableError(str(error), path="connection", reason="lost")
+        finally:
+            self._ended(self)  # before viewers are told: from now on nobody joins
             for viewer in self._all():
                 viewer.tell("gone", error_document(gone))
-        finally:
-            self._ended(self)
 
     def _has_viewers(self) -> bool:
         with self._lock:
