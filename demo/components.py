@@ -31,7 +31,7 @@ class ComponentDiedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Components:
-    """The Airflow components that live on one home."""
+    """The processes that live on one home: Airflow's components, and the servers of a scenario."""
 
     home: Path
 
@@ -69,7 +69,7 @@ class Components:
         """Raise ``ComponentDiedError`` if a component is no longer there."""
         for name, (leader, born) in self._sessions().items():
             if _alive(leader, born) is None:
-                raise ComponentDiedError(f"airflow {name} ended by itself:\n{self.tail(name)}")
+                raise ComponentDiedError(f"{name} ended by itself:\n{self.tail(name)}")
 
     def tail(self, name: str, lines: int = 15) -> str:
         """The end of a component's log."""

@@ -21,11 +21,11 @@ from demo.environment import (
     COMPONENTS,
     CONNECTION,
     MIGRATE,
+    SPARK,
     USER,
     airflow_settings,
     paimon_connection,
 )
-from demo.run import SPARK
 
 ROOT = Path(__file__).parents[2]
 FILE = ROOT / "docker-compose.yaml"
