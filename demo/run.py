@@ -1,6 +1,6 @@
 """Run the streamhouse from an empty folder to the last table: what ``make demo`` does.
 
-    python -m demo.run [spark|auto|mariadb|kafka|s3] [--home .demo] [--deliveries 5,5] [--seconds 600]
+    python -m demo.run [spark|auto|mariadb|kafka|s3] [--home .demo] [--deliveries 5,5] [--seconds 1800]
 
 ``demo.scenarios`` says what each name shows.
 
@@ -58,7 +58,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--home", type=Path, default=PROJECT / ".demo")
     parser.add_argument("--dags", type=Path, default=PROJECT / "dags")
     parser.add_argument("--deliveries", default="5,5")
-    parser.add_argument("--seconds", type=float, default=600, help="give up after this long")
+    parser.add_argument("--seconds", type=float, default=1800, help="give up after this long")
     parser.add_argument("--attach", default="", metavar="URL")
     wish = parser.parse_args(arguments)
     console = Console(highlight=False)
@@ -128,10 +128,10 @@ def _run(
     watch.say("sample input generated: 200,000 orders of ten days, customers and their changes")
     with console.status("starting Airflow"):
         if airflow.address:
-            airflow.wait_healthy()
+            airflow.wait_healthy(left())
         else:
-            airflow.start()
-        airflow.wait(f"Dag {PIPELINE} read", lambda: _parsed(airflow), 60)
+            airflow.start(left())
+        airflow.wait(f"Dag {PIPELINE} read", lambda: _parsed(airflow), left())
         wiring.await_ready()
     watch.say(f"Airflow is up at {airflow.url}")
     report = ""

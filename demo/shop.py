@@ -96,7 +96,8 @@ def make_topic(port: int) -> None:
     """Make the topic of customers."""
     from confluent_kafka.admin import NewTopic
 
-    kafka.admin(port).create_topics([NewTopic(TOPIC, PARTITIONS, 1)])[TOPIC].result()
+    admin = kafka.admin(port)  # kept: the answer is lost with the client
+    admin.create_topics([NewTopic(TOPIC, PARTITIONS, 1)])[TOPIC].result()
 
 
 def send_customers(port: int, events: Path) -> None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["WAREHOUSE", "Wiring", "wire"]
 
-READY_SECONDS = 120
+READY_SECONDS = 300
 WAREHOUSE = "warehouse"
 BUCKET = "lake"
 MASTER = "local[2]"
@@ -159,7 +159,8 @@ def _s3(folder: Path, components: Components, common: Mapping[str, str]) -> Wiri
     storage = s3.storage_options(port)
     import s3fs
 
-    s3fs.S3FileSystem(**storage, **keys, skip_instance_cache=True).mkdir(BUCKET)
+    store = s3fs.S3FileSystem(**storage, **keys, skip_instance_cache=True)
+    store.call_s3("create_bucket", Bucket=BUCKET)  # mkdir names a location, which us-east-1 refuses
     return Wiring(f"s3://{BUCKET}/{WAREHOUSE}", storage, keys, common)
 
 
