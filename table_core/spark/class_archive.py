@@ -44,7 +44,7 @@ _SALES: Final = {
 }
 _ROWS: Final = (
     "SELECT id, concat('c', id % 7) country, CAST(id AS DECIMAL(12, 2)) amount, "
-    "timestamp_millis(id) at FROM range(1000)"
+    "CAST(timestamp_millis(id) AS TIMESTAMP_NTZ) at FROM range(1000)"
 )
 _OF: Final = {"orders": {"table": "d.orders", "mode": "changes", "position": None}}
 _SUMS: Final = (
@@ -97,8 +97,10 @@ def make_archive() -> Path:
     try:
         with recorded_into(draft):
             session = open_session(_CONF)
-        _run_jobs(session)
-        _end(session)
+        try:
+            _run_jobs(session)
+        finally:
+            _end(session)
         if not draft.is_file():
             raise JobFailedError(
                 "Java wrote no archive: version 17 or newer does", exit_code=None, log_tail=""
