@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from table_core.errors import AlreadyExistsError, ArgumentError, NotFoundError
 from table_core.ondisk import layout
 from table_core.ondisk.hints import EARLIEST, LATEST, encode_hint
-from table_core.options.spark_settings import require_printable
+from table_core.options.branch_name import require_branch_name
 from table_core.table.maintenance.fast_forward import FastForward
 from table_core.table.maintenance.tag_deletion import delete_tags
 from table_core.table.maintenance.tags import Tags
@@ -72,7 +71,7 @@ class Branches:
                 and ``snapshot``.
         """
         access = self.access
-        _check_name(name)
+        require_branch_name(name)
         access.require_there()
         if tag is not None and snapshot is not None:
             raise ArgumentError("name a tag or a snapshot, not both", argument="snapshot")
@@ -152,9 +151,10 @@ class Branches:
 
         Raises:
             NotFoundError: there is none, and ``if_exists`` is off.
+            ArgumentError: ``main``, or a name that no branch may have.
         """
         access, storage = self.access, self.access.storage
-        there = name in self.list()
+        there = self._has(name)
         if not there and not if_exists:
             branch_access(access, name)
         folder = layout.branch_folder(name)
@@ -175,9 +175,11 @@ class Branches:
         Raises:
             NotFoundError: no such branch.
             AlreadyExistsError: ``to`` is taken.
+            ArgumentError: ``main``, or a name that no branch may have.
         """
-        _check_name(to)
-        branch_access(self.access, name)
+        require_branch_name(to)
+        if not self._has(name):
+            branch_access(self.access, name)
         if to in self.list():
             raise AlreadyExistsError(f"{self.access.name} has a branch {to!r} already", name=to)
         if not dry_run:
@@ -189,12 +191,25 @@ class Branches:
 
         Raises:
             NotFoundError: no such branch, or it has no snapshot.
-            ArgumentError: nobody can tell whether the branch follows a tag of main.
+            ArgumentError: nobody can tell whether the branch follows a tag of main; or ``name`` is
+                ``main``, or a name that no branch may have.
         """
         plan = FastForward.of(self.access, name)
         if not dry_run:
             plan.perform()
         return plan.result(dry_run=dry_run)
+
+    def _has(self, name: str) -> bool:
+        """Whether there is a branch ``name``; one that others made may be named as ours may not.
+
+        Raises:
+            ArgumentError: ``main``, whose folder is the whole table, or a name that leads out of the
+                branches.
+        """
+        if name != layout.MAIN and name in self.list():
+            return True
+        require_branch_name(name)
+        return False
 
 
 def _note_path(branch: str) -> str:
@@ -219,13 +234,3 @@ def _made_for(access: TableAccess, name: str, *, there: bool) -> list[str]:
         base in tag_names(branch) and tagged(access, base).snapshot == tagged(branch, base).snapshot
     )
     return [base] if is_same else []
-
-
-def _check_name(name: str) -> None:
-    require_printable(name, "branch")
-    if not re.fullmatch(r"[^/\\\s$][^/\\$]*", name) or name == layout.MAIN or name.isdigit():
-        raise ArgumentError(
-            f"{name!r} cannot name a branch: not 'main', no number, no '/' or '$'",
-            argument="name",
-            value=name,
-        )
