@@ -113,6 +113,7 @@ compose: $(STAMP) ## Write docker-compose.yaml from demo/cluster/definition.py
 
 cluster-demo: java-build $(STAMP) $(if $(filter moto,$(S3)),,minio) kafka $(if $(shell command -v npm),$(UI_SCRIPT)) ## Run the streamhouse on real servers as processes: what docker-compose.yaml says
 	@tests/cdc/servers.sh
+	@$(if $(filter moto,$(S3)),$(BIN)/python -c "from tests.servers import moto_server; moto_server()")
 	@$(BIN)/python -m demo.cluster.up --s3 $(or $(S3),minio)
 
 cluster-demo-down: ## Stop what the cluster demo started

@@ -22,7 +22,7 @@ HEADER = """\
 # The streamhouse on a cluster: Airflow on PostgreSQL, Spark standalone with two workers, MariaDB, Kafka, an S3 store.
 # Written by demo/cluster/compose.py from demo/cluster/definition.py. Change that, then: make compose
 #
-#   docker compose up --build --wait            then http://localhost:8080, login admin / admin
+#   docker compose up --build --detach          then http://localhost:8080, login admin / admin
 #   docker compose run --rm smoke               run the streamhouse once, and compare its totals
 #   docker compose down --volumes               everything away
 """
