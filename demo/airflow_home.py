@@ -200,6 +200,17 @@ class AirflowHome:
             return f"(no log in {folder})"
         return "\n".join([*_log_lines(files[-1].read_text(errors="replace"))][-lines:])
 
+    def has_dags(self, *names: str) -> bool:
+        """Whether all these Dags are read.
+
+        Raises:
+            DemoError: a Dag file cannot be read.
+        """
+        faults = self.import_errors()
+        if faults:
+            raise DemoError("a Dag file cannot be read:\n" + "\n".join(faults))
+        return set(names) <= {dag["dag_id"] for dag in self.get("/dags", limit=100)["dags"]}
+
     def import_errors(self) -> list[str]:
         """Why Dag files could not be read."""
         found = self.get("/importErrors")["import_errors"]

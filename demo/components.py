@@ -59,11 +59,13 @@ class Components:
 
     def kill(self, name: str) -> None:
         """Kill a component and all of its session with -9, as a machine that goes down would."""
-        leader, _ = self._sessions()[name]
+        sessions = self._sessions()
+        leader, _ = sessions.pop(name)
         members = [process for process in psutil.process_iter() if _session(process) == leader]
         for process in members:
             _send(process, signal.SIGKILL)
         psutil.wait_procs(members, timeout=10)
+        self.record.write_text(json.dumps(sessions))
 
     def check(self) -> None:
         """Raise ``ComponentDiedError`` if a component is no longer there."""

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["MOTO", "REGION", "S3Program", "minio", "program", "storage_options"]
+__all__ = ["MOTO", "REGION", "S3Program", "minio", "moto", "program", "storage_options"]
 
 ROOT = Path(__file__).resolve().parents[2]
 CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "airflow-provider-paimon"
@@ -73,7 +73,7 @@ def program(data: Path, port: int, key: str, secret: str) -> S3Program:
             judges_races=True,
         )
     return S3Program(
-        command=(str(_moto()), "-H", "127.0.0.1", "-p", str(port)),
+        command=(str(moto()), "-H", "127.0.0.1", "-p", str(port)),
         environment={},
         health=f"http://{where}/moto-api/",
         judges_races=False,
@@ -85,7 +85,7 @@ def storage_options(port: int) -> dict[str, object]:
     return {"client_kwargs": {"endpoint_url": f"http://127.0.0.1:{port}", "region_name": REGION}}
 
 
-def _moto() -> Path:
+def moto() -> Path:
     """The server of moto, in an environment that is made on first use."""
     home = ROOT / ".cache" / "moto"
     home.parent.mkdir(exist_ok=True)

@@ -135,5 +135,5 @@ def test_minio_is_preferred_and_alone_judges_races(
     assert program.judges_races
     assert "s" not in program.command
     monkeypatch.setattr(s3, "minio", lambda: None)
-    monkeypatch.setattr(s3, "_moto", lambda: tmp_path / "moto_server")
+    monkeypatch.setattr(s3, "moto", lambda: tmp_path / "moto_server")
     assert not s3.program(tmp_path / "data", 9000, "k", "s").judges_races
