@@ -37,7 +37,7 @@ from table_core.ondisk.data_file import DataFile, EntryKind, ManifestEntry, Simp
 from table_core.ondisk.manifest import encode_manifest
 from table_core.ondisk.manifest_list import encode_manifest_list, summarize
 from table_core.ondisk.snapshot import CommitKind, Snapshot
-from table_core.table.compact.compact import choose
+from table_core.table.compact.compact import Selection, choose
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -171,7 +171,7 @@ def plan_one(table: Any, files: int, each: int) -> int:
 
 def compact_one(table: Any, files: int, each: int) -> int:
     wanted = partition(files // each // 2)
-    choice = choose(table.access, strategy="full", partitions=[{"dt": wanted}])
+    choice = choose(Selection.of(table.access, strategy="full", partitions=[{"dt": wanted}]))
     return sum(map(len, choice.buckets.values()))
 
 

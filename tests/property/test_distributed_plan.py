@@ -121,7 +121,7 @@ def pieces_of_one(pieces: list[ManifestPiece]) -> list[ManifestPiece]:
 
 def compared(scan: Scan, shares: int, seed: int) -> int:
     assert scan.state is not None
-    found = distributed(scan.state, 2)
+    found = distributed(scan.state, lambda: 2)
     if found is None:
         assert scan.splits() == [], "everything that has a manifest is shared"
         return 0
@@ -183,7 +183,7 @@ def test_one_process_plans_what_is_small_or_in_order(tmp_path: Path) -> None:
     for options in ({OPTION: "2"}, {"scan.plan-sort-partition": "true"}):
         scan = tc.open_table(table.uri, options=options).read()
         assert scan.state is not None
-        assert distributed(scan.state, 2) is None
+        assert distributed(scan.state, lambda: 2) is None
     changes = table.changes(after=0)
     assert changes.state is None
 
@@ -191,7 +191,7 @@ def test_one_process_plans_what_is_small_or_in_order(tmp_path: Path) -> None:
 def test_a_limit_leaves_splits_out_of_each_share(tmp_path: Path) -> None:
     table = lived(tmp_path, "append", [("write", first) for first in range(0, 60, 15)], 30)
     scan = table.read(limit=1)
-    found = distributed(scan.state, 2) if scan.state else None
+    found = distributed(scan.state, lambda: 2) if scan.state else None
     assert found is not None
     plan, pieces, _ = found
     splits = shared(replace(plan, shares=2), pieces, random.Random(0))

@@ -7,6 +7,9 @@ planner is made to fail.  What a plan contains is the subject of ``tests/propert
 from __future__ import annotations
 
 import os
+import pickle
+import shutil
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -15,7 +18,8 @@ from pyspark.sql import functions as f
 
 import table_core as tc
 import table_core.spark as tcs
-from table_core.spark.reading.planned import planned_splits
+from table_core.spark.reading.planned import planned_in_tasks
+from table_core.spark.writing import compaction
 from table_core.table.read.state_plan import StatePlanner
 from tests.spark.job_counts import counting
 
@@ -64,8 +68,8 @@ def read_here(table: tc.Table, **how: Any) -> list[Any]:
 def test_the_rows_are_those_of_the_drivers_plan(
     spark: Any, table: tc.Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole, old = read_here(table), read_here(table, snapshot=1)
-    assert len(whole) > len(old) == 60
+    whole, old = read_here(table), read_here(table, snapshot=2)
+    assert 0 < len(old) != len(whole)
 
     def plan(*_: object) -> None:
         raise AssertionError("the driver plans")
@@ -77,28 +81,27 @@ def test_the_rows_are_those_of_the_drivers_plan(
     pruned = tcs.read(spark, table, columns=["v", "id"], where="p = 3 AND id < 100")
     expected = [(v, id) for p, id, v in whole if p == 3 and id < 100]
     assert in_order(pruned.collect()) == sorted(expected)
-    assert in_order(tcs.read(spark, table, snapshot=1).collect()) == old
+    assert in_order(tcs.read(spark, table, snapshot=2).collect()) == old
     counted = tcs.aggregate(spark, table, ["p"], {"n": ("count", "*"), "last": ("max", "id")})
     wanted = frame.groupBy("p").agg(f.count("*"), f.max("id"))
     assert in_order(counted.collect()) == in_order(wanted.collect())
 
 
-def test_splits_come_a_share_at_a_time(spark: Any, table: tc.Table) -> None:
+def test_the_splits_are_those_of_the_drivers_plan(spark: Any, table: tc.Table) -> None:
     scan = table.read(where="id < 100")
-    assert scan.state is not None
-    planned = planned_splits(spark, scan.state)
+    planned = planned_in_tasks(spark, scan)
     assert planned is not None
+    splits = [split for row in planned.collect() for split in pickle.loads(row["items"])]
 
     def order(split: Any) -> Any:
         return split.partition, split.bucket, split.files[0].file_name
 
-    assert sorted(planned, key=order) == sorted(scan.splits(), key=order)
+    assert sorted(splits, key=order) == sorted(scan.splits(), key=order)
 
 
 def test_a_table_of_few_manifests_is_planned_by_the_driver(spark: Any, table: tc.Table) -> None:
     few = tc.open_table(table.uri, options={"scan.distributed-planning.min-manifests": "2"})
-    assert few.read().state is not None
-    assert planned_splits(spark, few.read().state) is None  # type: ignore[arg-type]
+    assert planned_in_tasks(spark, few.read()) is None
     assert in_order(tcs.read(spark, few).collect()) == in_order(tcs.read(spark, table).collect())
 
 
@@ -129,3 +132,42 @@ def test_a_manifest_that_is_gone_is_our_error(spark: Any, table: tc.Table) -> No
     table.access.storage.delete(f"manifest/{meta.file_name}")
     with pytest.raises(Exception, match=meta.file_name):
         frame.collect()
+
+
+def files_of(table: tc.Table) -> list[tuple[Any, ...]]:
+    """Of each partition and bucket how many files, on which levels."""
+    entries = table.access.live_entries(table.latest_snapshot())
+    return sorted((e.partition, e.bucket, e.file.level, e.file.row_count) for e in entries)
+
+
+@pytest.mark.parametrize("order_by", [None, ["v"]])
+@pytest.mark.parametrize("partitions", [None, [{"p": 3}]])
+def test_a_compaction_whose_buckets_tasks_choose_does_what_the_driver_would(
+    spark: Any,
+    table: tc.Table,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    partitions: Any,
+    order_by: Any,
+) -> None:
+    if order_by and table.definition.primary_key:
+        pytest.skip("rows of a key table have an order")
+    shutil.copytree(table.uri.removeprefix("file://"), tmp_path / "twin")
+    few = {"scan.distributed-planning.min-manifests": "1000"}
+    twin = tc.open_table((tmp_path / "twin").as_uri(), options=few)
+    before, how = read_here(table), {"partitions": partitions, "order_by": order_by}
+    expected = tcs.compact(spark, twin, **how)
+
+    def chosen(*_: object) -> None:
+        raise AssertionError("the driver chooses")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(compaction, "choose", chosen)
+        done = tcs.compact(spark, table, **how)
+    assert files_of(table) == files_of(twin)
+    for fact in ("files_before", "files_after", "files_deleted", "rows_written", "details"):
+        assert getattr(done, fact) == getattr(expected, fact)
+    assert read_here(table) == before
+    if not order_by:
+        again = tcs.compact(spark, table, **how)
+        assert again.snapshot_after == done.snapshot_after

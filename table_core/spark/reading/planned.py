@@ -11,7 +11,8 @@ from __future__ import annotations
 import logging
 import math
 import pickle
-from typing import TYPE_CHECKING, Any, Final
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import pyarrow as pa
 
@@ -33,10 +34,10 @@ if TYPE_CHECKING:
     from table_core.scan.split import Split
     from table_core.table.read.distributed_plan import DistributedPlan, ManifestPiece
     from table_core.table.read.scan import Scan
-    from table_core.table.read.state_plan import StatePlan
 
-__all__ = ["planned_in_tasks", "planned_splits"]
+__all__ = ["dealt_to_tasks", "planned_in_tasks"]
 
+T = TypeVar("T")
 _log: Final = logging.getLogger(__name__)
 _DEALT: Final = pa.schema(
     [
@@ -49,10 +50,10 @@ _DEALT_TYPE: Final = "share int, place bigint, entries binary"
 _GROUPS: Final = pa.schema(
     [
         pa.field("task", pa.int32(), nullable=False),
-        pa.field("splits", pa.binary(), nullable=False),
+        pa.field("items", pa.binary(), nullable=False),
     ]
 )
-_GROUPS_TYPE: Final = "task int, splits binary"
+_GROUPS_TYPE: Final = "task int, items binary"
 _TASK_BYTES: Final = 32 << 20
 _TASK_BYTES_MAX: Final = 1 << 30
 _TASKS_MAX: Final = 20_000
@@ -68,83 +69,72 @@ def planned_in_tasks(session: SparkSession, scan: Scan) -> DataFrame | None:
 
     None where the driver plans.  No task runs yet.
     """
-    state, slots = scan.state, parallelism(session)
-    shared = None if state is None else distributed(state, slots)
+    state, own = scan.state, scan.own_reader
+    shared = None if state is None else distributed(state, lambda: parallelism(session))
     if shared is None:
         return None
     plan, pieces, size = shared
+
+    def splits(rows: Iterable[tuple[int, bytes]]) -> Sequence[Split]:
+        planned = plan.splits(rows)
+        if not isinstance(own, SplitReader):
+            return planned
+        return [piece for split in planned for piece in in_parts(own, split)]
+
+    return dealt_to_tasks(session, plan, pieces, size, splits, lambda split: split.size)
+
+
+def dealt_to_tasks(
+    session: SparkSession,
+    plan: DistributedPlan,
+    pieces: Sequence[ManifestPiece],
+    size: int,
+    items_of: Callable[[Iterable[tuple[int, bytes]]], Sequence[T]],
+    weight: Callable[[T], int],
+) -> DataFrame:
+    """What ``items_of`` makes of each share of ``plan``, in pickled groups, in the tasks that are to work on them.
+
+    ``size`` is about what all of them weigh.
+    """
+    slots = parallelism(session)
     tasks = _tasks_for(size, slots, plan.planner.access.options)
     _log.info(
-        "tasks plan the read: %d pieces of manifests, %d shares, %d tasks read about %d bytes",
+        "tasks plan: %d pieces of manifests, %d shares, %d tasks for about %d bytes",
         len(pieces),
         plan.shares,
         tasks,
         size,
     )
     most = max(1, size // (tasks * _GROUPS_A_TASK))
-    own = scan.own_reader
-
-    def groups(share: int, splits: Sequence[Split]) -> Iterator[pa.RecordBatch]:
-        first = share * tasks // plan.shares
-        if isinstance(own, SplitReader):
-            splits = [piece for split in splits for piece in in_parts(own, split)]
-        bins = in_bins(splits, lambda split: split.size, most)
-        yield from _batches(
-            (((first + number) % tasks, pickle.dumps(group)) for number, group in enumerate(bins)),
-            _GROUPS,
-        )
-
-    with translated():
-        planned = _over_shares(session, plan, pieces, groups, _GROUPS_TYPE)
-        return planned.repartitionById(tasks, planned["task"]).select("splits")
-
-
-def planned_splits(session: SparkSession, state: StatePlan) -> Iterator[Split] | None:
-    """The splits of ``state``, planned by tasks, in no order: those of a share at a time; None as above."""
-    shared = distributed(state, parallelism(session))
-    if shared is None:
-        return None
-    plan, pieces, _ = shared
-
-    def whole(share: int, splits: Sequence[Split]) -> Iterator[pa.RecordBatch]:
-        yield from _batches([(share, pickle.dumps(splits))], _GROUPS)
-
-    with translated():
-        rows = _over_shares(session, plan, pieces, whole, _GROUPS_TYPE).toLocalIterator()
-    return (split for row in rows for split in pickle.loads(row["splits"]))
-
-
-def _over_shares(
-    session: SparkSession,
-    plan: DistributedPlan,
-    pieces: Sequence[ManifestPiece],
-    work: Callable[[int, Sequence[Split]], Iterator[pa.RecordBatch]],
-    schema: str,
-) -> DataFrame:
-    """The rows of ``work`` on the splits of each share."""
 
     def deal(piece: ManifestPiece) -> Iterator[pa.RecordBatch]:
         return _batches(plan.deal(piece), _DEALT)
 
-    def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def groups(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with carried():
-            shares: list[int] = []
+            some = next(iter(batches), None)
+            if some is None:
+                return
+            first = some.column("share")[0].as_py() * tasks // plan.shares
+            items = items_of(_places_and_entries(chain([some], batches)))
+            numbered = enumerate(in_bins(items, weight, most))
+            yield from _batches(
+                ((((first + number) % tasks), pickle.dumps(group)) for number, group in numbered),
+                _GROUPS,
+            )
 
-            def rows() -> Iterator[tuple[int, bytes]]:
-                for batch in batches:
-                    shares.extend(batch.column("share")[:1].to_pylist())
-                    for place, body in zip(
-                        batch.column("place").to_pylist(), batch.column("entries"), strict=True
-                    ):
-                        yield place, body.as_py()
+    with translated():
+        dealt = distribute(session, pieces, deal, _DEALT_TYPE)
+        shares = dealt.repartitionById(plan.shares, dealt["share"]).sortWithinPartitions("place")
+        planned = shares.mapInArrow(groups, _GROUPS_TYPE)
+        return planned.repartitionById(tasks, planned["task"]).select("items")
 
-            splits = plan.splits(rows())
-            if splits:
-                yield from work(shares[0], splits)
 
-    dealt = distribute(session, pieces, deal, _DEALT_TYPE)
-    shares = dealt.repartitionById(plan.shares, dealt["share"]).sortWithinPartitions("place")
-    return shares.mapInArrow(run, schema)
+def _places_and_entries(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, bytes]]:
+    for batch in batches:
+        places = batch.column("place").to_pylist()
+        for place, entries in zip(places, batch.column("entries"), strict=True):
+            yield place, entries.as_py()
 
 
 def _tasks_for(size: int, slots: int, options: TableOptions) -> int:

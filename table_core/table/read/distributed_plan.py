@@ -23,7 +23,7 @@ from table_core.scan.split import deletion_refs
 from table_core.table.read.state_plan import index_entries
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from table_core.ondisk.data_file import ManifestEntry
     from table_core.ondisk.index_manifest import IndexEntry
@@ -85,6 +85,14 @@ class DistributedPlan:
 
     def splits(self, rows: Iterable[tuple[int, bytes]]) -> tuple[Split, ...]:
         """The second step: the splits of a share; ``rows`` are what it was dealt, by place."""
+        live, deletions = self.live(rows)
+        pruner, id = self.planner.pruner(), self.snapshot.id
+        return self.planner.plan_of(live, pruner, deletions, snapshot_id=id).splits
+
+    def live(
+        self, rows: Iterable[tuple[int, bytes]]
+    ) -> tuple[list[ManifestEntry], dict[str, DeletionRef] | None]:
+        """The files of a share, oldest first, and where their deletion vectors lie."""
         deletions: dict[str, DeletionRef] | None = None
 
         def entries() -> Iterator[ManifestEntry]:
@@ -95,11 +103,7 @@ class DistributedPlan:
                 else:
                     yield from pickle.loads(body)
 
-        live = fold_entries(entries()).live
-        plan = self.planner.plan_of(
-            live.values(), self.planner.pruner(), deletions, snapshot_id=self.snapshot.id
-        )
-        return plan.splits
+        return list(fold_entries(entries()).live.values()), deletions
 
     def _dealt(self, place: int, entries: Sequence[ManifestEntry]) -> Iterator[Dealt]:
         shares: dict[int, list[ManifestEntry]] = defaultdict(list)
@@ -118,11 +122,13 @@ class DistributedPlan:
 
 
 def distributed(
-    state: StatePlan, slots: int
+    state: StatePlan,
+    slots: Callable[[], int],
+    keep_manifest: Callable[[ManifestMeta], bool] | None = None,
 ) -> tuple[DistributedPlan, list[ManifestPiece], int] | None:
     """How tasks plan ``state``: the plan, the pieces of its first step, and about how many bytes it reads.
 
-    ``slots`` tasks run at once.  None: one process plans it, because it has fewer manifests than
+    ``slots`` tells how many tasks run at once.  None: one process plans it, because it has fewer manifests than
     ``scan.distributed-planning.min-manifests``, or because its splits come in an order.
     """
     planner, snapshot = state.planner, state.snapshot
@@ -130,14 +136,15 @@ def distributed(
     if snapshot is None or options.get(keys_scan.SCAN_PLAN_SORT_PARTITION):
         return None
     pruner = planner.pruner()
-    metas = list(filter(pruner.keep_manifest, planner.manifests(snapshot)))
+    chosen = filter(keep_manifest, planner.manifests(snapshot))
+    metas = list(filter(pruner.keep_manifest, chosen))
     full = math.ceil(
         sum(meta.file_size for meta in metas) / options.get(keys_commit.MANIFEST_TARGET_FILE_SIZE)
     )
     if not metas or full < options.get(keys_scan.SCAN_DISTRIBUTED_PLANNING_MIN_MANIFESTS):
         return None
     entries = sum(map(_entries, metas))
-    most = max(1, min(slots, entries // _ENTRIES_WORTH_A_SHARE))
+    most = max(1, min(slots(), entries // _ENTRIES_WORTH_A_SHARE))
     plan = DistributedPlan(
         planner=planner,
         snapshot=snapshot,
