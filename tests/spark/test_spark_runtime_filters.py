@@ -21,7 +21,9 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def test_a_join_prunes_partitions_by_keys_of_the_other_side(spark: Any, catalog: tc.Catalog) -> None:
+def test_a_join_prunes_partitions_by_keys_of_the_other_side(
+    spark: Any, catalog: tc.Catalog
+) -> None:
     schema = pa.schema([pa.field("p", pa.int32(), nullable=False), ("v", pa.int64())])
     table = catalog.create_table("d.t", schema, partition_by=("p",), options={"bucket": "-1"})
     with table.write() as writer:
