@@ -9,10 +9,10 @@ UI_SCRIPT := provider/paimon_provider/pages/ui/dist/tables.js
 AIRFLOWS := 3.1.8 3.2.2
 export PYTHONPATH :=
 
-.PHONY: fuzz help venv venv-core test-core check lint types layers tidy docs test java java-build demo demo-down bench \
+.PHONY: fuzz help venv venv-core test-core check lint types layers tidy docs test java java-build demo demo-down demo-known demo-verdict bench \
 	simulate bench-spark bench-watch wheel clean test-live random-user test-spark-cluster test-spark-next \
 	audit test-install servers test-cdc test-spark test-upkeep test-memory torture minio shared-commits \
-	lost-updates test-airflows docs-site pages changelog release-check ui test-browser
+	cluster-demo cluster-demo-down compose kafka lost-updates test-airflows docs-site pages changelog release-check ui test-browser
 
 help: ## Show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -89,10 +89,10 @@ test-airflows: $(STAMP) ## A smoke suite on each older Airflow, and a declaratio
 		.cache/airflows/$$version/bin/python -m pytest -q tests/airflows tests/live/test_declaration_live.py || exit 1; done
 
 servers: # without them the tests of live databases are skipped
-	@tests/cdc/servers.sh || echo "servers: going on without"
+	@demo/servers.sh mariadb postgresql || echo "servers: going on without"
 
 test-cdc: java-build $(STAMP) ## Real MariaDB, PostgreSQL and Kafka: 20 000 changes, killed ten times
-	@tests/cdc/servers.sh
+	@demo/servers.sh mariadb postgresql
 	CDC_CHANGES=$(or $(CDC_CHANGES),20000) CDC_KILLS=$(or $(CDC_KILLS),10) CDC_REQUIRED=1 \
 		$(BIN)/python tests/suites.py cdc
 	CDC_SEEDS=$(or $(CDC_SEEDS),100) $(BIN)/pytest -q -n 2 tests/property/test_cdc_random_streams.py
@@ -105,8 +105,29 @@ java-build:
 $(UI_SCRIPT): $(shell find provider/ui/src -type f) provider/ui/package-lock.json provider/ui/vite.config.ts
 	cd provider/ui && { [ node_modules/.package-lock.json -nt package-lock.json ] || npm ci --no-audit --no-fund; } && npm run build
 
-demo: java $(STAMP) $(if $(shell command -v npm),$(UI_SCRIPT)) ## Run the streamhouse pipeline in an Airflow of its own; DEMO=auto: in the worker what is small
+demo: demo-known java $(STAMP) $(if $(shell command -v npm),$(UI_SCRIPT)) ## Run the streamhouse pipeline in an Airflow of its own; DEMO=auto, mariadb, kafka or s3: another way
+	@demo/servers.sh $(DEMO)
 	@$(BIN)/python -m demo.run $(DEMO)
+
+demo-known: # a name that is none is refused before anything is installed
+	@! command -v python3 >/dev/null || python3 -m demo.scenarios $(DEMO)
+
+demo-verdict: ## The states of all task instances of the running demo; MINUTES=30: look for so long
+	@$(BIN)/python -m demo.verdict --minutes $(or $(MINUTES),0)
+
+compose: $(STAMP) ## Write docker-compose.yaml from demo/cluster/definition.py
+	$(BIN)/python -m demo.cluster.compose
+
+cluster-demo: java-build $(STAMP) $(if $(filter moto,$(S3)),,minio) kafka $(if $(shell command -v npm),$(UI_SCRIPT)) ## Run the streamhouse on real servers as processes: what docker-compose.yaml says
+	@demo/servers.sh mariadb postgresql kafka
+	@$(if $(filter moto,$(S3)),$(BIN)/python -c "from demo.servers.s3 import moto; moto()")
+	@$(BIN)/python -m demo.cluster.up --s3 $(or $(S3),minio)
+
+cluster-demo-down: ## Stop what the cluster demo started
+	@if [ -x $(BIN)/python ]; then $(BIN)/python -m demo.down .cluster-demo; fi
+
+kafka: # the jars of a broker, from Maven Central
+	@demo/servers.sh kafka
 
 demo-down: ## Stop what the demo started
 	@if [ -x $(BIN)/python ]; then $(BIN)/python -m demo.down; fi
@@ -169,5 +190,5 @@ wheel: $(STAMP) ## Build both distributions into dist/, wheels and source archiv
 release-check: $(STAMP) ## Is TAG=v1.2.3 the version of both distributions, and is the changelog written?
 	$(BIN)/pytest -q tests/wheel/test_release.py
 
-clean: demo-down ## Remove everything that can be made again
-	rm -rf .venv .venv-core .demo .cache dist build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+clean: demo-down cluster-demo-down ## Remove everything that can be made again
+	rm -rf .venv .venv-core .demo .cluster-demo .cache dist build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
