@@ -81,10 +81,10 @@ def running(
         paths = os.pathsep.join(map(str, (ROOT, ROOT / "provider")))
         airflow.environment.update(database.for_airflow | {"PYTHONPATH": paths})
         airflow.environment.update(environment or {})
-        airflow.start()
+        airflow.start(PATIENCE)
         try:
             known = lambda: len(airflow.get("/dags", limit=100)["dags"]) == dags  # noqa: E731
-            airflow.wait(f"{dags} Dags", known, 120)
+            airflow.wait(f"{dags} Dags", known, PATIENCE)
             yield Live(airflow, open_catalog(warehouse), database)
         finally:
             airflow.components.stop()
