@@ -13,7 +13,7 @@ export PYTHONPATH :=
 .PHONY: fuzz help venv venv-core test-core check lint types layers tidy docs test java java-build demo demo-down bench \
 	simulate bench-spark bench-watch wheel clean test-live random-user test-spark-cluster test-spark-next \
 	audit test-install servers test-cdc test-spark test-upkeep test-memory torture minio shared-commits \
-	lost-updates test-airflows test-nightly docs-site pages changelog release-check ui test-browser
+	cluster-demo cluster-demo-down compose kafka lost-updates test-airflows test-nightly docs-site pages changelog release-check ui test-browser
 
 help: ## Show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -110,6 +110,21 @@ $(UI_SCRIPT): $(shell find provider/ui/src -type f) provider/ui/package-lock.jso
 demo: java $(STAMP) $(if $(shell command -v npm),$(UI_SCRIPT)) ## Run the streamhouse pipeline in an Airflow of its own; DEMO=auto: in the worker what is small
 	@$(BIN)/python -m demo.run $(DEMO)
 
+compose: $(STAMP) ## Write docker-compose.yaml from demo/cluster/definition.py
+	$(BIN)/python -m demo.cluster.compose
+
+cluster-demo: java-build $(STAMP) $(if $(filter moto,$(S3)),,minio) kafka $(if $(shell command -v npm),$(UI_SCRIPT)) ## Run the streamhouse on real servers as processes: what docker-compose.yaml says
+	@tests/cdc/servers.sh
+	@$(if $(filter moto,$(S3)),$(BIN)/python -c "from tests.servers import moto_server; moto_server()")
+	@$(BIN)/python -m demo.cluster.up --s3 $(or $(S3),minio)
+
+cluster-demo-down: ## Stop what the cluster demo started
+	@if [ -x $(BIN)/python ]; then $(BIN)/python -m demo.down .cluster-demo; fi
+
+kafka: # the jars of a broker, from Maven Central
+	@ls .cache/kafka/kafka_2.13-*.jar >/dev/null 2>&1 || mvn -q -B -f tests/cdc/kafka/pom.xml \
+		dependency:copy-dependencies -DoutputDirectory=$(CURDIR)/.cache/kafka -DincludeScope=runtime
+
 demo-down: ## Stop what the demo started
 	@if [ -x $(BIN)/python ]; then $(BIN)/python -m demo.down; fi
 
@@ -171,5 +186,5 @@ wheel: $(STAMP) ## Build both distributions into dist/, wheels and source archiv
 release-check: $(STAMP) ## Is TAG=v1.2.3 the version of both distributions, and is the changelog written?
 	$(BIN)/pytest -q tests/wheel/test_release.py
 
-clean: demo-down ## Remove everything that can be made again
-	rm -rf .venv .venv-core .demo .cache dist build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+clean: demo-down cluster-demo-down ## Remove everything that can be made again
+	rm -rf .venv .venv-core .demo .cluster-demo .cache dist build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

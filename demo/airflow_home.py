@@ -17,7 +17,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from demo.components import Components
-from demo.environment import COMPONENTS, CONNECTION, MIGRATE, USER, airflow_settings
+from demo.environment import (
+    COMPONENTS,
+    CONNECTION,
+    MIGRATE,
+    USER,
+    airflow_settings,
+    of_this_machine,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -78,12 +85,8 @@ class AirflowHome:
     def environment(self) -> dict[str, str]:
         """Everything that a component and its tasks find in their environment."""
         if not self._environment:
-            foreign = ("AIRFLOW_", "SPARK_", "PYSPARK_", "PYTHONPATH")
-            kept = {k: v for k, v in os.environ.items() if not k.startswith(foreign)}
-            binaries = Path(sys.executable).parent
             self._environment = {
-                **kept,
-                "PATH": f"{binaries}{os.pathsep}{os.environ.get('PATH', '')}",
+                **of_this_machine(),
                 "AIRFLOW_HOME": str(self.home),
                 "AIRFLOW__API__HOST": "127.0.0.1",
                 "AIRFLOW__API__PORT": str(self.port),
@@ -91,10 +94,6 @@ class AirflowHome:
                 "AIRFLOW__LOGGING__TRIGGER_LOG_SERVER_PORT": str(free_port()),
                 "PYSPARK_PYTHON": sys.executable,
                 "PYSPARK_DRIVER_PYTHON": sys.executable,
-                "SPARK_LOCAL_IP": "127.0.0.1",
-                "PYTHONUNBUFFERED": "1",
-                "NO_PROXY": "127.0.0.1,localhost",
-                "no_proxy": "127.0.0.1,localhost",
                 CONNECTION: self.connection,
                 **airflow_settings(
                     api_url=self.url,
@@ -186,6 +185,17 @@ class AirflowHome:
         if not files:
             return f"(no log in {folder})"
         return "\n".join([*_log_lines(files[-1].read_text(errors="replace"))][-lines:])
+
+    def has_dags(self, *names: str) -> bool:
+        """Whether all these Dags are read.
+
+        Raises:
+            DemoError: a Dag file cannot be read.
+        """
+        faults = self.import_errors()
+        if faults:
+            raise DemoError("a Dag file cannot be read:\n" + "\n".join(faults))
+        return set(names) <= {dag["dag_id"] for dag in self.get("/dags", limit=100)["dags"]}
 
     def import_errors(self) -> list[str]:
         """Why Dag files could not be read."""

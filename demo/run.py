@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
+import table_core as tc
 from demo import generate, show
 from demo.airflow_home import AirflowHome, DemoError
 from demo.components import ComponentDiedError, Components
@@ -115,7 +116,7 @@ def _run(
             airflow.wait_healthy()
         else:
             airflow.start()
-        airflow.wait(f"Dag {PIPELINE} read", lambda: _parsed(airflow), 60)
+        airflow.wait(f"Dag {PIPELINE} read", lambda: airflow.has_dags(PIPELINE, REPORT), 60)
     watch.say(f"Airflow is up at {airflow.url}")
     report = ""
     for part in parts:
@@ -126,10 +127,11 @@ def _run(
         report = watch.woken(REPORT, known, left())
         watch.run(REPORT, report, "report", left())
     watch.run(METADATA, airflow.trigger(METADATA, {}), "metadata", left())  # of what is there now
-    want = show.check(warehouse, inbox)
+    catalog = tc.open_catalog(warehouse.as_uri())
+    want = show.check(catalog, inbox)
     watch.say("country_sales equals an independent computation over the raw input")
     console.print()
-    show.tables(warehouse, console)
+    show.tables(catalog, console)
     console.print(f"{want.waiting} orders wait for their customer")
     show.clicks(airflow, warehouse, report, console)
 
@@ -141,14 +143,6 @@ def _countdown(seconds: float) -> Callable[[], float]:
         return max(1.0, end - time.monotonic())
 
     return left
-
-
-def _parsed(airflow: AirflowHome) -> bool:
-    faults = airflow.import_errors()
-    if faults:
-        raise DemoError("a Dag file cannot be read:\n" + "\n".join(faults))
-    known = {dag["dag_id"] for dag in airflow.get("/dags", limit=100)["dags"]}
-    return {PIPELINE, REPORT} <= known
 
 
 if __name__ == "__main__":

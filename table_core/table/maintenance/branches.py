@@ -21,6 +21,7 @@ from table_core.table.metadata.refs.branches import (
     publish_note,
 )
 from table_core.table.metadata.refs.tags import state_of, tag_names, tagged
+from table_core.table.metadata.unsupported import refuse_tags
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,19 +57,22 @@ class Branches:
         snapshot: int | None = None,
         dry_run: bool = False,
         to_publish: bool = False,
+        replace: bool = False,
     ) -> ResultDocument:
         """Make the branch ``name``: empty, or with the state of ``tag``, from which it goes on.
 
         With ``snapshot`` that is tagged first, as ``<name>-base``: nobody who expires main, Apache Paimon
         included, then takes what the branch began with.  ``to_publish`` notes that main is to take the
         branch over, or nobody: a flow that writes to it reads for main, so what it has read stays in its
-        sources until main has the rows.
+        sources until main has the rows.  ``replace`` forgets a branch of that name first, once it is
+        known that the new one can be made.
 
         Raises:
-            AlreadyExistsError: the name is taken, and ``if_not_exists`` is off.
+            AlreadyExistsError: the name is taken, and ``if_not_exists`` and ``replace`` are off; or
+                somebody else made the tag ``<name>-base``.
             NotFoundError: no such tag or snapshot.
             ArgumentError: ``main``, a number, or another name that no branch may have; or both ``tag``
-                and ``snapshot``.
+                and ``snapshot``; or what is replaced is the branch of this handle, or has made ``tag``.
         """
         access = self.access
         require_branch_name(name)
@@ -76,21 +80,60 @@ class Branches:
         if tag is not None and snapshot is not None:
             raise ArgumentError("name a tag or a snapshot, not both", argument="snapshot")
         exists = name in self.list()
-        if exists and not if_not_exists:
+        if exists and not (if_not_exists or replace):
             raise AlreadyExistsError(f"{access.name} has a branch {name!r} already", name=name)
-        if snapshot is not None and not exists:
+        is_new = replace or not exists
+        if is_new:
+            self._require_beginning(name, tag, snapshot, there=exists, replace=replace)
+        if replace and not dry_run:
+            self.delete(name, if_exists=True)
+        if snapshot is not None and is_new:
             tag = base_of(name)
-            access.metadata.snapshot(snapshot)  # there is one
             if not dry_run:
                 snapshot = self._tag_base(name, snapshot)
-        elif tag is not None and not exists:
+        elif tag is not None and is_new:
             snapshot = tagged(access, tag).snapshot.id
-        if not exists and not dry_run:
+        if is_new and not dry_run:
             if to_publish:
                 access.storage.write(publish_note(name), b"")
             self._make(name, tag)
-        details = {"branch": name, "tag": tag, "snapshot": snapshot, "created": not exists}
+        details = {"branch": name, "tag": tag, "snapshot": snapshot, "created": is_new}
         return unchanged(access, "create-branch", details, dry_run=dry_run)
+
+    def _require_beginning(
+        self, name: str, tag: str | None, snapshot: int | None, *, there: bool, replace: bool
+    ) -> None:
+        """Refuse what a branch ``name`` cannot begin with, before anything is changed.
+
+        Raises:
+            ArgumentError, AlreadyExistsError, NotFoundError: as ``create``.
+        """
+        access = self.access
+        if replace and name == access.branch:
+            raise ArgumentError(
+                f"branch {name!r} cannot be replaced by itself: ask on the handle of main",
+                argument="replace",
+                value=True,
+            )
+        own = _made_for(access, name, there=there)
+        if snapshot is not None:
+            access.metadata.snapshot(snapshot)  # there is one
+            refuse_tags(access)
+            if (base := base_of(name)) in tag_names(access) and base not in own:
+                raise AlreadyExistsError(
+                    f"{access.name} has a tag {base!r} already, which was not made for a branch "
+                    f"{name!r}: rename or delete it",
+                    name=base,
+                )
+        elif tag is not None:
+            tagged(access, tag)
+            if replace and tag in own:
+                raise ArgumentError(
+                    f"tag {tag!r} was made for the branch {name!r} and goes with it: name its snapshot, "
+                    "or another tag",
+                    argument="tag",
+                    value=tag,
+                )
 
     def _tag_base(self, name: str, snapshot: int) -> int:
         """Tag ``snapshot`` for the branch ``name``, unless a run that was cut short has tagged one; which it is.
