@@ -22,6 +22,8 @@ ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "docs" / "airflow-matrix.json"
 ENVIRONMENTS = ROOT / ".cache" / "airflows"
 SUITES = {"smoke": ["tests/airflows"], "live": ["tests/live/test_streamhouse_declared_live.py"]}
+OLD_LIBRARIES = ("-p", "no:anyio", "-o", "filterwarnings=default")
+"""They warn of their own age, and the plugin of an older anyio does not load in the newest pytest."""
 Counted = dict[str, int]
 
 
@@ -59,8 +61,7 @@ def run(program: Path, name: str, tests: list[str]) -> Counted:
     report = ROOT / ".cache" / "reports" / f"airflow-{name}.xml"
     report.parent.mkdir(parents=True, exist_ok=True)
     report.unlink(missing_ok=True)
-    # the plugin of an older anyio does not load in the newest pytest, and no test needs it
-    command = [str(program), "-m", "pytest", "-q", "-p", "no:anyio", f"--junit-xml={report}"]
+    command = [str(program), "-m", "pytest", "-q", *OLD_LIBRARIES, f"--junit-xml={report}"]
     status = subprocess.run([*command, *tests], check=False, cwd=ROOT).returncode
     found = {"tests": 0, "failures": 0, "errors": 0, "skipped": 0}
     if report.exists():
