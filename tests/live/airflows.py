@@ -19,7 +19,8 @@ from tests.servers import ROOT, Database, postgres
 
 __all__ = ["Live", "running"]
 
-PATIENCE = 420
+PATIENCE = int(os.environ.get("LIVE_PATIENCE_S") or 420)
+"""Seconds until something must have happened; a machine that does much else needs more."""
 
 
 @dataclass(frozen=True)
