@@ -10,7 +10,7 @@ AIRFLOWS := 3.1.8 3.2.2 3.3.2
 PYTHONS := 3.11 3.12 3.13
 export PYTHONPATH :=
 
-.PHONY: fuzz help venv venv-core test-core check lint types layers tidy docs test java java-build demo demo-down bench \
+.PHONY: fuzz help venv venv-core test-core check lint types layers tidy docs test java java-build demo demo-down demo-known demo-verdict bench \
 	simulate bench-spark bench-watch wheel clean test-live random-user test-spark-cluster test-spark-next \
 	audit test-install servers test-cdc test-spark test-upkeep test-memory torture minio shared-commits \
 	cluster-demo cluster-demo-down compose kafka lost-updates test-airflows test-nightly docs-site pages changelog release-check ui test-browser
@@ -91,10 +91,10 @@ test-airflows: ## A smoke suite and a live scheduler on each Airflow and Python;
 	@python3 tests/airflows/matrix.py --airflows $(AIRFLOWS) --pythons $(PYTHONS)
 
 servers: # without them the tests of live databases are skipped
-	@tests/cdc/servers.sh || echo "servers: going on without"
+	@demo/servers.sh mariadb postgresql || echo "servers: going on without"
 
 test-cdc: java-build $(STAMP) ## Real MariaDB, PostgreSQL and Kafka: 20 000 changes, killed ten times
-	@tests/cdc/servers.sh
+	@demo/servers.sh mariadb postgresql
 	CDC_CHANGES=$(or $(CDC_CHANGES),20000) CDC_KILLS=$(or $(CDC_KILLS),10) CDC_REQUIRED=1 \
 		$(BIN)/python tests/suites.py cdc
 	CDC_SEEDS=$(or $(CDC_SEEDS),100) $(BIN)/pytest -q -n 2 tests/property/test_cdc_random_streams.py
@@ -107,23 +107,29 @@ java-build:
 $(UI_SCRIPT): $(shell find provider/ui/src -type f) provider/ui/package-lock.json provider/ui/vite.config.ts
 	cd provider/ui && { [ node_modules/.package-lock.json -nt package-lock.json ] || npm ci --no-audit --no-fund; } && npm run build
 
-demo: java $(STAMP) $(if $(shell command -v npm),$(UI_SCRIPT)) ## Run the streamhouse pipeline in an Airflow of its own; DEMO=auto: in the worker what is small
+demo: demo-known java $(STAMP) $(if $(shell command -v npm),$(UI_SCRIPT)) ## Run the streamhouse pipeline in an Airflow of its own; DEMO=auto, mariadb, kafka or s3: another way
+	@demo/servers.sh $(DEMO)
 	@$(BIN)/python -m demo.run $(DEMO)
+
+demo-known: # a name that is none is refused before anything is installed
+	@! command -v python3 >/dev/null || python3 -m demo.scenarios $(DEMO)
+
+demo-verdict: ## The states of all task instances of the running demo; MINUTES=30: look for so long
+	@$(BIN)/python -m demo.verdict --minutes $(or $(MINUTES),0)
 
 compose: $(STAMP) ## Write docker-compose.yaml from demo/cluster/definition.py
 	$(BIN)/python -m demo.cluster.compose
 
 cluster-demo: java-build $(STAMP) $(if $(filter moto,$(S3)),,minio) kafka $(if $(shell command -v npm),$(UI_SCRIPT)) ## Run the streamhouse on real servers as processes: what docker-compose.yaml says
-	@tests/cdc/servers.sh
-	@$(if $(filter moto,$(S3)),$(BIN)/python -c "from tests.servers import moto_server; moto_server()")
+	@demo/servers.sh mariadb postgresql kafka
+	@$(if $(filter moto,$(S3)),$(BIN)/python -c "from demo.servers.s3 import moto; moto()")
 	@$(BIN)/python -m demo.cluster.up --s3 $(or $(S3),minio)
 
 cluster-demo-down: ## Stop what the cluster demo started
 	@if [ -x $(BIN)/python ]; then $(BIN)/python -m demo.down .cluster-demo; fi
 
 kafka: # the jars of a broker, from Maven Central
-	@ls .cache/kafka/kafka_2.13-*.jar >/dev/null 2>&1 || mvn -q -B -f tests/cdc/kafka/pom.xml \
-		dependency:copy-dependencies -DoutputDirectory=$(CURDIR)/.cache/kafka -DincludeScope=runtime
+	@demo/servers.sh kafka
 
 demo-down: ## Stop what the demo started
 	@if [ -x $(BIN)/python ]; then $(BIN)/python -m demo.down; fi

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
-import socket
+import shlex
 import subprocess
 import sys
 import time
@@ -25,6 +25,7 @@ from demo.environment import (
     airflow_settings,
     of_this_machine,
 )
+from demo.servers.machine import free_port
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -35,13 +36,9 @@ LOCAL = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 """Without any proxy: the server is on this machine."""
 ANSWER_SECONDS = 120
 """A machine that has much to do answers late."""
-
-
-def free_port() -> int:
-    """A port that nobody listens on now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+ENV_FILE = "env.sh"
+"""What a shell needs to use this Airflow; other programs find its address there, too."""
+BASE_URL = "AIRFLOW__API__BASE_URL"
 
 
 class DemoError(Exception):
@@ -58,8 +55,24 @@ class AirflowHome:
     port: int = field(default_factory=free_port)
     address: str = ""
     """Where an Airflow that somebody else started is reached; empty for one of our own."""
+    more: Mapping[str, str] = field(default_factory=dict)
+    """Variables of a scenario: connections, and what the Dags look at."""
     _environment: dict[str, str] = field(default_factory=dict)
     _token: str = ""
+
+    @classmethod
+    def started_in(cls, home: Path) -> AirflowHome:
+        """The Airflow that a demo has started with this home, for asking it.
+
+        Raises:
+            DemoError: no demo has.
+        """
+        try:
+            lines = (home / ENV_FILE).read_text().splitlines()
+        except FileNotFoundError:
+            raise DemoError(f"no demo runs in {home.parent}: start one with make demo") from None
+        (base,) = (shlex.split(line)[1] for line in lines if BASE_URL in line)
+        return cls(home, home, "", address=base.partition("=")[2])
 
     @property
     def url(self) -> str:
@@ -95,6 +108,7 @@ class AirflowHome:
                 "PYSPARK_PYTHON": sys.executable,
                 "PYSPARK_DRIVER_PYTHON": sys.executable,
                 CONNECTION: self.connection,
+                **self.more,
                 **airflow_settings(
                     api_url=self.url,
                     dags=str(self.dags),
@@ -239,7 +253,7 @@ class AirflowHome:
 
     def _write_shell_file(self) -> None:
         ours = {k: v for k, v in self.environment.items() if os.environ.get(k) != v}
-        path = self.home / "env.sh"
+        path = self.home / ENV_FILE
         path.touch(mode=0o600)
         quoted = {k: v.replace("'", "'\\''") for k, v in ours.items()}
         path.write_text("".join(f"export {k}='{v}'\n" for k, v in sorted(quoted.items())))

@@ -31,7 +31,7 @@ class ComponentDiedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Components:
-    """The servers that live on one home."""
+    """The processes that live on one home: Airflow's components, and the servers of a scenario."""
 
     home: Path
 

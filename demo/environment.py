@@ -19,6 +19,8 @@ __all__ = [
     "ENGINE",
     "MIGRATE",
     "PAGE",
+    "SOURCE",
+    "SPARK",
     "TABLES",
     "USER",
     "airflow_settings",
@@ -39,6 +41,17 @@ PAGE = "/plugin/paimon-tables"
 """The tables page, below Airflow's address."""
 ENGINE = "STREAMHOUSE_ENGINE"
 """Variable that says on which engine the tasks of the Dags run that compute rows."""
+SOURCE = "STREAMHOUSE_SOURCE"
+"""Variable that says where customers come from: ``files``, ``mariadb`` or ``kafka``."""
+
+
+SPARK = {
+    "spark.ui.enabled": "false",
+    "spark.sql.shuffle.partitions": "2",
+    # jobs of seconds: a JVM that optimises deeply spends twice as long on them
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+}
+"""For jobs of seconds on a machine of two cores."""
 
 
 def airflow_settings(

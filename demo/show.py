@@ -86,7 +86,7 @@ def check(catalog: tc.Catalog, inbox: Path) -> Expected:
     return want
 
 
-def clicks(airflow: AirflowHome, warehouse: Path, report: str, console: Console) -> None:
+def clicks(airflow: AirflowHome, warehouse: str, report: str, console: Console) -> None:
     """Where to look next."""
     run = f"{airflow.url}/dags/streamhouse_report/runs/{report}"
     console.print()

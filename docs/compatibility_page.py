@@ -121,7 +121,7 @@ def page() -> str:
     paimon = found(r"org\.apache\.paimon:paimon-flink-[\d.]+:([\d.]+)", "tests/interop/judge.py")
     older = found(r"Paimon Java ([\d.]+)", "tests/golden/PROVENANCE.md")
     pypaimon = found(r'"pypaimon==([\d.]+)"', "bench/run.py")
-    kafka = found(r"<version>(\d+\.\d+\.\d+)</version>", "tests/cdc/kafka/pom.xml")
+    kafka = found(r"<version>(\d+\.\d+\.\d+)</version>", "demo/kafka/pom.xml")
     run = [
         ("Apache Airflow", pin["apache-airflow"], "`make test`, `make test-live`"),
         ("Apache Airflow, older ones", "see [below](#airflow-and-python)", "`make test-airflows`"),
