@@ -6,13 +6,14 @@ STAMP := .venv/.installed
 CORE_STAMP := .venv-core/.installed
 PYSPARK_NEXT := 4.2.0
 UI_SCRIPT := provider/paimon_provider/pages/ui/dist/tables.js
-AIRFLOWS := 3.1.8 3.2.2
+AIRFLOWS := 3.1.8 3.2.2 3.3.2
+PYTHONS := 3.11 3.12 3.13
 export PYTHONPATH :=
 
 .PHONY: fuzz help venv venv-core test-core check lint types layers tidy docs test java java-build demo demo-down demo-known demo-verdict bench \
 	simulate bench-spark bench-watch wheel clean test-live random-user test-spark-cluster test-spark-next \
 	audit test-install servers test-cdc test-spark test-upkeep test-memory torture minio shared-commits \
-	cluster-demo cluster-demo-down compose kafka lost-updates test-airflows docs-site pages changelog release-check ui test-browser
+	cluster-demo cluster-demo-down compose kafka lost-updates test-airflows test-nightly docs-site pages changelog release-check ui test-browser
 
 help: ## Show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -41,9 +42,9 @@ types: $(STAMP)
 layers: $(STAMP)
 	PYTHONPATH=.:provider $(BIN)/lint-imports
 tidy: $(STAMP)
-	$(BIN)/pytest -q tests/test_tidy.py tests/test_circles.py tests/test_words.py tests/test_core_alone.py
+	$(BIN)/pytest -q tests/test_tidy.py tests/test_circles.py tests/test_words.py tests/test_core_alone.py tests/test_lanes.py
 docs: $(STAMP)
-	$(BIN)/pytest -q tests/docs
+	$(BIN)/pytest -q -n 2 tests/docs
 
 ui: ## The page of tables: types, lint, unit tests, and its script into the provider; needs Node.js 20.19
 	@command -v npm >/dev/null || { echo "ui: Node.js 20.19 or newer is needed, with npm: the page of tables cannot be built" >&2; exit 1; }
@@ -64,8 +65,11 @@ pages: $(STAMP) ## Write the pages that are generated from code, and the picture
 changelog: $(STAMP) ## Show the entries of the next release
 	$(BIN)/towncrier build --draft
 
-test: java-build servers check ui ## Everything: checks, then every suite, light ones two at a time
+test: java-build servers lint types layers tidy ui ## Everything: checks, then every suite, on two processes; of long series a part
 	$(BIN)/python tests/suites.py
+
+test-nightly: java-build servers ui ## Every suite with the whole of the long series: hours
+	HYPOTHESIS_PROFILE=nightly $(BIN)/python tests/suites.py
 
 test-live: java $(STAMP) ## Live Airflows: the tour, a declaration and its targets, the streamhouse killed task by task, every kill on every backend, a random user
 	$(BIN)/python tests/suites.py live
@@ -83,10 +87,8 @@ test-spark-next: java $(STAMP) ## Spark's tests on the newest PySpark that is su
 	tests/pyspark.sh .cache/pyspark-$(PYSPARK_NEXT) $(PYSPARK_NEXT)
 	PYTHONPATH=$(CURDIR)/.cache/pyspark-$(PYSPARK_NEXT) $(BIN)/python tests/suites.py spark
 
-test-airflows: $(STAMP) ## A smoke suite on each older Airflow, and a declaration on a live one; AIRFLOWS="3.1.8" chooses
-	@for version in $(AIRFLOWS); do \
-		tests/airflows/venv.sh .cache/airflows/$$version $$version || exit 1; \
-		.cache/airflows/$$version/bin/python -m pytest -q tests/airflows tests/live/test_declaration_live.py || exit 1; done
+test-airflows: ## A smoke suite and a live scheduler on each Airflow and Python; AIRFLOWS="3.1.8" PYTHONS="3.12" choose
+	@python3 tests/airflows/matrix.py --airflows $(AIRFLOWS) --pythons $(PYTHONS)
 
 servers: # without them the tests of live databases are skipped
 	@demo/servers.sh mariadb postgresql || echo "servers: going on without"
@@ -159,7 +161,7 @@ test-spark: java $(STAMP) ## Streams on Spark: the driver is killed 20 times, th
 	STREAM_KILLS=$(or $(KILLS),20) $(BIN)/pytest -q -s --timeout=0 tests/spark/test_stream_restarts.py
 
 test-upkeep: java-build $(STAMP) ## Long random sequences of upkeep; expiry beside readers and writers
-	UPKEEP_SEEDS=$(or $(SEEDS),40) EXPIRY_ROUNDS=$(or $(ROUNDS),200) HYPOTHESIS_PROFILE=ci \
+	UPKEEP_SEEDS=$(or $(SEEDS),40) EXPIRY_ROUNDS=$(or $(ROUNDS),200) HYPOTHESIS_PROFILE=nightly \
 		$(BIN)/pytest -q --timeout=0 tests/interop/test_upkeep.py \
 		tests/durability/test_expiry_beside.py tests/property/test_upkeep_states.py
 

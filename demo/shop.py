@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from demo.servers import kafka, mariadb
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "change_customers",
     "make_database",
     "make_topic",
+    "run",
     "send_customers",
     "statements",
 ]
@@ -40,8 +41,8 @@ NEW_COLUMN = "loyalty_tier"
 def make_database(port: int, password: str) -> None:
     """Make the shop's database, its table and the user who follows it."""
     columns = ", ".join(f"{name} {type}" for name, type in COLUMNS.items())
-    _run(
-        port,
+    run(
+        mariadb.connect(port, autocommit=False),
         [
             (f"CREATE DATABASE {DATABASE}", [()]),
             (f"CREATE TABLE {DATABASE}.customers (id BIGINT PRIMARY KEY, {columns})", [()]),
@@ -56,7 +57,7 @@ def make_database(port: int, password: str) -> None:
 
 def change_customers(port: int, events: Path) -> None:
     """Make the changes of a file of Debezium events in MariaDB, in their order."""
-    _run(port, statements(events.read_text().splitlines()))
+    run(mariadb.connect(port, autocommit=False), statements(events.read_text().splitlines()))
 
 
 def statements(lines: Sequence[str]) -> Iterator[tuple[str, list[tuple[Any, ...]]]]:
@@ -84,8 +85,8 @@ def statements(lines: Sequence[str]) -> Iterator[tuple[str, list[tuple[Any, ...]
         )
 
 
-def _run(port: int, wanted: Any) -> None:
-    connection = mariadb.connect(port, autocommit=False)
+def run(connection: Any, wanted: Iterable[tuple[str, list[tuple[Any, ...]]]]) -> None:
+    """Run statements, each with the values of all its rows, as one transaction; close the connection."""
     with connection, connection.cursor() as cursor:
         for statement, rows in wanted:
             cursor.executemany(statement, rows) if rows != [()] else cursor.execute(statement)

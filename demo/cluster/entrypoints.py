@@ -6,7 +6,6 @@ machine's own settings, and some do not run as root.  ``make_files`` makes a dat
 
 from __future__ import annotations
 
-import getpass
 import os
 import shutil
 import subprocess
@@ -14,6 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from demo.airflow_home import DemoError
+from demo.servers import mariadb
+from demo.servers.machine import user_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -35,7 +36,7 @@ def machine_words(service: Service) -> MachineWords:
     if service.name == "postgres":
         return _as_postgres(), (), ("-k", service.folder)
     if service.name == "mariadb":
-        return (), ("--no-defaults", _user()), ("--socket=socket", "--pid-file=pid")
+        return (), ("--no-defaults", f"--user={user_name()}"), ("--socket=socket", "--pid-file=pid")
     return (), (), ()
 
 
@@ -52,8 +53,7 @@ def make_files(service: Service, environment: Mapping[str, str]) -> None:
     if service.name == "postgres":
         _make_postgres(folder, environment)
     elif service.name == "mariadb":
-        words = ("mariadb-install-db", "--no-defaults", _user(), f"--datadir={folder}")
-        _run((*words, "--skip-test-db"), environment)
+        _run(mariadb.install_command(folder), environment)
 
 
 def _make_postgres(folder: Path, environment: Mapping[str, str]) -> None:
@@ -73,10 +73,6 @@ def _as_postgres() -> tuple[str, ...]:
     """PostgreSQL refuses to run as root."""
     words = ("setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups")
     return words if os.geteuid() == 0 else ()
-
-
-def _user() -> str:
-    return f"--user={getpass.getuser()}"
 
 
 def _run(words: Sequence[str], environment: Mapping[str, str], text: str = "") -> None:

@@ -18,6 +18,8 @@ from demo.cluster.definition import IMAGE_FOLDERS, Place, Service, services
 from demo.cluster.entrypoints import MOTO, machine_words, make_files
 from demo.components import Components
 from demo.environment import of_this_machine
+from demo.servers.kafka import JARS
+from demo.servers.s3 import BUILT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -25,9 +27,6 @@ if TYPE_CHECKING:
 __all__ = ["Processes", "place_at", "resolved"]
 
 PROJECT = Path(__file__).resolve().parents[2]
-JARS = PROJECT / ".cache" / "kafka"
-CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "airflow-provider-paimon"
-"""Where MinIO is, which ``make minio`` builds."""
 MOTO_BINARIES = PROJECT / ".cache" / "moto" / "bin"
 HEALTHY_SECONDS = 300
 VARIABLE = re.compile(r"\$\{(\w+):-([^}]*)\}")
@@ -81,7 +80,13 @@ class Processes:
         """The environment of its process."""
         ours = of_this_machine()
         binaries = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
-        path = (ours["PATH"], *map(str, binaries), "/usr/sbin", str(CACHE), str(MOTO_BINARIES))
+        path = (
+            ours["PATH"],
+            *map(str, binaries),
+            "/usr/sbin",
+            str(BUILT.parent),
+            str(MOTO_BINARIES),
+        )
         stated = {name: resolved(value) for name, value in service.environment.items()}
         return {**ours, "PATH": os.pathsep.join(path), **stated}
 

@@ -5,7 +5,6 @@ Addresses come from the Airflow connections ``shop_mariadb`` and ``shop_kafka`` 
 
 from __future__ import annotations
 
-import itertools
 import json
 import os
 from typing import TYPE_CHECKING, Any
@@ -16,60 +15,27 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from demo.cluster.definition import TOPIC
+from demo.shop import run, statements
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
 __all__ = ["change_customers", "make_topic", "send_orders"]
 
 OWNER = "shop"
 """User and password of the application that changes customers."""
-COLUMNS = ("id", "updated", "name", "email", "country")
-NEW_COLUMN = "loyalty_tier"
 PARTITIONS = 3
 
 
 def change_customers(events: Path) -> int:
-    """Make the changes of a file of Debezium events in MariaDB, in order; how many.
-
-    A column that the table lacks is added, as a new release of the application would.
-    """
-    changes = [json.loads(line) for line in events.read_text().splitlines()]
+    """Make the changes of a file of Debezium events in MariaDB, in one transaction; how many."""
     server = _connection("SHOP_MARIADB")
+    lines = events.read_text().splitlines()
     connection = pymysql.connect(
-        host=server["host"],
-        port=server["port"],
-        user=OWNER,
-        password=OWNER,
-        database="shop",
+        host=server["host"], port=server["port"], user=OWNER, password=OWNER
     )
-    with connection, connection.cursor() as cursor:
-        if any(NEW_COLUMN in (change["after"] or {}) for change in changes):
-            cursor.execute(
-                f"ALTER TABLE customers ADD COLUMN IF NOT EXISTS {NEW_COLUMN} VARCHAR(20)"
-            )
-        for gone, run in itertools.groupby(changes, lambda change: change["after"] is None):
-            if gone:
-                ids = [change["before"]["id"] for change in run]
-                cursor.executemany("DELETE FROM customers WHERE id = %s", ids)
-            else:
-                _put(cursor, [change["after"] for change in run])
-        connection.commit()
-    return len(changes)
-
-
-def _put(cursor: Any, rows: Sequence[dict[str, Any]]) -> None:
-    """Insert or update rows of one set of columns at a time."""
-    for names, run in itertools.groupby(rows, lambda row: NEW_COLUMN in row):
-        columns = (*COLUMNS, NEW_COLUMN) if names else COLUMNS
-        marks = ", ".join(["%s"] * len(columns))
-        kept = ", ".join(f"{name} = VALUES({name})" for name in columns[1:])
-        cursor.executemany(
-            f"INSERT INTO customers ({', '.join(columns)}) VALUES ({marks})"  # our own names
-            f" ON DUPLICATE KEY UPDATE {kept}",
-            [tuple(row[name] for name in columns) for row in run],
-        )
+    run(connection, statements(lines))
+    return len(lines)
 
 
 def make_topic() -> None:

@@ -71,9 +71,8 @@ def run(airflow: AirflowHome, folder: Path, victim: str | None, console: Console
     report = ""
     for part in DELIVERIES:
         number = generate.deliver(source, inbox, part)
-        name = f"round-{number:02d}"
-        changes = shop.change_customers(inbox / "events" / "customers" / f"{name}.jsonl")
-        orders = shop.send_orders(inbox / "orders" / name)
+        changes = shop.change_customers(generate.events_of(inbox, number))
+        orders = shop.send_orders(inbox / "orders" / f"round-{number:02d}")
         watch.say(f"the shop made {changes:,} changes in MariaDB and sent {orders:,} to Kafka")
         known = [run["dag_run_id"] for run in airflow.runs(REPORT)]
         started = airflow.trigger(PIPELINE, {"round": number})
