@@ -46,9 +46,9 @@ def already_committed(
     if done is not None:
         return done
     name = twice[0] if twice else next(iter(fates))
-    fate = "is named twice" if twice else str(fates[name])
+    reason = "is named twice" if twice else fates[name]
     raise ArgumentError(
-        f"{access.name}: {name} {fate}. Nothing was done: what a writer prepared is committed once. To be "
+        f"{access.name}: {name} {reason}. Nothing was done: what a writer prepared is committed once. To be "
         "able to ask for a commit again, give it a user and an identifier",
         argument="results",
         value=name,
