@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from table_core.errors import ArgumentError
 from table_core.options import keys_commit
 from table_core.table.commit_io.committer import find_commit
-from table_core.table.commit_io.used_files import Fate, fate_of, remember
+from table_core.table.commit_io.used_files import FileUse, remember, use_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,16 +37,16 @@ def already_committed(
     """
     names = _names(results)
     twice = sorted(name for name, count in Counter(names).items() if count > 1)
-    fates = {name: fate for name in names if (fate := fate_of(access.storage.uri, name))}
+    used = {name: use for name in names if (use := use_of(access.storage.uri, name))}
     if access.options.get(keys_commit.COMMIT_DISCARD_DUPLICATE_FILES):  # it knows what is there
-        twice, fates = [], {name: fate for name, fate in fates.items() if fate is Fate.DELETED}
-    if not twice and not fates:
+        twice, used = [], {name: use for name, use in used.items() if use is FileUse.DELETED}
+    if not twice and not used:
         return None
     done = None if twice else find_commit(access, commit)
     if done is not None:
         return done
-    name = twice[0] if twice else next(iter(fates))
-    reason = "is named twice" if twice else fates[name]
+    name = twice[0] if twice else next(iter(used))
+    reason = "is named twice" if twice else used[name]
     raise ArgumentError(
         f"{access.name}: {name} {reason}. Nothing was done: what a writer prepared is committed once. To be "
         "able to ask for a commit again, give it a user and an identifier",
@@ -57,7 +57,7 @@ def already_committed(
 
 def remember_committed(access: TableAccess, results: Sequence[WriteResult]) -> None:
     """Note that the files of ``results`` are in the table."""
-    remember(access.storage.uri, _names(results), Fate.COMMITTED)
+    remember(access.storage.uri, _names(results), FileUse.COMMITTED)
 
 
 def _names(results: Sequence[WriteResult]) -> list[str]:

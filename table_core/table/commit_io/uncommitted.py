@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from table_core.errors import ErrorKind, TableError
 from table_core.ondisk import layout
 from table_core.ondisk.data_file import EntryKind
-from table_core.table.commit_io.used_files import Fate, remember
+from table_core.table.commit_io.used_files import FileUse, remember
 from table_core.table.read.state_plan import index_entries
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def discard(
             for name, path in _made(access, part)
             if name not in named
         ]
-        remember(access.storage.uri, (name for name, _ in gone), Fate.DELETED)
+        remember(access.storage.uri, (name for name, _ in gone), FileUse.DELETED)
         access.storage.delete(path for _, path in gone)
     except TableError as error:
         _log.warning("%s: uncommitted files are left over: %s", access.name, error)

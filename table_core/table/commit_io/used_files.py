@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["Fate", "fate_of", "remember"]
+__all__ = ["FileUse", "remember", "use_of"]
 
 
-class Fate(StrEnum):
+class FileUse(StrEnum):
     """What became of a file."""
 
     COMMITTED = "was committed by this process before"
@@ -19,18 +19,18 @@ class Fate(StrEnum):
 
 
 _FILES_MAX: Final = 100_000
-_FATES: dict[tuple[str, str], Fate] = {}
+_USED: dict[tuple[str, str], FileUse] = {}
 """By table and file, the oldest first."""
 
 
-def remember(where: str, names: Iterable[str], fate: Fate) -> None:
-    """Note the ``fate`` of the files ``names`` of the table at ``where``."""
+def remember(where: str, names: Iterable[str], use: FileUse) -> None:
+    """Note the ``use`` of the files ``names`` of the table at ``where``."""
     for name in names:
-        _FATES[where, name] = fate
-    while len(_FATES) > _FILES_MAX:
-        del _FATES[next(iter(_FATES))]
+        _USED[where, name] = use
+    while len(_USED) > _FILES_MAX:
+        del _USED[next(iter(_USED))]
 
 
-def fate_of(where: str, name: str) -> Fate | None:
+def use_of(where: str, name: str) -> FileUse | None:
     """What became of that file; None: nothing that is known."""
-    return _FATES.get((where, name))
+    return _USED.get((where, name))
