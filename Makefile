@@ -6,13 +6,14 @@ STAMP := .venv/.installed
 CORE_STAMP := .venv-core/.installed
 PYSPARK_NEXT := 4.2.0
 UI_SCRIPT := provider/paimon_provider/pages/ui/dist/tables.js
-AIRFLOWS := 3.1.8 3.2.2
+AIRFLOWS := 3.1.8 3.2.2 3.3.2
+PYTHONS := 3.11 3.12 3.13
 export PYTHONPATH :=
 
-.PHONY: fuzz help venv venv-core test-core check lint types layers tidy docs test java java-build demo demo-down bench \
+.PHONY: fuzz help venv venv-core test-core check lint types layers tidy docs test java java-build demo demo-down demo-known demo-verdict bench \
 	simulate bench-spark bench-watch wheel clean test-live random-user test-spark-cluster test-spark-next \
 	audit test-install servers test-cdc test-spark test-upkeep test-memory torture minio shared-commits \
-	lost-updates test-airflows docs-site pages changelog release-check ui test-browser
+	cluster-demo cluster-demo-down compose kafka lost-updates test-airflows test-nightly docs-site pages changelog release-check ui test-browser
 
 help: ## Show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -41,9 +42,9 @@ types: $(STAMP)
 layers: $(STAMP)
 	PYTHONPATH=.:provider $(BIN)/lint-imports
 tidy: $(STAMP)
-	$(BIN)/pytest -q tests/test_tidy.py tests/test_circles.py tests/test_words.py tests/test_core_alone.py
+	$(BIN)/pytest -q tests/test_tidy.py tests/test_circles.py tests/test_words.py tests/test_core_alone.py tests/test_lanes.py
 docs: $(STAMP)
-	$(BIN)/pytest -q tests/docs
+	$(BIN)/pytest -q -n 2 tests/docs
 
 ui: ## The page of tables: types, lint, unit tests, and its script into the provider; needs Node.js 20.19
 	@command -v npm >/dev/null || { echo "ui: Node.js 20.19 or newer is needed, with npm: the page of tables cannot be built" >&2; exit 1; }
@@ -64,8 +65,11 @@ pages: $(STAMP) ## Write the pages that are generated from code, and the picture
 changelog: $(STAMP) ## Show the entries of the next release
 	$(BIN)/towncrier build --draft
 
-test: java-build servers check ui ## Everything: checks, then every suite, light ones two at a time
+test: java-build servers lint types layers tidy ui ## Everything: checks, then every suite, on two processes; of long series a part
 	$(BIN)/python tests/suites.py
+
+test-nightly: java-build servers ui ## Every suite with the whole of the long series: hours
+	HYPOTHESIS_PROFILE=nightly $(BIN)/python tests/suites.py
 
 test-live: java $(STAMP) ## Live Airflows: the tour, a declaration and its targets, the streamhouse killed task by task, every kill on every backend, a random user
 	$(BIN)/python tests/suites.py live
@@ -83,16 +87,14 @@ test-spark-next: java $(STAMP) ## Spark's tests on the newest PySpark that is su
 	tests/pyspark.sh .cache/pyspark-$(PYSPARK_NEXT) $(PYSPARK_NEXT)
 	PYTHONPATH=$(CURDIR)/.cache/pyspark-$(PYSPARK_NEXT) $(BIN)/python tests/suites.py spark
 
-test-airflows: $(STAMP) ## A smoke suite on each older Airflow, and a declaration on a live one; AIRFLOWS="3.1.8" chooses
-	@for version in $(AIRFLOWS); do \
-		tests/airflows/venv.sh .cache/airflows/$$version $$version || exit 1; \
-		.cache/airflows/$$version/bin/python -m pytest -q tests/airflows tests/live/test_declaration_live.py || exit 1; done
+test-airflows: ## A smoke suite and a live scheduler on each Airflow and Python; AIRFLOWS="3.1.8" PYTHONS="3.12" choose
+	@python3 tests/airflows/matrix.py --airflows $(AIRFLOWS) --pythons $(PYTHONS)
 
 servers: # without them the tests of live databases are skipped
-	@tests/cdc/servers.sh || echo "servers: going on without"
+	@demo/servers.sh mariadb postgresql || echo "servers: going on without"
 
 test-cdc: java-build $(STAMP) ## Real MariaDB, PostgreSQL and Kafka: 20 000 changes, killed ten times
-	@tests/cdc/servers.sh
+	@demo/servers.sh mariadb postgresql
 	CDC_CHANGES=$(or $(CDC_CHANGES),20000) CDC_KILLS=$(or $(CDC_KILLS),10) CDC_REQUIRED=1 \
 		$(BIN)/python tests/suites.py cdc
 	CDC_SEEDS=$(or $(CDC_SEEDS),100) $(BIN)/pytest -q -n 2 tests/property/test_cdc_random_streams.py
@@ -105,8 +107,29 @@ java-build:
 $(UI_SCRIPT): $(shell find provider/ui/src -type f) provider/ui/package-lock.json provider/ui/vite.config.ts
 	cd provider/ui && { [ node_modules/.package-lock.json -nt package-lock.json ] || npm ci --no-audit --no-fund; } && npm run build
 
-demo: java $(STAMP) $(if $(shell command -v npm),$(UI_SCRIPT)) ## Run the streamhouse pipeline in an Airflow of its own; DEMO=auto: in the worker what is small
+demo: demo-known java $(STAMP) $(if $(shell command -v npm),$(UI_SCRIPT)) ## Run the streamhouse pipeline in an Airflow of its own; DEMO=auto, mariadb, kafka or s3: another way
+	@demo/servers.sh $(DEMO)
 	@$(BIN)/python -m demo.run $(DEMO)
+
+demo-known: # a name that is none is refused before anything is installed
+	@! command -v python3 >/dev/null || python3 -m demo.scenarios $(DEMO)
+
+demo-verdict: ## The states of all task instances of the running demo; MINUTES=30: look for so long
+	@$(BIN)/python -m demo.verdict --minutes $(or $(MINUTES),0)
+
+compose: $(STAMP) ## Write docker-compose.yaml from demo/cluster/definition.py
+	$(BIN)/python -m demo.cluster.compose
+
+cluster-demo: java-build $(STAMP) $(if $(filter moto,$(S3)),,minio) kafka $(if $(shell command -v npm),$(UI_SCRIPT)) ## Run the streamhouse on real servers as processes: what docker-compose.yaml says
+	@demo/servers.sh mariadb postgresql kafka
+	@$(if $(filter moto,$(S3)),$(BIN)/python -c "from demo.servers.s3 import moto; moto()")
+	@$(BIN)/python -m demo.cluster.up --s3 $(or $(S3),minio)
+
+cluster-demo-down: ## Stop what the cluster demo started
+	@if [ -x $(BIN)/python ]; then $(BIN)/python -m demo.down .cluster-demo; fi
+
+kafka: # the jars of a broker, from Maven Central
+	@demo/servers.sh kafka
 
 demo-down: ## Stop what the demo started
 	@if [ -x $(BIN)/python ]; then $(BIN)/python -m demo.down; fi
@@ -138,7 +161,7 @@ test-spark: java $(STAMP) ## Streams on Spark: the driver is killed 20 times, th
 	STREAM_KILLS=$(or $(KILLS),20) $(BIN)/pytest -q -s --timeout=0 tests/spark/test_stream_restarts.py
 
 test-upkeep: java-build $(STAMP) ## Long random sequences of upkeep; expiry beside readers and writers
-	UPKEEP_SEEDS=$(or $(SEEDS),40) EXPIRY_ROUNDS=$(or $(ROUNDS),200) HYPOTHESIS_PROFILE=ci \
+	UPKEEP_SEEDS=$(or $(SEEDS),40) EXPIRY_ROUNDS=$(or $(ROUNDS),200) HYPOTHESIS_PROFILE=nightly \
 		$(BIN)/pytest -q --timeout=0 tests/interop/test_upkeep.py \
 		tests/durability/test_expiry_beside.py tests/property/test_upkeep_states.py
 
@@ -169,5 +192,5 @@ wheel: $(STAMP) ## Build both distributions into dist/, wheels and source archiv
 release-check: $(STAMP) ## Is TAG=v1.2.3 the version of both distributions, and is the changelog written?
 	$(BIN)/pytest -q tests/wheel/test_release.py
 
-clean: demo-down ## Remove everything that can be made again
-	rm -rf .venv .venv-core .demo .cache dist build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+clean: demo-down cluster-demo-down ## Remove everything that can be made again
+	rm -rf .venv .venv-core .demo .cluster-demo .cache dist build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

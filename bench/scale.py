@@ -37,7 +37,7 @@ from table_core.ondisk.data_file import DataFile, EntryKind, ManifestEntry, Simp
 from table_core.ondisk.manifest import encode_manifest
 from table_core.ondisk.manifest_list import encode_manifest_list, summarize
 from table_core.ondisk.snapshot import CommitKind, Snapshot
-from table_core.table.compact.compact import choose
+from table_core.table.compact.compact import Selection, choose
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -171,7 +171,7 @@ def plan_one(table: Any, files: int, each: int) -> int:
 
 def compact_one(table: Any, files: int, each: int) -> int:
     wanted = partition(files // each // 2)
-    choice = choose(table.access, strategy="full", partitions=[{"dt": wanted}])
+    choice = choose(Selection.of(table.access, strategy="full", partitions=[{"dt": wanted}]))
     return sum(map(len, choice.buckets.values()))
 
 
@@ -193,6 +193,22 @@ def plan_all(table: Any, files: int, each: int) -> int:
     return len(table.read().splits())
 
 
+def plan_by_tasks(table: Any, files: int, each: int) -> int:
+    """The plan of all, made and dealt out by Spark's tasks: what the driver's Python takes for it."""
+    del files, each
+    from table_core.spark.reading.planned import planned_in_tasks
+    from table_core.spark.session.create import open_session
+
+    memory = {"spark.driver.memory": "2g"}
+    session = open_session({"spark.master": "local[2]", **memory})
+    shared = tc.open_table(table.uri, options={"scan.distributed-planning.min-manifests": "1"})
+    groups = planned_in_tasks(session, shared.read())
+    assert groups is not None
+    count = groups.count()
+    session.stop()
+    return int(count)
+
+
 def health(table: Any, files: int, each: int) -> int:
     del files, each
     return len(table.health().to_document()["actions"])
@@ -204,6 +220,7 @@ MEASURES: dict[str, tuple[Any, bool]] = {
     "commit of one file": (commit_one, False),
     "sizes of all files": (count_all, True),
     "plan of all": (plan_all, True),
+    "plan of all by tasks: the driver": (plan_by_tasks, True),
     "health": (health, True),
 }
 """And whether it needs all files."""

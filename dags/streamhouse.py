@@ -1,8 +1,7 @@
 """The streamhouse: customers and orders flow in, sales by country come out.
 
-Trigger it with ``{"input": "<folder>", "round": <n>}``.  The folder holds Debezium events in
-``events/customers/*.jsonl`` and orders in ``orders/*/*.parquet``.  Every task can be retried, killed
-or run twice: what is in is in once, because positions are kept with the commits themselves.
+Trigger it with ``{"input": "<folder>", "round": <n>}``.  The folder holds Debezium events and orders.
+Every task can be retried, killed or run twice: positions are kept with the commits themselves.
 """
 
 from __future__ import annotations
@@ -60,6 +59,15 @@ SELECT * FROM due WHERE NOT EXISTS (SELECT 1 FROM customers WHERE id = customer_
 SNAPSHOT = {"customers": {"table": CUSTOMERS}}
 LIVED_IN = "SELECT DISTINCT country FROM customers"
 ENGINE = os.environ.get("STREAMHOUSE_ENGINE", "spark")
+# where customers come from: a database and a broker are behind a connection
+EVENTS = {"uri": "{{ params.input }}/events/customers/*.jsonl", "format": "debezium-json"}
+TOPIC = {"topics": ["shop.shop.customers"], "format": "debezium-json"}
+LOG = {"databases": "shop", "tables": "customers"}
+SOURCES = {
+    "files": {"source": {"kind": "files"} | EVENTS},
+    "kafka": {"source": {"kind": "kafka"} | TOPIC, "source_conn_id": "shop_kafka"},
+    "mariadb": {"source": {"kind": "mysql"} | LOG, "source_conn_id": "shop_mariadb"},
+}
 # announced by the watcher of streamhouse_report, so the tasks keep silent
 SILENT = {"table": SALES, "events": "none"}
 ZEROS = {"country": "source.country", "revenue": "0", "order_count": "0"}
@@ -74,16 +82,13 @@ with DAG(
     doc_md=__doc__,
 ):
     create = {
-        table: PaimonCreateTableOperator(
-            task_id=f"create_{table.removeprefix('default.')}", table=table, **parts
-        )
-        for table, parts in TABLES.items()
+        name: PaimonCreateTableOperator(task_id=f"create_{name[8:]}", table=name, **parts)
+        for name, parts in TABLES.items()
     }
-    events = {"kind": "files", "uri": "{{ params.input }}/events/customers/*.jsonl"}
     sync_customers = PaimonSyncTableOperator(
         task_id="sync_customers",
         table=CUSTOMERS,
-        source=events | {"format": "debezium-json"},
+        **SOURCES[os.environ.get("STREAMHOUSE_SOURCE", "files")],
         engine="local",
     )
     append_orders = PaimonWriteOperator(

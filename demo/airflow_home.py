@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
-import socket
+import shlex
 import subprocess
 import sys
 import time
@@ -17,7 +17,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from demo.components import Components
-from demo.environment import COMPONENTS, CONNECTION, MIGRATE, USER, airflow_settings
+from demo.environment import (
+    COMPONENTS,
+    CONNECTION,
+    MIGRATE,
+    USER,
+    airflow_settings,
+    of_this_machine,
+)
+from demo.servers.machine import free_port
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -28,13 +36,9 @@ LOCAL = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 """Without any proxy: the server is on this machine."""
 ANSWER_SECONDS = 120
 """A machine that has much to do answers late."""
-
-
-def free_port() -> int:
-    """A port that nobody listens on now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+ENV_FILE = "env.sh"
+"""What a shell needs to use this Airflow; other programs find its address there, too."""
+BASE_URL = "AIRFLOW__API__BASE_URL"
 
 
 class DemoError(Exception):
@@ -51,8 +55,24 @@ class AirflowHome:
     port: int = field(default_factory=free_port)
     address: str = ""
     """Where an Airflow that somebody else started is reached; empty for one of our own."""
+    more: Mapping[str, str] = field(default_factory=dict)
+    """Variables of a scenario: connections, and what the Dags look at."""
     _environment: dict[str, str] = field(default_factory=dict)
     _token: str = ""
+
+    @classmethod
+    def started_in(cls, home: Path) -> AirflowHome:
+        """The Airflow that a demo has started with this home, for asking it.
+
+        Raises:
+            DemoError: no demo has.
+        """
+        try:
+            lines = (home / ENV_FILE).read_text().splitlines()
+        except FileNotFoundError:
+            raise DemoError(f"no demo runs in {home.parent}: start one with make demo") from None
+        (base,) = (shlex.split(line)[1] for line in lines if BASE_URL in line)
+        return cls(home, home, "", address=base.partition("=")[2])
 
     @property
     def url(self) -> str:
@@ -78,12 +98,8 @@ class AirflowHome:
     def environment(self) -> dict[str, str]:
         """Everything that a component and its tasks find in their environment."""
         if not self._environment:
-            foreign = ("AIRFLOW_", "SPARK_", "PYSPARK_", "PYTHONPATH")
-            kept = {k: v for k, v in os.environ.items() if not k.startswith(foreign)}
-            binaries = Path(sys.executable).parent
             self._environment = {
-                **kept,
-                "PATH": f"{binaries}{os.pathsep}{os.environ.get('PATH', '')}",
+                **of_this_machine(),
                 "AIRFLOW_HOME": str(self.home),
                 "AIRFLOW__API__HOST": "127.0.0.1",
                 "AIRFLOW__API__PORT": str(self.port),
@@ -91,11 +107,8 @@ class AirflowHome:
                 "AIRFLOW__LOGGING__TRIGGER_LOG_SERVER_PORT": str(free_port()),
                 "PYSPARK_PYTHON": sys.executable,
                 "PYSPARK_DRIVER_PYTHON": sys.executable,
-                "SPARK_LOCAL_IP": "127.0.0.1",
-                "PYTHONUNBUFFERED": "1",
-                "NO_PROXY": "127.0.0.1,localhost",
-                "no_proxy": "127.0.0.1,localhost",
                 CONNECTION: self.connection,
+                **self.more,
                 **airflow_settings(
                     api_url=self.url,
                     dags=str(self.dags),
@@ -187,6 +200,17 @@ class AirflowHome:
             return f"(no log in {folder})"
         return "\n".join([*_log_lines(files[-1].read_text(errors="replace"))][-lines:])
 
+    def has_dags(self, *names: str) -> bool:
+        """Whether all these Dags are read.
+
+        Raises:
+            DemoError: a Dag file cannot be read.
+        """
+        faults = self.import_errors()
+        if faults:
+            raise DemoError("a Dag file cannot be read:\n" + "\n".join(faults))
+        return set(names) <= {dag["dag_id"] for dag in self.get("/dags", limit=100)["dags"]}
+
     def import_errors(self) -> list[str]:
         """Why Dag files could not be read."""
         found = self.get("/importErrors")["import_errors"]
@@ -229,7 +253,7 @@ class AirflowHome:
 
     def _write_shell_file(self) -> None:
         ours = {k: v for k, v in self.environment.items() if os.environ.get(k) != v}
-        path = self.home / "env.sh"
+        path = self.home / ENV_FILE
         path.touch(mode=0o600)
         quoted = {k: v.replace("'", "'\\''") for k, v in ours.items()}
         path.write_text("".join(f"export {k}='{v}'\n" for k, v in sorted(quoted.items())))

@@ -31,7 +31,7 @@ class ComponentDiedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Components:
-    """The Airflow components that live on one home."""
+    """The processes that live on one home: Airflow's components, and the servers of a scenario."""
 
     home: Path
 
@@ -59,17 +59,19 @@ class Components:
 
     def kill(self, name: str) -> None:
         """Kill a component and all of its session with -9, as a machine that goes down would."""
-        leader, _ = self._sessions()[name]
+        sessions = self._sessions()
+        leader, _ = sessions.pop(name)
         members = [process for process in psutil.process_iter() if _session(process) == leader]
         for process in members:
             _send(process, signal.SIGKILL)
         psutil.wait_procs(members, timeout=10)
+        self.record.write_text(json.dumps(sessions))
 
     def check(self) -> None:
         """Raise ``ComponentDiedError`` if a component is no longer there."""
         for name, (leader, born) in self._sessions().items():
             if _alive(leader, born) is None:
-                raise ComponentDiedError(f"airflow {name} ended by itself:\n{self.tail(name)}")
+                raise ComponentDiedError(f"{name} ended by itself:\n{self.tail(name)}")
 
     def tail(self, name: str, lines: int = 15) -> str:
         """The end of a component's log."""

@@ -1,11 +1,11 @@
-"""What an Airflow needs to run the streamhouse: one source for ``make demo`` and Compose.
-
-``docker-compose.yaml`` states the same names and commands; ``tests/demo/test_compose.py`` compares.
-"""
+"""What an Airflow needs to run the streamhouse: one source for ``make demo`` and the cluster."""
 
 from __future__ import annotations
 
 import json
+import os
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -19,9 +19,12 @@ __all__ = [
     "ENGINE",
     "MIGRATE",
     "PAGE",
+    "SOURCE",
+    "SPARK",
     "TABLES",
     "USER",
     "airflow_settings",
+    "of_this_machine",
     "paimon_connection",
 ]
 
@@ -38,6 +41,17 @@ PAGE = "/plugin/paimon-tables"
 """The tables page, below Airflow's address."""
 ENGINE = "STREAMHOUSE_ENGINE"
 """Variable that says on which engine the tasks of the Dags run that compute rows."""
+SOURCE = "STREAMHOUSE_SOURCE"
+"""Variable that says where customers come from: ``files``, ``mariadb`` or ``kafka``."""
+
+
+SPARK = {
+    "spark.ui.enabled": "false",
+    "spark.sql.shuffle.partitions": "2",
+    # jobs of seconds: a JVM that optimises deeply spends twice as long on them
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+}
+"""For jobs of seconds on a machine of two cores."""
 
 
 def airflow_settings(
@@ -72,8 +86,32 @@ def airflow_settings(
     }
 
 
+def of_this_machine() -> dict[str, str]:
+    """The environment of a process of the demo before anything is set for it.
+
+    It lacks the caller's settings of Airflow, Spark and Python; servers of this machine are reached
+    without a proxy.
+    """
+    foreign = ("AIRFLOW_", "SPARK_", "PYSPARK_", "PYTHONPATH")
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(foreign)}
+    return {
+        **kept,
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}",
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "PYTHONUNBUFFERED": "1",
+        "NO_PROXY": "127.0.0.1,localhost",
+        "no_proxy": "127.0.0.1,localhost",
+    }
+
+
 def paimon_connection(
-    *, warehouse: str, spark_backend: str, spark_master: str, spark_conf: Mapping[str, str]
+    *,
+    warehouse: str,
+    spark_backend: str,
+    spark_master: str,
+    spark_conf: Mapping[str, str],
+    storage_options: Mapping[str, object] | None = None,
+    secrets: Mapping[str, str] | None = None,
 ) -> str:
     """The ``paimon`` connection as the JSON that ``AIRFLOW_CONN_...`` variables hold."""
     extra = {
@@ -82,5 +120,7 @@ def paimon_connection(
         "spark_backend": spark_backend,
         "spark_master": spark_master,
         "spark_conf": dict(spark_conf),
+        **({"storage_options": dict(storage_options)} if storage_options else {}),
     }
-    return json.dumps({"conn_type": "paimon", "extra": extra})
+    password = {"password": json.dumps(dict(secrets))} if secrets else {}
+    return json.dumps({"conn_type": "paimon", **password, "extra": extra})

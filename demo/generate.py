@@ -45,6 +45,7 @@ __all__ = [
     "ROUNDS",
     "VANISHING",
     "deliver",
+    "events_of",
     "generate",
 ]
 
@@ -203,7 +204,7 @@ def generate(
     for number in range(1, ROUNDS + 1):
         shop.round, shop.events = number, []
         _change_customers(shop, number, customers, newcomers, per_round)
-        path = folder / "events" / "customers" / f"round-{number:02d}.jsonl"
+        path = events_of(folder, number)
         path.write_text("\n".join(shop.events) + "\n")
         coming = [newcomers[n] for n in (number + 1, number + 2) if n <= ROUNDS]
         _write_orders(folder, shop, number, orders // ROUNDS, coming)
@@ -293,6 +294,11 @@ def _hundredths(cents: np.ndarray) -> pa.Array:
     return pa.Array.from_buffers(pa.decimal128(12, 2), len(cents), [None, pa.py_buffer(words)])
 
 
+def events_of(folder: Path, number: int) -> Path:
+    """The file with the customer events of a round."""
+    return folder / "events" / "customers" / f"round-{number:02d}.jsonl"
+
+
 def deliver(source: Path, inbox: Path, rounds: range) -> int:
     """Hand ``rounds`` of ``source`` over to ``inbox`` as if they were one, named as the last of them.
 
@@ -300,9 +306,9 @@ def deliver(source: Path, inbox: Path, rounds: range) -> int:
         The number of the delivered round.
     """
     last = rounds[-1]
-    events = inbox / "events" / "customers" / f"round-{last:02d}.jsonl"
+    events = events_of(inbox, last)
     events.parent.mkdir(parents=True, exist_ok=True)
-    names = [source / "events" / "customers" / f"round-{n:02d}.jsonl" for n in rounds]
+    names = [events_of(source, number) for number in rounds]
     events.write_text("".join(name.read_text() for name in names))
     home = inbox / "orders" / f"round-{last:02d}"
     home.mkdir(parents=True, exist_ok=True)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from rich.table import Table
 
-import table_core as tc
 from demo.airflow_home import AirflowHome, DemoError
 from demo.environment import PAGE, TABLES, USER
 from demo.expected import Expected, expected
@@ -19,15 +18,16 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+    import table_core as tc
+
 __all__ = ["check", "clicks", "tables"]
 
 ROWS = 40
 COLORS = {"+I": "green", "+U": "cyan", "-U": "dim", "-D": "red"}
 
 
-def tables(warehouse: Path, console: Console) -> None:
+def tables(catalog: tc.Catalog, console: Console) -> None:
     """Print the tables, the snapshots of ``country_sales`` and its change stream."""
-    catalog = tc.open_catalog(warehouse.as_uri())
     for name in TABLES[:-1]:
         table = catalog.table(name)
         rows = table.read(columns=[table.arrow_schema.names[0]]).to_arrow().num_rows
@@ -64,14 +64,13 @@ def _changes(sales: Any, console: Console) -> None:
     console.print(_grid(title, names, rows, [COLORS.get(row["_ROW_KIND"], "") for row in rows]))
 
 
-def check(warehouse: Path, inbox: Path) -> Expected:
+def check(catalog: tc.Catalog, inbox: Path) -> Expected:
     """The expectation, which ``country_sales`` and ``customers`` meet.
 
     Raises:
         DemoError: they do not; says which countries differ.
     """
     want = expected(inbox)[-1]
-    catalog = tc.open_catalog(warehouse.as_uri())
     found = catalog.table(TABLES[-1]).read().to_arrow()
     wanted, have = (
         {row["country"]: tuple(row[n] for n in want.sales.column_names) for row in t.to_pylist()}
@@ -87,7 +86,7 @@ def check(warehouse: Path, inbox: Path) -> Expected:
     return want
 
 
-def clicks(airflow: AirflowHome, warehouse: Path, report: str, console: Console) -> None:
+def clicks(airflow: AirflowHome, warehouse: str, report: str, console: Console) -> None:
     """Where to look next."""
     run = f"{airflow.url}/dags/streamhouse_report/runs/{report}"
     console.print()

@@ -1,7 +1,8 @@
-"""Writes compatibility.md from the pins that the tests run with: ``python docs/compatibility_page.py``."""
+"""Writes compatibility.md from the pins and the results of the tests: ``python docs/compatibility_page.py``."""
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from pathlib import Path
@@ -10,6 +11,8 @@ from paimon_provider._compat import SINCE, Feature
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = Path(__file__).with_name("compatibility.md")
+RESULTS = Path(__file__).with_name("airflow-matrix.json")
+"""What ``tests/airflows/matrix.py`` counted."""
 HEAD = """\
 # Compatibility
 
@@ -36,10 +39,19 @@ What an older Airflow does not have is replaced, or refused when the Dag is pars
 | since | what Airflow has | before |
 |---|---|---|
 """
-NOT_RUN = """
-`make test-airflows` installs each older Airflow into a virtual environment of its own. It runs a smoke suite there, and a declaration on a
-live scheduler. `make test` runs on the newest Airflow alone, because such an environment takes minutes. The provider was tested with Python
-3.11. With Python 3.12 and 3.13, CI tests only the core.
+MATRIX = """
+## Airflow and Python
+
+`make test-airflows` installs each Airflow with each Python into a virtual environment of its own. The **smoke** suite there imports every
+module, parses Dags, looks at what is refused, and runs operators, a sensor and a trigger. The **live** test starts an Airflow on PostgreSQL
+and runs the streamhouse declaration there, with its report, its maintenance, operators and sensors. The run writes its counts to
+`docs/airflow-matrix.json`, and this table is made of that file. Skipped are the refusals of features that this Airflow has.
+
+| Airflow | Python | smoke | live |
+|---|---|---|---|
+"""
+ONE_WHOLE = """
+`make test` runs every test, on the newest Airflow and Python 3.11. CI also runs the tests of the core on Python 3.12 and 3.13.
 """
 
 
@@ -81,17 +93,39 @@ def switches() -> str:
     return "".join(f"| {since} | {name} | {instead} |\n" for since, name, instead in rows)
 
 
+def matrix() -> str:
+    """A row for each Airflow and Python that the Makefile names; one that was not run says so."""
+    results = json.loads(RESULTS.read_text())
+    airflows, pythons = (
+        found(rf"{name} := (.+)", "Makefile").split() for name in ("AIRFLOWS", "PYTHONS")
+    )
+    rows = []
+    for airflow in airflows:
+        for python in pythons:
+            counts = results.get(airflow, {}).get(python, {})
+            cells = [told(counts.get(suite)) for suite in ("smoke", "live")]
+            rows.append(f"| {airflow} | {python} | {cells[0]} | {cells[1]} |\n")
+    return "".join(rows)
+
+
+def told(counts: dict[str, int] | None) -> str:
+    if counts is None:
+        return "not run"
+    return ", ".join(
+        f"{n} {what}" for what in ("passed", "failed", "skipped") if (n := counts[what])
+    )
+
+
 def page() -> str:
     pin = pins()
     spark_next = found(r"PYSPARK_NEXT := (\S+)", "Makefile")
     paimon = found(r"org\.apache\.paimon:paimon-flink-[\d.]+:([\d.]+)", "tests/interop/judge.py")
     older = found(r"Paimon Java ([\d.]+)", "tests/golden/PROVENANCE.md")
     pypaimon = found(r'"pypaimon==([\d.]+)"', "bench/run.py")
-    kafka = found(r"<version>(\d+\.\d+\.\d+)</version>", "tests/cdc/kafka/pom.xml")
-    older_airflows = found(r"AIRFLOWS := (.+)", "Makefile").replace(" ", ", ")
+    kafka = found(r"<version>(\d+\.\d+\.\d+)</version>", "demo/kafka/pom.xml")
     run = [
         ("Apache Airflow", pin["apache-airflow"], "`make test`, `make test-live`"),
-        ("Apache Airflow, older ones", older_airflows, "`make test-airflows`"),
+        ("Apache Airflow, older ones", "see [below](#airflow-and-python)", "`make test-airflows`"),
         ("PySpark", pin["pyspark"], "`make test`, `make test-spark-cluster`"),
         ("PySpark, the next one", spark_next, "`make test-spark-next`"),
         ("PyArrow", pin["pyarrow"], "`make test`"),
@@ -113,7 +147,8 @@ def page() -> str:
             HEAD,
             "## What runs the work\n",
             table("program", run),
-            AIRFLOWS + switches() + NOT_RUN,
+            MATRIX[1:] + matrix() + ONE_WHOLE,
+            AIRFLOWS + switches(),
             "## Who else reads and writes the tables\n",
             table("program", formats),
             "## Sources and stores\n",

@@ -7,7 +7,6 @@ environment of its own.
 
 from __future__ import annotations
 
-import fcntl
 import importlib.util
 import os
 import pwd
@@ -18,7 +17,6 @@ import subprocess
 import tempfile
 import time
 import urllib.request
-import venv
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -26,17 +24,12 @@ from pathlib import Path
 
 import pytest
 
+from demo.servers import mariadb as mariadb_server
+from demo.servers import s3 as s3_server
+from demo.servers.machine import free_port
+
 ROOT = Path(__file__).resolve().parent.parent
-CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "airflow-provider-paimon"
-MINIO = CACHE / "minio"
-MOTO = "moto[server]==5.2.5"
 READY_S = 60
-
-
-def free_port() -> int:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return int(taken.getsockname()[1])
 
 
 def wait(ready: object, process: subprocess.Popen[bytes], log: Path) -> None:
@@ -176,23 +169,14 @@ def postgres() -> Iterator[Database]:
 @contextmanager
 def mariadb() -> Iterator[Database]:
     """MariaDB; its root has no password.  Paimon's own tables have keys too long for utf8mb4."""
-    install, server = program("mariadb-install-db"), program("mariadbd")
+    program(mariadb_server.PROGRAM)
     admin, port = program("mariadb-admin"), free_port()
-    me = pwd.getpwuid(os.geteuid()).pw_name
     with own_folder() as folder:
-        data, socket_path = f"--datadir={folder / 'data'}", f"--socket={folder / 's'}"
-        subprocess.run(
-            [
-                *(install, "--no-defaults", f"--user={me}", data, "--skip-test-db"),
-                "--auth-root-authentication-method=normal",
-            ],
-            check=True,
-            capture_output=True,
-        )
-        words = [server, "--no-defaults", f"--user={me}", data, socket_path]
-        words += [f"--pid-file={folder / 'pid'}", "--bind-address=127.0.0.1", f"--port={port}"]
-        words += ["--skip-name-resolve", "--innodb-buffer-pool-size=32M"]
-        words += ["--innodb-flush-log-at-trx-commit=2", "--character-set-server=utf8mb3"]
+        data = folder / "data"
+        command = mariadb_server.install_command(data)
+        subprocess.run(command, check=True, capture_output=True)
+        more = [f"--socket={folder / 's'}", "--skip-log-bin", "--innodb-buffer-pool-size=32M"]
+        words = mariadb_server.server_command(data, port, [*more, "--character-set-server=utf8mb3"])
         client = [admin, "--no-defaults", "-S", str(folder / "s"), "-uroot"]
 
         def answers() -> bool:
@@ -240,50 +224,20 @@ def s3(*, races: bool = False) -> Iterator[S3]:
         )
         yield S3(address, True, str(key), str(secret))
         return
-    if not MINIO.exists() and races:
+    if races and s3_server.minio() is None:
         pytest.skip("only MinIO judges races: make minio")
     port = free_port()
-    endpoint = f"http://127.0.0.1:{port}"
     with own_folder() as folder:
-        environment = {**os.environ}
-        if MINIO.exists():
-            environment |= {"MINIO_ROOT_USER": "test", "MINIO_ROOT_PASSWORD": "testtest"}
-            words = [str(MINIO), "server", "--quiet", "--address", f"127.0.0.1:{port}"]
-            words += ["--console-address", "127.0.0.1:0", str(folder / "data")]
-            health = f"{endpoint}/minio/health/live"
-        else:
-            words = [str(moto_server()), "-H", "127.0.0.1", "-p", str(port)]
-            environment.pop("PYTHONPATH", None)
-            health = f"{endpoint}/moto-api/"
+        server = s3_server.program(folder / "data", port, S3.key, S3.secret)
+        environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
 
         def answers() -> bool:
-            with urllib.request.urlopen(health, timeout=5) as reply:
-                return bool(reply.status == 200)
+            server.ask()
+            return True
 
-        with running(words, folder / "log", answers, env=environment):
-            yield S3(endpoint, MINIO.exists())
-
-
-def moto_server() -> Path:
-    """moto, in an environment of its own that is made on first use."""
-    home = ROOT / ".cache" / "moto"
-    home.parent.mkdir(exist_ok=True)
-    with home.with_suffix(".lock").open("ab") as lock:  # test processes start together
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        _install_moto(home)
-    return home / "bin" / "moto_server"
-
-
-def _install_moto(home: Path) -> None:
-    stamp, python = home / "pins.txt", home / "bin" / "python"
-    if not (stamp.exists() and stamp.read_text() == MOTO):
-        uv = shutil.which("uv")
-        venv.create(home, with_pip=uv is None, clear=True)
-        installer = [uv, "pip", "install", "-q", "--python", str(python)]
-        if uv is None:
-            installer = [str(python), "-m", "pip", "install", "-q"]
-        subprocess.run([*installer, MOTO], check=True)  # type: ignore[list-item]
-        stamp.write_text(MOTO)
+        more = {"env": {**environment, **server.environment}}
+        with running(list(server.command), folder / "log", answers, **more):
+            yield S3(f"http://127.0.0.1:{port}", server.judges_races)
 
 
 def elsewhere(name: str, package: str) -> str:

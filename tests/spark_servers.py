@@ -8,36 +8,29 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import sys
 import urllib.request
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import psutil
 
-from tests.servers import ROOT, free_port, own_folder, running
+from demo.servers import spark as spark_server
+from demo.servers.machine import free_port
+from demo.servers.spark import spark_home
+from tests.servers import ROOT, own_folder, running
 
 __all__ = ["SMALL", "Connect", "Standalone", "connect", "standalone"]
 
 LOCAL = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 MASTER = "org.apache.spark.deploy.master.Master"
 WORKER = "org.apache.spark.deploy.worker.Worker"
-CONNECT = "org.apache.spark.sql.connect.service.SparkConnectServer"
 EXECUTOR = "CoarseGrainedExecutorBackend"
 SMALL = {"spark.executor.memory": "600m", "spark.driver.memory": "600m"}
 """What a job is given, so that several fit beside each other."""
-
-
-def spark_home() -> Path:
-    spec = find_spec("pyspark")
-    assert spec is not None
-    assert spec.origin is not None
-    return Path(spec.origin).parent
 
 
 PROJECT = os.pathsep.join([str(ROOT), str(ROOT / "provider")])
@@ -154,21 +147,18 @@ def connect(master: str = "local[2]", **conf: str) -> Iterator[Connect]:
     port, page = free_port(), free_port()
     settings = {
         **SMALL,
-        "spark.connect.grpc.binding.address": "127.0.0.1",
-        "spark.connect.grpc.binding.port": str(port),
-        "spark.driver.host": "127.0.0.1",
         "spark.ui.port": str(page),
         "spark.sql.shuffle.partitions": "2",
         **conf,
     }
-    words = [str(spark_home() / "bin" / "spark-submit"), "--master", master, "--class", CONNECT]
-    words += [word for item in settings.items() for word in ("--conf", "=".join(item))]
+    command = spark_server.connect_command(port, master, settings)
 
     def answers() -> bool:
-        with socket.create_connection(("127.0.0.1", port), timeout=5):
-            return True
+        spark_server.ask(port)
+        return True
 
-    with own_folder() as folder:
-        server = [*words, "spark-internal"]
-        with running(server, folder / "log", answers, env=environment(), cwd=folder):
-            yield Connect(f"sc://127.0.0.1:{port}", f"http://127.0.0.1:{page}")
+    with (
+        own_folder() as folder,
+        running(command, folder / "log", answers, env=environment(), cwd=folder),
+    ):
+        yield Connect(f"sc://127.0.0.1:{port}", f"http://127.0.0.1:{page}")

@@ -9,7 +9,8 @@ import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.suites import CORE, ROOT
+from tests.lanes import CORE
+from tests.suites import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -65,6 +65,7 @@ def test_no_dead_modules() -> None:
         "paimon_provider.get_provider_info",
         "paimon_provider.plugin",
         "table_core.cli.start",
+        "table_core.spark.class_archive",
         "table_core.spark.entrypoint",
     }
     by_name = {

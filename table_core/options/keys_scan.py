@@ -28,6 +28,7 @@ __all__ = [
     "INCREMENTAL_TO_AUTO_TAG",
     "SCAN_BOUNDED_WATERMARK",
     "SCAN_CREATION_TIME_MILLIS",
+    "SCAN_DISTRIBUTED_PLANNING_MIN_MANIFESTS",
     "SCAN_FALLBACK_BRANCH",
     "SCAN_FILE_CREATION_TIME_MILLIS",
     "SCAN_IGNORE_CORRUPT_FILES",
@@ -152,6 +153,14 @@ SCAN_FALLBACK_BRANCH: Final[Option[str | None]] = Option(
 )
 SCAN_PLAN_SORT_PARTITION: Final[Option[bool]] = Option(
     "scan.plan-sort-partition", parse.boolean, False, "sort splits by partition"
+)
+SCAN_DISTRIBUTED_PLANNING_MIN_MANIFESTS: Final[Option[int]] = Option(
+    "scan.distributed-planning.min-manifests",
+    parse.integer,
+    16,
+    "on Spark: from so many manifests on, tasks plan a read; counted as if each were of "
+    "manifest.target-file-size (an option of this library)",
+    fits=fits.at_least(1),
 )
 SCAN_IGNORE_CORRUPT_FILES: Final[Option[bool]] = Option(
     "scan.ignore-corrupt-files", parse.boolean, False, "skip corrupt files"

@@ -7,6 +7,7 @@ rest into splits.  The caller reads manifests between the steps; nothing here to
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from table_core.ondisk.manifest import fold_entries
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from table_core.scan.split import DeletionRef
     from table_core.schema.table_schema import TableSchema
 
-__all__ = ["ScanPlan", "limited", "live_entries", "plan_batch"]
+__all__ = ["ScanPlan", "kept_entries", "limited", "live_entries", "plan_batch"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,15 +46,27 @@ def live_entries(
     it may leave out.
     """
     wanted = list(filter(pruner.keep_manifest, manifests))
-    newest_schema = max((manifest.schema_id for manifest in wanted), default=0)
+    newest = max((manifest.schema_id for manifest in wanted), default=0)
+    entries = chain.from_iterable(kept_entries(pruner, wanted, read, newest_schema=newest))
+    return list(fold_entries(entries).live.values())
+
+
+def kept_entries(
+    pruner: Pruner,
+    wanted: Sequence[ManifestMeta],
+    read: Callable[[Iterable[ManifestMeta], KeepHeads | None], Iterable[Sequence[ManifestEntry]]],
+    *,
+    newest_schema: int,
+) -> Iterator[list[ManifestEntry]]:
+    """Of each manifest of ``wanted`` the entries, ADD and DELETE, that ``pruner`` lets through.
+
+    ``newest_schema`` is that of all manifests of the plan: an ADD is let through if and only if its
+    DELETE is, also where another task reads that.
+    """
     keep = pruner.keep_heads if pruner.decides_by_head(newest_schema) else None
-
-    def kept() -> Iterator[ManifestEntry]:
-        for entries in read(wanted, keep):
-            pruner.foresee(entry.partition for entry in entries)
-            yield from filter(pruner.keep_entry, entries)
-
-    return list(fold_entries(kept()).live.values())
+    for entries in read(wanted, keep):
+        pruner.foresee(entry.partition for entry in entries)
+        yield list(filter(pruner.keep_entry, entries))
 
 
 def plan_batch(

@@ -36,6 +36,7 @@ __all__ = [
     "change_splits",
     "deletion_refs",
     "hides_level0",
+    "in_bins",
 ]
 
 T = TypeVar("T")
@@ -63,16 +64,18 @@ class Split:
     """The branch that describes the files, where it is not that of the handle (fallback)."""
     before: Split | None = None
     """The same bucket in an older state, where the two are compared."""
+    part: tuple[int, int] = (0, 1)
+    """Which part of its only file it is, the first being 0, and of how many."""
 
     @property
     def row_count(self) -> int:
-        """Physical rows, before merging and deletion vectors."""
-        return sum(file.row_count for file in self.files)
+        """Physical rows, before merging and deletion vectors; of a part about so many."""
+        return sum(file.row_count for file in self.files) // self.part[1]
 
     @property
     def size(self) -> int:
-        """Bytes of all files."""
-        return sum(file.file_size for file in self.files)
+        """Bytes of all files; of a part about so many."""
+        return sum(file.file_size for file in self.files) // self.part[1]
 
 
 def hides_level0(schema: TableSchema, options: TableOptions) -> bool:
@@ -194,17 +197,16 @@ def _packed(
     if not schema.is_key_table:
         ordered = sorted(files, key=lambda file: file.min_sequence_number)
         return [
-            (tuple(group), True)
-            for group in _in_order(ordered, lambda file: weight([file]), target)
+            (tuple(group), True) for group in in_bins(ordered, lambda file: weight([file]), target)
         ]
     if _needs_no_merge(options, files):
         return [
             (tuple(group), all(file.delete_row_count == 0 for file in group))
-            for group in _in_order(files, lambda file: weight([file]), target)
+            for group in in_bins(files, lambda file: weight([file]), target)
         ]
     parts = [[file for run in section for file in run.files] for section in sections(files, bounds)]
     groups = []
-    for group in _in_order(parts, weight, target):
+    for group in in_bins(parts, weight, target):
         chosen = tuple(file for part in group for file in part)
         groups.append((chosen, len(chosen) == 1 and chosen[0].delete_row_count == 0))
     return groups
@@ -221,7 +223,7 @@ def _needs_no_merge(options: TableOptions, files: Sequence[DataFile]) -> bool:
     )
 
 
-def _in_order(items: Iterable[T], weight: Callable[[T], int], target: int) -> list[list[T]]:
+def in_bins(items: Iterable[T], weight: Callable[[T], int], target: int) -> list[list[T]]:
     """Bins of consecutive items; a bin is closed before it would exceed ``target``."""
     bins: list[list[T]] = []
     filled = 0

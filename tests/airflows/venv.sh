@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Make a virtual environment with an older Airflow, from the constraints that lie beside this file.
+# Make a virtual environment with one Airflow, from the constraints that lie beside this file; the newest has constraints.txt.
 #
 #   tests/airflows/venv.sh VENV VERSION
 #
@@ -12,6 +12,7 @@ version=$2
 here="$(cd "$(dirname "$0")" && pwd)"
 root="$(cd "$here/../.." && pwd)"
 constraints="$here/constraints-$version.txt"
+grep -qx "apache-airflow==$version" "$root/constraints.txt" && constraints="$root/constraints.txt"
 stamp="$venv/.installed"
 
 [ -f "$constraints" ] || { echo "no constraints for Airflow $version: $constraints" >&2; exit 1; }
@@ -23,7 +24,7 @@ else
   [ -x "$venv/bin/python" ] || "${PYTHON:-python3.11}" -m venv "$venv"
   install=("$venv/bin/python" -m pip install -q --disable-pip-version-check)
 fi
-"${install[@]}" -c "$constraints" "apache-airflow==$version" apache-airflow-providers-apache-spark \
-  pyspark-client -e "$root/table_core[cli,duckdb,spark,s3]" pytest pytest-timeout hypothesis "psycopg[binary]" psycopg2-binary pymysql
+"${install[@]}" -c "$constraints" "apache-airflow==$version" apache-airflow-providers-apache-spark pyspark-client \
+  -e "$root/table_core[cli,duckdb,spark,s3,mysql]" pytest pytest-timeout hypothesis psutil "psycopg[binary]" psycopg2-binary
 "${install[@]}" --no-deps -e "$root"
 touch "$stamp"

@@ -12,7 +12,8 @@ import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from bench.page_home import make_warehouse
-from demo.airflow_home import AirflowHome, free_port
+from demo.airflow_home import AirflowHome
+from demo.servers.machine import free_port
 from tests.browser.site import DAGS, USERS, Site
 from tests.servers import ROOT
 

@@ -52,6 +52,24 @@ def add(table: tc.Table, n: int, **how: object) -> tc.Commit:
         return writer.commit()
 
 
+@pytest.mark.parametrize("cascade", [False, True])
+def test_dropping_a_database_leaves_the_tables_of_another_catalog_there(
+    options: Options, tmp_path: Path, *, cascade: bool
+) -> None:
+    """Two catalogs keep their names apart, and share the folders of the warehouse."""
+    theirs = tc.open_catalog(str(tmp_path), options)
+    theirs.create_database("shop")
+    add(theirs.create_table("shop.orders", SCHEMA), 1)
+    ours = tc.open_catalog(str(tmp_path), {**options, "catalog-key": uuid.uuid4().hex})
+    ours.create_database("shop")
+    if cascade:
+        ours.create_table("shop.sales", SCHEMA)
+    ours.drop_database("shop", cascade=cascade)
+    assert ours.databases() == []
+    assert not (tmp_path / "shop.db" / "sales").exists()
+    assert theirs.table("shop.orders").read().to_arrow().num_rows == 1
+
+
 def test_databases_and_tables_come_and_go(options: Options, tmp_path: Path) -> None:
     catalog = tc.open_catalog(str(tmp_path), options)
     assert catalog.databases() == []

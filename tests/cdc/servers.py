@@ -5,34 +5,25 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
-import time
 from pathlib import Path
 from typing import Any, Self
+
+from demo.servers import kafka, mariadb
+from demo.servers.machine import await_answer, free_port
 
 POSTGRES_BIN = Path("/usr/lib/postgresql/15/bin")
 
 
-def free_port() -> int:
-    with socket.socket() as server:
-        server.bind(("127.0.0.1", 0))
-        return int(server.getsockname()[1])
-
-
 def wait_until(ready: Any, process: subprocess.Popen[bytes] | None, log: Path) -> None:
     """Ask until ``ready`` does not raise; a process that died is told with its log."""
-    deadline = time.monotonic() + 90
-    while True:
-        try:
-            ready()
-            return
-        except Exception:
-            dead = process is not None and process.poll() is not None
-            if dead or time.monotonic() > deadline:
-                raise RuntimeError(f"no server: {log.read_text()[-2000:]}") from None
-            time.sleep(0.1)
+
+    def alive() -> None:
+        if process is not None and process.poll() is not None:
+            raise RuntimeError(f"no server: {log.read_text()[-2000:]}")
+
+    await_answer(ready, seconds=90, alive=alive)
 
 
 class MariaDb:
@@ -49,39 +40,20 @@ class MariaDb:
         return None if shutil.which("mariadbd") else "mariadb-server is not installed"
 
     def __enter__(self) -> Self:
-        user = f"--user={os.environ.get('USER') or 'root'}"
-        data = f"--datadir={self.folder}/data"
-        subprocess.run(
-            ["mariadb-install-db", "--no-defaults", user, data,
-             "--auth-root-authentication-method=normal", "--skip-test-db"],
-            check=True, capture_output=True,
-        )  # fmt: skip
+        command = mariadb.install_command(self.folder / "data")
+        subprocess.run(command, check=True, capture_output=True)
         self.start()
         return self
 
     def start(self) -> None:
-        user = f"--user={os.environ.get('USER') or 'root'}"
         log = self.folder / "log"
+        command = mariadb.server_command(self.folder / "data", self.port, self.options)
         with log.open("ab") as out:
-            self.process = subprocess.Popen(
-                ["mariadbd", "--no-defaults", user, f"--datadir={self.folder}/data",
-                 f"--socket={self.folder}/s.sock", f"--pid-file={self.folder}/pid",
-                 "--bind-address=127.0.0.1", f"--port={self.port}", "--server-id=1",
-                 f"--log-bin={self.folder}/data/binlog", "--binlog-format=ROW",
-                 "--binlog-row-image=FULL", "--binlog-row-metadata=FULL", "--gtid-strict-mode=ON",
-                 "--character-set-server=utf8mb4", "--default-time-zone=+00:00",
-                 "--skip-name-resolve", "--innodb-buffer-pool-size=64M",
-                 "--innodb-log-file-size=16M", "--innodb-flush-log-at-trx-commit=2",
-                 *self.options],
-                stdout=out, stderr=out,
-            )  # fmt: skip
+            self.process = subprocess.Popen(command, stdout=out, stderr=out)
         wait_until(lambda: self.connect().close(), self.process, log)
 
     def connect(self, **kwargs: Any) -> Any:
-        import pymysql
-
-        given = {"host": "127.0.0.1", "port": self.port, "user": "root", "autocommit": True}
-        return pymysql.connect(**{**given, **kwargs}, init_command="SET time_zone = '+00:00'")
+        return mariadb.connect(self.port, **kwargs)
 
     def sql(self, *statements: str) -> list[tuple[Any, ...]]:
         connection = self.connect()
@@ -189,7 +161,7 @@ class Postgres:
 class Kafka:
     """One Kafka broker (KRaft) from the jars of Maven Central, kept in ``.cache/kafka``."""
 
-    JARS = Path(__file__).resolve().parents[2] / ".cache" / "kafka"
+    JARS = kafka.JARS
 
     def __init__(self) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="kfk"))
@@ -202,12 +174,7 @@ class Kafka:
             return None
         if not os.environ.get("CDC_REQUIRED"):
             return "Kafka is started by make test-cdc only"
-        pom = Path(__file__).parent / "kafka" / "pom.xml"
-        subprocess.run(
-            ["mvn", "-q", "-B", "-f", str(pom), "dependency:copy-dependencies",
-             f"-DoutputDirectory={cls.JARS}", "-DincludeScope=runtime"],
-            check=True, timeout=600,
-        )  # fmt: skip
+        subprocess.run(kafka.jars_command(), check=True, timeout=600)
         return None
 
     @property
@@ -216,36 +183,18 @@ class Kafka:
 
     def __enter__(self) -> Self:
         settings = self.folder / "server.properties"
-        settings.write_text(
-            "process.roles=broker,controller\nnode.id=1\n"
-            f"controller.quorum.voters=1@127.0.0.1:{self.control}\n"
-            f"listeners=PLAINTEXT://127.0.0.1:{self.port},CONTROLLER://127.0.0.1:{self.control}\n"
-            f"advertised.listeners=PLAINTEXT://{self.servers}\n"
-            "controller.listener.names=CONTROLLER\n"
-            "listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT\n"
-            f"log.dirs={self.folder}/data\noffsets.topic.replication.factor=1\n"
-            "offsets.topic.num.partitions=4\ntransaction.state.log.replication.factor=1\n"
-            "transaction.state.log.min.isr=1\ntransaction.state.log.num.partitions=4\n"
-            "group.initial.rebalance.delay.ms=0\n"
-        )
-        java = ["java", "-Xmx384m", "-XX:+UseSerialGC", "-cp", f"{self.JARS}/*"]
+        settings.write_text(kafka.properties(self.folder / "data", self.port, self.control))
         log = self.folder / "log"
         with log.open("ab") as out:
-            subprocess.run(
-                [*java, "kafka.tools.StorageTool", "format", "-t", "AAAAAAAAAAAAAAAAAAAAAA",
-                 "-c", str(settings)],
-                check=True, stdout=out, stderr=out,
-            )  # fmt: skip
-            self.process = subprocess.Popen(
-                [*java, "kafka.Kafka", str(settings)], stdout=out, stderr=out
-            )
+            format_ = kafka.format_command(settings)
+            subprocess.run(format_, check=True, stdout=out, stderr=out)
+            command = kafka.server_command(settings)
+            self.process = subprocess.Popen(command, stdout=out, stderr=out)
         wait_until(lambda: self.admin().list_topics(timeout=2), self.process, log)
         return self
 
     def admin(self) -> Any:
-        from confluent_kafka.admin import AdminClient
-
-        return AdminClient({"bootstrap.servers": self.servers, "log_level": 0})
+        return kafka.admin(self.port)
 
     def __exit__(self, *_: object) -> None:
         if self.process is not None:

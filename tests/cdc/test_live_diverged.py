@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -17,17 +16,11 @@ from tests.cdc.conftest import need
 from tests.cdc.servers import Kafka, MariaDb, Postgres
 from tests.cdc.test_live_mariadb import source as of_mariadb
 from tests.cdc.test_live_postgres import source as of_postgres
+from tests.eventually import eventually
 
 
 def ids(catalog: tc.Catalog, table: str) -> list[int]:
     return sorted(catalog.table(table).read().to_arrow()["id"].to_pylist())
-
-
-def until(holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
-    while not holds():
-        assert time.monotonic() < deadline, "it did not come to pass"
-        time.sleep(0.1)
 
 
 def refused(catalog: tc.Catalog, server: Any, match: str) -> None:
@@ -142,7 +135,7 @@ def test_a_topic_that_was_made_anew_is_refused(tmp_path: Path) -> None:
             tc.sync_database, catalog, "lake", source, until="forever"
         )
         put(20)
-        until(lambda: 20 in ids(catalog, "lake.t"))
+        eventually(lambda: 20 in ids(catalog, "lake.t"), "row 20")
         admin.delete_topics(["p.s.t"])["p.s.t"].result()
         topic()
         put(*range(30, 60))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import time
@@ -20,6 +19,7 @@ from table_core.errors import DataError, NotFoundError
 from tests.cdc.conftest import need
 from tests.cdc.servers import MariaDb, Postgres
 from tests.cdc.torture import ROOT, Torture
+from tests.lanes import budget
 
 ROWS = 60_000
 CHANGED = [
@@ -104,7 +104,7 @@ def test_postgres_goes_on_behind_the_last_key(
 def test_a_large_snapshot_takes_little_memory() -> None:
     """``CDC_SNAPSHOT=20000000`` reads as many rows; memory does not follow them."""
     need(MariaDb, whole=True)
-    events = os.environ.get("CDC_SNAPSHOT", "1000000")
+    events = str(budget("CDC_SNAPSHOT", ci=300_000, nightly=2_000_000))
     command = [sys.executable, "-m", "bench.cdc", "--here", "snapshot", "--events", events]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2000:]

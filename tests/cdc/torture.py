@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import table_core as tc
+from tests.lanes import budget
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-CHANGES = int(os.environ.get("CDC_CHANGES", "400"))
-KILLS = int(os.environ.get("CDC_KILLS", "2"))
+CHANGES = budget("CDC_CHANGES", ci=400, nightly=20_000)
+KILLS = budget("CDC_KILLS", ci=2, nightly=10)
 
 
 def changes(seed: int, count: int, schemas: list[str], ddl: list[str]) -> Iterator[str]:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from demo import expected, generate
-from demo.run import SPARK
+from demo.environment import SPARK
 from table_core.table.api.opening import open_catalog
 from tests.servers import ROOT
 from tests.spark_servers import SMALL, connect, standalone

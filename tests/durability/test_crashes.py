@@ -9,6 +9,8 @@ deletes nothing that a reader needs; and one orphan removal leaves nothing that 
 
 from __future__ import annotations
 
+from itertools import product
+
 import pyarrow as pa
 import pytest
 
@@ -34,6 +36,7 @@ from tests.durability.crashing import (
     unnamed,
     writes,
 )
+from tests.lanes import sampled
 
 CASES = {
     "write": Case(keyed(**{"write-only": "true"}), writes(NEW)),
@@ -65,6 +68,7 @@ CASES = {
     "expire snapshots": Case(keyed(**LONG), on(lambda table: table.expire_snapshots(retain_max=1))),
     "expire partitions": Case(dated, on(lambda table: table.expire_partitions("7 d", commit=AS))),
 }
+CRASHES = (Fault.CRASH_BEFORE, Fault.CRASH_AFTER)
 MERGE = (
     pa.table({"k": pa.array([1, 9], pa.int32()), "v": [70, 71]}),
     ["k"],
@@ -72,8 +76,7 @@ MERGE = (
 )
 
 
-@pytest.mark.parametrize("fault", [Fault.CRASH_BEFORE, Fault.CRASH_AFTER])
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(("name", "fault"), sampled(product(CASES, CRASHES), 3))
 def test_a_crash_at_any_call_leaves_the_old_rows_or_the_new(name: str, fault: Fault) -> None:
     case = CASES[name]
     calls, before, after, last = changes_of(case)
@@ -101,7 +104,7 @@ def test_a_crash_at_any_call_leaves_the_old_rows_or_the_new(name: str, fault: Fa
         assert not unnamed(catalog), (nth, call)
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", sampled(CASES, 2))
 def test_a_failing_call_leaves_the_old_rows_or_the_new(name: str) -> None:
     """The store answers with an error, before or after the effect, and the process lives on."""
     case = CASES[name]

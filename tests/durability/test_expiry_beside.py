@@ -9,7 +9,6 @@ the floor was read.
 
 from __future__ import annotations
 
-import os
 import time
 from pathlib import Path
 
@@ -17,8 +16,9 @@ import keepers
 from test_processes import lines, start
 
 import table_core as tc
+from tests.lanes import budget
 
-ROUNDS = int(os.environ.get("EXPIRY_ROUNDS", "12"))
+ROUNDS = budget("EXPIRY_ROUNDS", ci=8, nightly=200)
 PATIENCE_S = 60 + 10 * ROUNDS
 
 

@@ -8,7 +8,6 @@ them compacts now and then.  Each counts what it has done by key; the table must
 from __future__ import annotations
 
 import multiprocessing
-import os
 import random
 from collections import Counter
 from contextlib import suppress
@@ -19,13 +18,14 @@ import pytest
 
 import table_core as tc
 from table_core import errors
+from tests.lanes import budget
 from tests.property.test_statements_by_engine import ENGINES, PRODUCERS, SCHEMA
 from tests.tables import new_catalog, write_rows
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-ROUNDS = int(os.environ.get("LOST_UPDATE_ROUNDS", "20")) // 2
+ROUNDS = budget("LOST_UPDATE_ROUNDS", ci=8, nightly=100) // 2
 """Of each of the two processes on each kind of table."""
 PATIENCE_S = 120 + 10 * ROUNDS
 KEYS = range(4)

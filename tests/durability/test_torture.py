@@ -8,6 +8,7 @@ import pytest
 
 from tests.durability.bucket_rounds import Rounds
 from tests.durability.torture import places, torture
+from tests.lanes import sampled
 from tests.simulation.one_bucket import Kind, kinds
 
 CELLS = (
@@ -24,7 +25,9 @@ CELLS = (
 """Each engine and each producer, with and without vectors and inline compaction; ``make torture`` has all."""
 
 
-@pytest.mark.parametrize("kind", [kind for kind in kinds() if str(kind) in CELLS], ids=str)
+@pytest.mark.parametrize(
+    "kind", sampled([kind for kind in kinds() if str(kind) in CELLS], 2, first=1), ids=str
+)
 def test_a_bucket_of_killed_writers_has_each_commit_once_and_compactions_change_nothing(
     kind: Kind, tmp_path: Path
 ) -> None:
@@ -36,12 +39,15 @@ def test_a_bucket_of_killed_writers_has_each_commit_once_and_compactions_change_
 
 @pytest.mark.parametrize(
     ("store", "kind", "writers", "commits", "kills"),
-    [
-        ("local", "two buckets", 4, 20, 6),
-        ("local", "vectors lookup", 2, 12, 2),
-        ("local", "vectors, expiry", 2, 20, 2),
-        ("s3", "lookup", 2, 5, 1),
-    ],
+    sampled(
+        [
+            ("local", "two buckets", 4, 20, 6),
+            ("local", "vectors lookup", 2, 12, 2),
+            ("local", "vectors, expiry", 2, 20, 2),
+            ("s3", "lookup", 2, 5, 1),
+        ],
+        3,
+    ),
 )
 def test_killed_writers_lose_nothing_and_repeat_nothing(
     store: str, kind: str, writers: int, commits: int, kills: int, tmp_path: Path

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
+from itertools import product
 
 import pytest
 
@@ -31,8 +32,10 @@ from tests.durability.crashing import (
     tables,
     unnamed,
 )
+from tests.lanes import sampled
 
 See = Callable[[Catalog], object]
+CRASHES = (Fault.CRASH_BEFORE, Fault.CRASH_AFTER)
 calm = keyed(**{"write-only": "true"})
 """A table whose commits expire nothing."""
 
@@ -146,8 +149,7 @@ def states(case: Case) -> list[object]:
     return [rows(scan) for scan in scans]
 
 
-@pytest.mark.parametrize("fault", [Fault.CRASH_BEFORE, Fault.CRASH_AFTER])
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(("name", "fault"), sampled(product(CASES, CRASHES), 3))
 def test_a_crash_at_any_call_is_mended_by_the_next_run(name: str, fault: Fault) -> None:
     case = CASES[name]
     calls, _, after, _ = changes_of(case)
@@ -170,7 +172,7 @@ def test_a_crash_at_any_call_is_mended_by_the_next_run(name: str, fault: Fault) 
         assert sight(catalog) == end, (nth, call)
 
 
-@pytest.mark.parametrize("fault", [Fault.CRASH_BEFORE, Fault.CRASH_AFTER])
+@pytest.mark.parametrize("fault", CRASHES)
 def test_a_crash_while_altering_leaves_the_old_schema_or_the_new(fault: Fault) -> None:
     def add(catalog: Catalog) -> object:
         return catalog.alter_table("d.t", [tc.AddColumn("note", "STRING")])

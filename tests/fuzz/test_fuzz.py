@@ -1,6 +1,6 @@
-"""The corpus and a minute of new damage for all decoders together; ``make fuzz`` goes on for as long as one likes.
+"""The corpus and some new damage for all decoders together; ``make fuzz`` goes on for as long as one likes.
 
-A minute of each would take an hour of CI: that is what ``make fuzz BUDGET_S=3600`` is for.
+Seconds by day and minutes at night: a minute of each decoder, ``make fuzz BUDGET_S=3600``, would take an hour.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+
+from tests.lanes import budget
 
 RUN = Path(__file__).with_name("run.py")
 
@@ -24,7 +26,7 @@ def fuzzed(tmp_path: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_damage_ends_as_an_error_of_ours_soon_and_in_little_memory(tmp_path: Path) -> None:
-    seconds = os.environ.get("BUDGET_S", "60")
+    seconds = str(budget("BUDGET_S", ci=15, nightly=300))
     given = ("--seconds", seconds, "--seed", "14", "--engine", "mutations", "--at-once", "1")
     done = fuzzed(tmp_path, *given)
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]

@@ -18,6 +18,7 @@ from table_core.cdc.postgres.types import postgres_type
 from table_core.datatypes.kinds import Field
 from table_core.schema.type_mapping import TypeMapping
 from tests.golden import streams
+from tests.lanes import sampled
 
 RENAMED = frozenset({"sales_channel", "opens_at", "remark"})
 UNTOLD = frozenset({"points", "fee"})
@@ -111,7 +112,7 @@ class Warehouse:
 
 @pytest.mark.parametrize(
     ("connector", "flavour", "form"),
-    list(product(streams.CONNECTORS, streams.FLAVOURS, streams.FORMS)),
+    sampled(product(streams.CONNECTORS, streams.FLAVOURS, streams.FORMS), 3),
 )
 @pytest.mark.parametrize(("merge", "seed"), [(False, None), (True, 1)], ids=["apart", "merged"])
 def test_every_phase_gives_the_recorded_state(

@@ -19,11 +19,12 @@ from sameness import assert_same
 from test_differential_reads import NAME, build
 
 import table_core as tc
+from tests.lanes import budget
 
 pytestmark = pytest.mark.interop
 
 FIRST = int(os.environ.get("DIFFS_SEED", "100"))
-TABLES = int(os.environ.get("DIFFS_TABLES", "2"))
+TABLES = budget("DIFFS_TABLES", ci=1, nightly=20)
 
 
 @pytest.mark.parametrize("seed", range(FIRST, FIRST + TABLES))

@@ -23,11 +23,12 @@ from test_system_tables import DOCUMENTS, FILES
 from test_system_tables import assert_same as assert_same_table
 
 import table_core as tc
+from tests.lanes import budget
 
 pytestmark = pytest.mark.interop
 
 FIRST = int(os.environ.get("HISTORIES_SEED", "1"))
-TABLES = int(os.environ.get("HISTORIES_TABLES", "2"))
+TABLES = budget("HISTORIES_TABLES", ci=1, nightly=20)
 STEPS, FILTERS, LATE = 10, 8, 4
 
 

@@ -20,11 +20,12 @@ from random_lives import RandomAppends, RandomLives, RandomMoves
 from sameness import assert_same
 
 import table_core as tc
+from tests.lanes import budget
 
 pytestmark = pytest.mark.interop
 
 FIRST = int(os.environ.get("LIVES_SEED", "1"))
-TABLES = int(os.environ.get("LIVES_TABLES", "5"))
+TABLES = budget("LIVES_TABLES", ci=3, nightly=30)
 STEPS = int(os.environ.get("LIVES_STEPS", "8"))
 DEEDS = (
     *("write",) * 6,

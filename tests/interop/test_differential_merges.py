@@ -21,11 +21,12 @@ from random_merges import RandomMerges
 from sameness import assert_same
 
 import table_core as tc
+from tests.lanes import budget
 
 pytestmark = pytest.mark.interop
 
 FIRST = int(os.environ.get("MERGES_SEED", "1"))
-TABLES = int(os.environ.get("MERGES_TABLES", "10"))
+TABLES = budget("MERGES_TABLES", ci=5, nightly=60)
 STEPS = 8
 WRITERS = ("ours", "theirs", "both")
 

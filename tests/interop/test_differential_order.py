@@ -18,11 +18,12 @@ from sameness import assert_same
 from test_differential_reads import NAME, build
 
 import table_core as tc
+from tests.lanes import budget
 
 pytestmark = pytest.mark.interop
 
 FIRST = int(os.environ.get("ORDER_SEED", "60"))
-TABLES = int(os.environ.get("ORDER_TABLES", "2"))
+TABLES = budget("ORDER_TABLES", ci=1, nightly=20)
 
 
 @pytest.mark.parametrize("seed", range(FIRST, FIRST + TABLES))

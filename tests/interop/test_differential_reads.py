@@ -23,12 +23,13 @@ from random_tables import RandomTable, our_changes
 from sameness import NANOS, assert_same, roughly
 
 import table_core as tc
+from tests.lanes import budget
 
 pytestmark = pytest.mark.interop
 
 NAME = "default.t"
 FIRST = int(os.environ.get("DIFFERENTIAL_SEED", "1"))
-TABLES = int(os.environ.get("DIFFERENTIAL_TABLES", "20"))
+TABLES = budget("DIFFERENTIAL_TABLES", ci=8, nightly=100)
 COMMITS = 5
 FILTERS = 10
 

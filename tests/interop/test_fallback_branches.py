@@ -19,11 +19,12 @@ from random_tables import RandomTable
 from test_differential_reads import NAME, Asked, write
 
 import table_core as tc
+from tests.lanes import budget
 
 pytestmark = pytest.mark.interop
 
 FIRST = int(os.environ.get("FALLBACK_SEED", "400"))
-TABLES = int(os.environ.get("FALLBACK_TABLES", "4"))
+TABLES = budget("FALLBACK_TABLES", ci=2, nightly=20)
 OTHER = f"{NAME}$branch_b"
 
 

@@ -7,17 +7,16 @@ jar's answers to the first of them are kept for ``tests/unit/lsm``, which needs 
 
 from __future__ import annotations
 
-import os
-
 import pytest
 from judge import Judge
 from random_picks import case
 
+from tests.lanes import budget
 from tests.unit.lsm.recorded_picks import RECORDED, ours
 
 pytestmark = pytest.mark.interop
 
-COUNT = int(os.environ.get("PICKS", "20000"))
+COUNT = budget("PICKS", ci=10_000, nightly=200_000)
 
 
 def test_we_pick_what_the_jar_picks(paimon: Judge) -> None:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-import os
 import shutil
 import threading
 from collections.abc import Iterator
@@ -23,11 +22,12 @@ from judge import Judge, JudgeError
 
 import table_core as tc
 from table_core.errors import ErrorKind, ForeignOverwriteError
+from tests.lanes import budget
 from tests.servers import mariadb, postgres
 
 pytestmark = pytest.mark.interop
 
-ROUNDS = int(os.environ.get("ROUNDS", "12"))
+ROUNDS = budget("ROUNDS", ci=8, nightly=100)
 SCHEMA = pa.schema([pa.field("k", pa.int32(), nullable=False), ("v", pa.int64())])
 TURNS = {"commit.max-retries": "1000", "commit.max-retry-wait": "200 ms"}
 Options = dict[str, str]

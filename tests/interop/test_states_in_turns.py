@@ -17,11 +17,12 @@ from hypothesis.stateful import invariant, precondition, rule, run_state_machine
 from judge import Judge, agree_rows, judged
 
 import table_core as tc
+from tests.lanes import budget
 from tests.property.test_table_states import Row, TableStates, as_arrow, rows_of
 
 pytestmark = pytest.mark.interop
 
-RUNS = int(os.environ.get("STATES", "6"))
+RUNS = budget("STATES", ci=3, nightly=60)
 STEPS = int(os.environ.get("STATES_STEPS", "12"))
 
 

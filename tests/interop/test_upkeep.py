@@ -12,7 +12,6 @@ Mutants: files of tags or branches deleted; a rollback that leaves its tags; man
 
 from __future__ import annotations
 
-import os
 import random
 import time
 import uuid
@@ -28,10 +27,11 @@ from judge import Judge, JudgedTable
 import table_core as tc
 from table_core.ondisk import layout
 from table_core.storage.system import SystemClock
+from tests.lanes import budget
 
 pytestmark = [pytest.mark.interop, pytest.mark.usefixtures("forgetful")]
 
-SEEDS = int(os.environ.get("UPKEEP_SEEDS", "2"))
+SEEDS = budget("UPKEEP_SEEDS", ci=1, nightly=40)
 STEPS = 24
 SCHEMA = pa.schema(
     [

@@ -19,7 +19,8 @@ from tests.servers import ROOT, Database, postgres
 
 __all__ = ["Live", "running"]
 
-PATIENCE = 420
+PATIENCE = int(os.environ.get("LIVE_PATIENCE_S") or 420)
+"""Seconds until something must have happened; a machine that does much else needs more."""
 
 
 @dataclass(frozen=True)
@@ -81,10 +82,10 @@ def running(
         paths = os.pathsep.join(map(str, (ROOT, ROOT / "provider")))
         airflow.environment.update(database.for_airflow | {"PYTHONPATH": paths})
         airflow.environment.update(environment or {})
-        airflow.start()
+        airflow.start(PATIENCE)
         try:
             known = lambda: len(airflow.get("/dags", limit=100)["dags"]) == dags  # noqa: E731
-            airflow.wait(f"{dags} Dags", known, 120)
+            airflow.wait(f"{dags} Dags", known, PATIENCE)
             yield Live(airflow, open_catalog(warehouse), database)
         finally:
             airflow.components.stop()

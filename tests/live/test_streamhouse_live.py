@@ -21,7 +21,7 @@ import pytest
 
 from demo import expected, generate
 from demo.airflow_home import AirflowHome
-from demo.run import SPARK
+from demo.environment import SPARK
 from table_core.table.api.opening import open_catalog
 
 pytestmark = [pytest.mark.airflow, pytest.mark.heavy, pytest.mark.timeout(900)]

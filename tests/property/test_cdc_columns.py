@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from table_core.cdc.debezium.event_members import NotColumnar
@@ -64,7 +64,6 @@ def oracle(events: list[Any]) -> set[int]:
     return there
 
 
-@settings(max_examples=25)
 @given(streams(), st.lists(st.integers(1, 12), max_size=4), st.sampled_from(["plain", "record"]))
 def test_blocks_and_paths_make_no_difference(events: list[Any], cuts: list[int], form: str) -> None:
     wrapped = (

@@ -8,7 +8,6 @@ tables in two shards, against a model that applies one event after the other.
 from __future__ import annotations
 
 import json
-import os
 import random
 from collections import Counter
 from pathlib import Path
@@ -20,8 +19,9 @@ import table_core as tc
 from table_core.cdc.apply import target
 from table_core.cdc.files import lines
 from table_core.cdc.files import reader as files
+from tests.lanes import budget
 
-SEEDS = int(os.environ.get("CDC_CUTS", "3"))
+SEEDS = budget("CDC_CUTS", ci=1, nightly=20)
 SHARDS = ("s1", "s2")
 TABLES = ("people", "log")
 """One with a key and one without."""

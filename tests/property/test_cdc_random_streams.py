@@ -10,7 +10,6 @@ from __future__ import annotations
 import base64
 import datetime as dt
 import json
-import os
 import random
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -22,8 +21,9 @@ import pytest
 
 import table_core as tc
 from tests.golden.streams import interleaved
+from tests.lanes import budget
 
-SEEDS = int(os.environ.get("CDC_SEEDS", "4"))
+SEEDS = budget("CDC_SEEDS", ci=2, nightly=100)
 EPOCH = dt.datetime(1970, 1, 1)
 SHARDS = ("shop_1", "shop_2")
 PARTITIONS = 3

@@ -22,6 +22,7 @@ import table_core as tc
 from table_core.storage.stores.locate import open_storage
 from table_core.table.api.table import Table
 from table_core.table.metadata.refs.branches import branch_access
+from tests.lanes import budget
 from tests.tables import write_rows
 
 SCHEMA = pa.schema(
@@ -33,7 +34,9 @@ SCHEMA = pa.schema(
         pa.field("m", pa.map_(pa.string(), pa.int64())),
     ]
 )
-FLIPS = 8
+FLIPS = budget("FLIPS", ci=4, nightly=40)
+CUTS = budget("CUTS", ci=5, nightly=10)
+"""Of a file: at so many places, which lie evenly."""
 
 
 def rows(first: int, count: int) -> pa.Table:
@@ -145,13 +148,13 @@ RIGHT = read_all(WHOLE)
 def test_a_file_that_is_cut_short_is_an_error_or_does_not_matter(kind: str) -> None:
     path = PATHS[kind]
     body = WHOLE[path]
-    for tenth in range(10):
-        cut = body[: len(body) * tenth // 10]
+    for part in range(CUTS):
+        cut = body[: len(body) * part // CUTS]
         found = read_all({**WHOLE, path: cut})
         for at, (got, want) in enumerate(zip(found, RIGHT, strict=True)):
             if isinstance(got, tc.errors.TableError) or at == 5:  # $files shows where it lies
                 continue
-            assert got == want, f"read {at} of {path} cut at {tenth}/10"
+            assert got == want, f"read {at} of {path} cut at {part}/{CUTS}"
 
 
 @pytest.mark.parametrize("name", ["manifest-list-", "manifest-[0-9a-f]"])

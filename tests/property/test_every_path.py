@@ -34,6 +34,7 @@ from table_core.jobs.job_spec import JobSpec
 from table_core.jobs.run import run_embedded
 from table_core.storage.stores.faults import Crash, Fault, Faults, FaultyStorage
 from table_core.table.api import opening
+from tests.lanes import budget
 from tests.tables import write_rows
 
 Row = dict[str, Any]
@@ -422,7 +423,7 @@ def told(rows: list[Row], columns: dict[str, str]) -> list[str]:
 
 TestEveryPath = EveryPath.TestCase
 TestEveryPath.settings = settings(
-    max_examples=int(os.environ.get("EVERY_PATH_EXAMPLES", "25")),
+    max_examples=budget("EVERY_PATH_EXAMPLES", ci=20, nightly=400),
     stateful_step_count=int(os.environ.get("EVERY_PATH_STEPS", "12")),
     deadline=None,
     suppress_health_check=list(HealthCheck),

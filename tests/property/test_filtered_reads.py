@@ -128,7 +128,7 @@ def agree(table: tc.Table, state: dict[str, int], full: pa.Table, where: Any) ->
 
 
 @given(data=st.data())
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_of_tables_that_paimon_wrote(tables: Any, data: st.DataObject) -> None:
     table = tables(data.draw(st.sampled_from(CASES)))
     snapshot = data.draw(st.sampled_from([s.id for s in table.snapshots()]))
@@ -169,7 +169,6 @@ ROW = st.fixed_dictionaries(
     ),
     writes=st.lists(st.lists(ROW, min_size=1, max_size=12), min_size=1, max_size=4),
 )
-@settings(max_examples=40)
 def test_of_tables_of_ours(
     data: st.DataObject,
     keyed: bool,

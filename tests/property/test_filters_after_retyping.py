@@ -76,8 +76,7 @@ def catalog(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 @pytest.mark.parametrize(("shape", "chain"), CASES)
 @settings(
-    max_examples=4,
-    deadline=None,
+    max_examples=max(2, settings.default.max_examples // 10),
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(data=st.data())

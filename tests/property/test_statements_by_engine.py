@@ -16,6 +16,7 @@ import pytest
 
 import table_core as tc
 from table_core import errors
+from tests.lanes import sampled
 from tests.tables import new_catalog, write_rows
 
 SCHEMA = pa.schema(
@@ -245,7 +246,7 @@ def walk(
     return outcomes
 
 
-@pytest.mark.parametrize(("engine", "producer", "vectors"), cases())
+@pytest.mark.parametrize(("engine", "producer", "vectors"), sampled(cases(), 3))
 def test_a_table_is_what_its_statements_say(engine: str, producer: str, vectors: str) -> None:
     outcomes = walk(new_catalog(), engine, producer, vectors, steps=8)
     assert outcomes["done"] >= (0 if engine == "first-row" else 2), outcomes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import fcntl
 import functools
 import json
 import os
@@ -43,11 +44,27 @@ os.environ.update(
 
 @pytest.fixture(scope="session")
 def airflow_home() -> Path:
-    """The home, with a metadata database."""
+    """The home, with a metadata database: the processes of one run migrate one and copy it."""
+    run = os.environ.get("PYTEST_XDIST_TESTRUNUID")
+    if run is None:
+        migrate()
+        return HOME
+    kept = Path(tempfile.gettempdir()) / f"airflow-{run}.db"
+    with kept.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if kept.exists():
+            shutil.copyfile(kept, HOME / "airflow.db")
+        else:
+            migrate()
+            shutil.copyfile(HOME / "airflow.db", kept.with_suffix(".part"))
+            kept.with_suffix(".part").rename(kept)
+    return HOME
+
+
+def migrate() -> None:
     subprocess.run(
         [sys.executable, "-m", "airflow", "db", "migrate"], check=True, capture_output=True
     )
-    return HOME
 
 
 @pytest.fixture

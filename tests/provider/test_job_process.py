@@ -7,8 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,6 +19,7 @@ from paimon_provider.launchers.process import write_properties
 from paimon_provider.launchers.spark_submit import SparkSubmitLauncher
 from table_core.errors import CommitConflictError, JobFailedError
 from table_core.jobs.job_spec import JobSpec
+from tests.eventually import eventually
 
 STAND_IN = """
 import argparse, json, os, pathlib, subprocess, sys, time
@@ -73,13 +73,6 @@ def launcher(grace_seconds: float = 0.3, **conf: str) -> LocalProcessLauncher:
     return LocalProcessLauncher(settings, module="stand_in_job", grace_seconds=grace_seconds)
 
 
-def wait_until(done: Callable[[], bool], what: str) -> None:
-    deadline = time.monotonic() + 20
-    while not done():
-        assert time.monotonic() < deadline, what
-        time.sleep(0.02)
-
-
 def test_the_result_comes_back_and_the_log_goes_through() -> None:
     lines: list[str] = []
     result = launcher(**{"spark.secret": "hush"}).run(spec("done"), log=lines.append)
@@ -131,8 +124,8 @@ def hanging() -> Iterator[tuple[LocalProcessLauncher, threading.Thread, list[str
 
     thread = threading.Thread(target=run)
     thread.start()
-    wait_until(lambda: bool(lines), "the job did not start")
-    wait_until(lambda: len(session_members(int(lines[0].split()[1]))) == 3, "guard, job, child")
+    eventually(lambda: bool(lines), "the job did not start")
+    eventually(lambda: len(session_members(int(lines[0].split()[1]))) == 3, "guard, job, child")
     yield job, thread, lines, ended
     job.kill()
     thread.join(20)
@@ -169,8 +162,8 @@ job.run(spec, log=lambda line: print(line, flush=True))
     worker.send_signal(signal.SIGKILL)
     worker.wait()
     worker.stdout.close()
-    wait_until(lambda: not session_members(int(session)), "the job outlived its worker")
-    wait_until(lambda: not Path(folder).exists(), "the spec outlived its worker")
+    eventually(lambda: not session_members(int(session)), "the job outlived its worker")
+    eventually(lambda: not Path(folder).exists(), "the spec outlived its worker")
 
 
 def test_a_job_told_to_stop_before_it_started_does_not_run() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from paimon_provider.operators.relay import PaimonRelayPartitionsOperator
@@ -317,7 +317,6 @@ STEPS = st.one_of(
 )
 
 
-@settings(max_examples=60, deadline=None)
 @given(steps=st.lists(STEPS, min_size=4, max_size=25))
 def test_every_partition_is_announced_whatever_happens_to_runs_and_table(
     steps: list[tuple[Any, ...]],

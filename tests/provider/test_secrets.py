@@ -59,7 +59,8 @@ class Watcher(threading.Thread):
 
 
 @pytest.fixture
-def planted(warehouse: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
+def planted(warehouse: Catalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A connection with secrets, and a folder of this test's own for its jobs: others run beside it."""
     document = {
         "conn_type": "paimon",
         "host": warehouse.warehouse,
@@ -67,6 +68,7 @@ def planted(warehouse: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
         "extra": EXTRA,
     }
     monkeypatch.setenv("AIRFLOW_CONN_PAIMON_DEFAULT", json.dumps(document))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
 
 
 def test_secrets_turn_up_nowhere(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -15,6 +14,7 @@ import pytest
 
 from paimon_provider.pages.cache import cache_folder, reading, writer_lock, writing
 from table_core.table.api.opening import open_catalog
+from tests.eventually import eventually
 from tests.provider.dag_runs import run_text
 from tests.provider.test_pages import token
 
@@ -75,19 +75,9 @@ def page(airflow_home: Path) -> Iterator[Callable[..., Any]]:
                 return client.get(f"/paimon/api{path}", params=query, headers=bearer)
 
             ask.client = client  # type: ignore[attr-defined]  # for who asks as nobody
-            until(lambda: ask("/overview").json()["collected_at"])
+            eventually(lambda: ask("/overview").json()["collected_at"], "the cache is filled")
             yield ask
         REFRESHER.stop()
-
-
-def until(found: Callable[[], Any], seconds: float = 60) -> Any:
-    """Ask again and again until the answer is something."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if answer := found():
-            return answer
-        time.sleep(0.1)
-    raise AssertionError("it did not come")
 
 
 def test_nobody_is_answered_without_a_log_in(page: Any) -> None:
@@ -277,7 +267,7 @@ def test_without_a_collector_the_page_knows_what_airflow_knows(page: Any) -> Non
         for one in variants[:2]:
             asset = session.query(AssetModel).filter_by(uri=one).one()
             session.add(AssetEvent(asset_id=asset.id, extra={"snapshot_id": 7}))
-    line = until(lambda: page("/tables", search="brie").json()["tables"])[0]
+    line = eventually(lambda: page("/tables", search="brie").json()["tables"], "the table")[0]
     assert page("/tables", search="brie").json()["total"] == 1, (
         "variants are in the line of their table"
     )
@@ -288,7 +278,9 @@ def test_without_a_collector_the_page_knows_what_airflow_knows(page: Any) -> Non
         "unknown",
     )
     assert [v["label"] for v in line["variants"]] == ["branch try", "on=changes"]
-    until(lambda: page("/tables", search="brie").json()["tables"][0]["events_24h"] == 2)
+    eventually(
+        lambda: page("/tables", search="brie").json()["tables"][0]["events_24h"] == 2, "both events"
+    )
     told = page("/table", uri=uri).json()
     assert (told["fields"], told["comment"], told["snapshot_id"]) == ([], None, None)
     assert page("/table/snapshots", uri=uri).json() == {"total": 0, "snapshots": []}
@@ -309,10 +301,12 @@ def test_what_is_collected_later_is_seen_and_what_is_dropped_is_gone(
             writer.commit()
     catalog.collect_metadata("stall", "airflow.table_metadata", "paimon_default")
     uri = "paimon://paimon_default/stall/later"
-    until(lambda: page("/table/snapshots", uri=uri).json().get("total") == 2)
+    eventually(
+        lambda: page("/table/snapshots", uri=uri).json().get("total") == 2, "the second snapshot"
+    )
     catalog.drop_table("stall.later")
     catalog.collect_metadata("stall", "airflow.table_metadata", "paimon_default")
-    until(lambda: page("/table", uri=uri).status_code == 404)
+    eventually(lambda: page("/table", uri=uri).status_code == 404, "the table goes")
 
 
 def test_the_cache_is_for_its_owner_and_a_damaged_one_is_made_anew(

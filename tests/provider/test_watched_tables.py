@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import table_core as tc
@@ -335,7 +335,6 @@ OPS = st.one_of(
 
 
 @pytest.mark.parametrize("events", ["poll", "snapshot"])
-@settings(max_examples=100, deadline=None)
 @given(ops=st.lists(OPS, min_size=4, max_size=22))
 def test_every_commit_is_told_once_or_its_loss_is(events: str, ops: list[tuple[Any, ...]]) -> None:
     """Under everything that can happen to a table, beside an oracle that remembers all of it."""

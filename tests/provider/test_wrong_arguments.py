@@ -152,7 +152,7 @@ def catalog(tmp_path_factory: pytest.TempPathFactory) -> Catalog:
 @pytest.fixture(autouse=True)
 def _connection(catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
     extra = '"extra": {"spark_master": "local[1]"}'
-    document = f'{{"conn_type": "paimon", "host": "{catalog.root}", {extra}}}'
+    document = f'{{"conn_type": "paimon", "host": "{catalog.storage.uri}", {extra}}}'
     monkeypatch.setenv("AIRFLOW_CONN_PAIMON_DEFAULT", document)
 
 
@@ -200,6 +200,8 @@ async def _first(trigger: Any) -> Any:
         await events.aclose()
 
 
+ONLY_THE_TABLE_KNOWS = {"invalid", "not-found", "unsupported"}
+"""Why a value is refused at the start: also for a column that is not there, or a format."""
 PARAMETERS = [(cls, name) for cls in classes() for name in parameters(cls)]
 
 
@@ -231,7 +233,9 @@ def test_twenty_wrong_values_of_every_parameter_are_refused(
         else:
             cause = refusal(task)
             assert isinstance(cause, TableError), (value, cause)
-            assert cause.kind == "invalid", (value, cause)
+            assert cause.kind in ONLY_THE_TABLE_KNOWS, (value, cause)
+            assert not RETRY[cause.kind]
+            assert "no table" not in str(cause), "the value is refused, not the table"
     assert told >= 20
     assert state_of(catalog) == before
 

@@ -11,6 +11,7 @@ import pytest
 import table_core as tc
 from tests.hostile_events import FORMS, HARMLESS, MAX_BYTES, MAX_COLUMNS, SCHEMA, Form, typed_row
 from tests.hostile_sync import sync_apart
+from tests.lanes import sampled
 
 EVENTS = 10_000
 FILES = 4
@@ -39,7 +40,7 @@ def rows(catalog: tc.Catalog, table: str) -> list[dict[str, Any]]:
     return found
 
 
-@pytest.mark.parametrize("format", FORMS)
+@pytest.mark.parametrize("format", sampled(FORMS, 2))
 def test_of_ten_thousand_events_each_is_where_it_belongs(tmp_path: Path, format: str) -> None:
     form, events = FORMS[format], tmp_path / "events"
     events.mkdir()

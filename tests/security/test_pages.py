@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from paimon_provider.operators.report import _Stream
@@ -53,7 +53,6 @@ JSON = st.recursive(
 )  # fmt: skip
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.lists(JSON | st.binary() | st.just(b"x" * 10**6), max_size=80), max_size=5))
 def test_whatever_a_row_holds_is_bounded_text(rows: list[list[Any]]) -> None:
     report = ChangeReport(

@@ -108,9 +108,7 @@ def answers(asker: Asker) -> Iterator[Any]:
             continue
 
 
-@settings(
-    max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(document=HOSTILE, snapshots=SNAPSHOTS | HOSTILE)
 def test_whatever_is_collected_the_page_answers(db: Any, document: Any, snapshots: Any) -> None:
     for kind in Kind:

@@ -22,7 +22,7 @@ from table_core.scan.split import hides_level0
 from table_core.table.api.table import Table
 from table_core.table.commit_io.committer import commit_parts, compact_part, parts_of
 from table_core.table.commit_io.prepared import WriteResult
-from table_core.table.compact.compact import _compact_buckets, choose
+from table_core.table.compact.compact import Selection, _compact_buckets, choose
 from table_core.table.dml.overwrite import overwrite_selection
 from table_core.table.write.writer import TableWriter
 from tests.tables import new_catalog
@@ -213,7 +213,7 @@ class Bucket:
     def begin(self, name: str, strategy: str) -> CommitPart | None:
         """A compaction up to its commit."""
         access = self.table.access.with_options({"write-only": "false"})
-        choice = choose(access, strategy=strategy)
+        choice = choose(Selection.of(access, strategy=strategy))
         part = compact_part(_compact_buckets(access, choice, None))
         self.merging[name] = part
         return part

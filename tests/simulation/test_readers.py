@@ -12,9 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.lanes import budget
 from tests.simulation.readers_world import World
 
-WORLDS, STEPS = 20, 250
+WORLDS = budget("WORLDS", ci=20, nightly=200)
+STEPS = 250
 BUDGET_S = float(os.environ.get("BUDGET_S", "0"))
 MORE = int(os.environ.get("STEPS") or "0")
 """So many steps, however long they take; without it, as many as there is time for."""

@@ -6,7 +6,6 @@ computes otherwise than Spark (sums that overflow, NaN at the ends) one by one.
 
 from __future__ import annotations
 
-import os
 import random
 from decimal import Decimal
 from typing import Any
@@ -21,6 +20,7 @@ import table_core as tc
 import table_core.spark as tcs
 from table_core.spark.reading import aggregate as aggregating
 from table_core.spark.reading.frames import shown_fields
+from tests.lanes import budget
 
 SCHEMA = pa.schema(
     [
@@ -86,7 +86,7 @@ def shown(frame: Any) -> list[str]:
     return [str(types), *sorted(str(tuple(row)) for row in frame.collect())]
 
 
-@pytest.mark.parametrize("seed", range(int(os.environ.get("AGGREGATES", "6"))))
+@pytest.mark.parametrize("seed", range(budget("AGGREGATES", ci=3, nightly=60)))
 def test_it_is_what_spark_says(spark: Any, table: tc.Table, seed: int) -> None:
     chance = random.Random(seed)
     names = [name for name in SCHEMA.names if name != "id"]

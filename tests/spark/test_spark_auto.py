@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from decimal import Decimal
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -14,6 +15,7 @@ from table_core.jobs.embedded import EmbeddedEngine
 from table_core.jobs.job_spec import JobSpec
 from table_core.jobs.run import run_job
 from table_core.spark.engine import SparkEngine
+from tests.lanes import sampled
 from tests.unit.test_common_sql import SAME
 
 if TYPE_CHECKING:
@@ -102,8 +104,7 @@ JOBS: dict[str, dict[str, Any]] = {
 SAID = ("action", "table", "snapshot_before", "snapshot_after", "files_after", "rows_written")
 
 
-@pytest.mark.parametrize("first", ["local", "spark"])
-@pytest.mark.parametrize("action", JOBS)
+@pytest.mark.parametrize(("action", "first"), sampled(product(JOBS, ("local", "spark")), 3))
 def test_a_retry_on_the_other_engine_finds_the_commit(
     spark: SparkSession, catalog: tc.Catalog, action: str, first: str
 ) -> None:

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 import table_core as tc
 from table_core.jobs.job_spec import JobSpec
+from tests.eventually import eventually
 from tests.spark.test_spark_entrypoint import job
 from tests.spark_servers import SMALL, Standalone, standalone
 
@@ -60,7 +61,7 @@ def test_a_write_whose_executors_are_killed_is_exact(catalog: tc.Catalog, tmp_pa
         killer.join()
         assert (status, result.error) == (0, None), cluster.told()
         assert killed
-        assert cluster.busy() == []
+        eventually(lambda: cluster.busy() == [], "the master forgets the application")
     found = table.read().to_arrow().sort_by("id")
     assert found["id"].to_pylist() == list(range(80))
     files = [entry.file for entry in table.access.live_entries(table.latest_snapshot())]

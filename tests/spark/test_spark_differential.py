@@ -19,12 +19,13 @@ import pytest
 
 import table_core as tc
 import table_core.spark as tcs
+from tests.lanes import budget
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 SEED = int(os.environ.get("DIFFERENTIAL_SEED", "8"))
-QUERIES = int(os.environ.get("DIFFERENTIAL_QUERIES", "10"))
+QUERIES = budget("DIFFERENTIAL_QUERIES", ci=6, nightly=60)
 ORDERS = pa.schema(
     [
         pa.field("id", pa.int64(), nullable=False),

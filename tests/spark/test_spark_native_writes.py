@@ -30,6 +30,7 @@ from table_core.ondisk.stats import StatsBuilder, decode_stats, modes_for
 from table_core.spark.session.schema_bridge import spark_schema
 from table_core.spark.writing.native_fit import reason_against
 from table_core.testing.arrow_values import arrow_tables
+from tests.lanes import budget
 from tests.spark.job_counts import counting
 
 pytestmark = pytest.mark.skipif(
@@ -123,7 +124,7 @@ def tables(draw: st.DrawFn) -> tuple[tuple[Field, ...], list[str], pa.Table]:
 
 
 @settings(
-    max_examples=int(os.environ.get("NATIVE_WRITES", "12")),
+    max_examples=budget("NATIVE_WRITES", ci=6, nightly=100),
     deadline=None,
     phases=(Phase.explicit, Phase.generate),  # an example takes too long to look for a smaller one
     suppress_health_check=list(HealthCheck),

@@ -15,6 +15,7 @@ from table_core.jobs.job_spec import JobSpec
 from table_core.jobs.run import run_job
 from table_core.spark.engine import SparkEngine
 from table_core.spark.streams.drain import drain
+from tests.lanes import sampled
 from tests.unit.table.test_whole_results import JOBS, ONE_ROW, RESCALE, lake_of, put
 from tests.whole_results import MEMBERS, State, refuted
 
@@ -56,7 +57,7 @@ def run(
     return said
 
 
-@pytest.mark.parametrize(("kind", "name"), CASES)
+@pytest.mark.parametrize(("kind", "name"), sampled(CASES, 3))
 def test_a_job_says_what_the_metadata_say(spark: Any, tmp_path: Path, kind: str, name: str) -> None:
     catalog = lake_of(kind, tmp_path.as_uri())
     table = catalog.table("d.t")

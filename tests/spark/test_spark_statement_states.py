@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import table_core.spark as tcs
+from tests.lanes import sampled
 from tests.property.test_statements_by_engine import cases, walk
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ class _OnSpark:
         return tcs.merge_into(self.spark, self.table, self.spark.createDataFrame(source), on, when)
 
 
-@pytest.mark.parametrize(("engine", "producer", "vectors"), cases())
+@pytest.mark.parametrize(("engine", "producer", "vectors"), sampled(cases(), 5))
 def test_a_table_is_what_the_statements_of_spark_say(
     spark: Any, catalog: tc.Catalog, engine: str, producer: str, vectors: str
 ) -> None:

@@ -20,8 +20,9 @@ import pyarrow as pa
 import pytest
 
 import table_core as tc
+from tests.lanes import budget
 
-KILLS = int(os.environ.get("STREAM_KILLS", "0"))
+KILLS = budget("STREAM_KILLS", ci=0, nightly=20)
 SEED = int(os.environ.get("SEED", "0"))
 PATIENCE_S = 600
 DRIVER = Path(__file__).with_name("stream_driver.py")

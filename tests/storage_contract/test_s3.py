@@ -17,6 +17,7 @@ from table_core.errors import AccessDeniedError, OutcomeUnknownError, StorageUna
 from table_core.ports import Storage
 from table_core.storage.stores.locate import open_storage
 from table_core.testing.storage_contract import StorageContract
+from tests.lanes import sampled
 from tests.servers import S3
 from tests.storage_contract.proxy import Plan, Proxy
 
@@ -97,7 +98,7 @@ SURVIVED = {
 }
 
 
-@pytest.mark.parametrize("name", SURVIVED)
+@pytest.mark.parametrize("name", sampled(SURVIVED, 2))
 def test_a_fault_that_passes_is_survived(name: str, table: tc.Table, proxy: Proxy) -> None:
     plan = SURVIVED[name]
     proxy.plan = Plan(plan.matches, plan.status, plan.code, plan.lose_answer, plan.hang, plan.times)
@@ -128,7 +129,7 @@ LASTING = {
 }
 
 
-@pytest.mark.parametrize("name", LASTING)
+@pytest.mark.parametrize("name", sampled(LASTING, 2, first=1))
 def test_a_fault_that_stays_has_its_kind_and_the_table_is_intact(
     name: str, table: tc.Table, proxy: Proxy
 ) -> None:

@@ -64,10 +64,10 @@ def test_a_killed_writer_leaves_no_half_file(tmp_path):
         import sys, pathlib
         from table_core.storage.stores.local import LocalStorage
         storage, run = LocalStorage(pathlib.Path(sys.argv[1])), sys.argv[2]
-        print("ready", flush=True)
         for number in range(10**9):
             storage.create(f"s/snapshot-{run}-{number}", b"x" * 3_000_000)
             storage.write("s/LATEST", b"y" * 3_000_000)
+            print("ready", flush=True)
         """
     )
     for run in range(8):

@@ -1,4 +1,4 @@
-"""Both wheels, built once."""
+"""Both distributions, built once."""
 
 from __future__ import annotations
 
@@ -19,11 +19,22 @@ class Wheels(NamedTuple):
     provider: Path
 
 
+def build(project: Path, out: Path) -> None:
+    """The source archive and the wheel of both distributions."""
+    command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(out)]
+    for part in (project / "table_core", project):
+        subprocess.run([*command, str(part)], check=True, capture_output=True)
+
+
 @pytest.fixture(scope="session")
-def wheels(tmp_path_factory: pytest.TempPathFactory) -> Wheels:
+def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder with all four files."""
     out = tmp_path_factory.mktemp("dist")
-    build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(out)]
-    for project in (ROOT / "table_core", ROOT):
-        subprocess.run([*build, str(project)], check=True, capture_output=True)
-    (core,), (provider,) = out.glob("paimon_table_core*.whl"), out.glob("airflow_provider*.whl")
+    build(ROOT, out)
+    return out
+
+
+@pytest.fixture(scope="session")
+def wheels(dist: Path) -> Wheels:
+    (core,), (provider,) = dist.glob("paimon_table_core*.whl"), dist.glob("airflow_provider*.whl")
     return Wheels(core, provider)

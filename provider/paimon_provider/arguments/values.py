@@ -18,6 +18,7 @@ __all__ = [
     "Check",
     "a_moment",
     "anything_of",
+    "branch",
     "count",
     "duration",
     "flag",
@@ -81,6 +82,14 @@ def name_of_file(value: Any, name: str) -> None:
     text(value, name)
     if re.search(r"[/\\]", value) or value in {".", ".."} or len(value.encode()) > _NAME_MAX:
         raise wrong(name, value, f"name: no slash, at most {_NAME_MAX} bytes")
+
+
+def branch(value: Any, name: str) -> None:
+    """Refuse what cannot be the name of a branch; ``main`` is the table itself."""
+    from table_core.options.branch_name import require_branch_name
+
+    name_of_file(value, name)
+    require_branch_name(value, name)
 
 
 def position_name(value: Any, name: str) -> None:

@@ -48,7 +48,7 @@ def added_defaults(statement: str) -> tuple[str, str, dict[str, str]] | None:
     at = words.index("TABLE") + 1
     at += 2 if words[at : at + 2] == ["IF", "EXISTS"] else 0
     dotted = words[at + 1 : at + 2] == ["."]
-    names = [token.text for token in tokens[at : at + 3 : 2]] if dotted else [tokens[at].text]
+    names = [token.text for token in tokens[at : at + 3 if dotted else at + 1 : 2]]
     constants: dict[str, str] = {}
     for action in _parts(tokens[at + (3 if dotted else 1) :]):
         for column in _added(action):

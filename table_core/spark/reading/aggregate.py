@@ -19,11 +19,12 @@ from pyspark.sql import types as spark
 from table_core.errors import ArgumentError, SchemaError
 from table_core.spark.reading.frames import as_spark_takes, frame_of, groups_for, shown_fields
 from table_core.spark.reading.native import native_scan
+from table_core.spark.reading.planned import planned_in_tasks
 from table_core.spark.session.conditions import named
 from table_core.spark.session.create import parallelism
 from table_core.spark.session.failures import translated
 from table_core.spark.session.schema_bridge import arrow_for_spark, fields_of, spark_schema
-from table_core.spark.session.tasks import distribute
+from table_core.spark.session.tasks import distribute, over_rows
 from table_core.table.read.scan import MemoryScan
 from table_core.table.read.split_reader import SplitReader
 
@@ -178,16 +179,20 @@ def _met(
 ) -> DataFrame:
     """What tasks grouped and what Spark scans itself, in one aggregation."""
     fields = shown_fields(scan, "refuse")
-    native, rest = native_scan(own, scan.splits())
     result = _whole(session.createDataFrame([], spark_schema(fields)), by, measures).schema
     shape = spark.StructType([spark.StructField(e.name, e.dataType) for e in result])
-    groups = groups_for(own, rest, parallelism(session))
-    parts = distribute(session, groups, _grouping(scan.reader, fields, by, measures, shape), shape)
-    if not native.is_empty:
-        rows = native.frame(session)
-        values = (_part_of_row(measure, shape[measure.name].dataType) for measure in measures)
-        taken = rows.select(*(named(name) for name in by), *values)
-        parts = parts.unionAll(taken) if rest else taken
+    grouping = _grouping(scan.reader, fields, by, measures, shape)
+    planned = planned_in_tasks(session, scan)
+    if planned is not None:
+        parts = over_rows(planned, grouping, shape)
+    else:
+        native, rest = native_scan(own, scan.splits())
+        parts = distribute(session, groups_for(own, rest, parallelism(session)), grouping, shape)
+        if not native.is_empty:
+            rows = native.frame(session)
+            values = (_part_of_row(measure, shape[measure.name].dataType) for measure in measures)
+            taken = rows.select(*(named(name) for name in by), *values)
+            parts = parts.unionAll(taken) if rest else taken
     grouped = parts.groupBy(*(named(name) for name in by))
     return grouped.agg(
         *(

@@ -16,11 +16,13 @@ from table_core.datatypes.row_kind import ROW_KIND_COLUMN
 from table_core.errors import ArgumentError
 from table_core.options import keys_scan
 from table_core.spark.reading.native import native_scan
+from table_core.spark.reading.planned import planned_in_tasks
 from table_core.spark.session.create import parallelism
 from table_core.spark.session.failures import translated
 from table_core.spark.session.schema_bridge import arrow_for_spark, in_micros, spark_schema
-from table_core.spark.session.tasks import distribute, groups_of, keeps_order, tasks_of
+from table_core.spark.session.tasks import distribute, groups_of, keeps_order, over_rows, tasks_of
 from table_core.table.files.row_form import RowForm
+from table_core.table.read.file_parts import in_parts
 from table_core.table.read.scan import MemoryScan, Scan
 from table_core.table.read.split_reader import SplitReader
 
@@ -106,6 +108,9 @@ def frame_of(spark: SparkSession, scan: Scan, nanoseconds: str = "refuse") -> Da
     if isinstance(scan, MemoryScan):
         return spark.createDataFrame(scan.to_arrow(), spark_schema(fields))
     shape = spark_schema(fields)
+    planned = planned_in_tasks(spark, scan)
+    if planned is not None:
+        return over_rows(planned, read_splits(scan.reader, fields), shape)
     own, splits = scan.own_reader, scan.splits()
     if not isinstance(own, SplitReader):
         groups = groups_of(splits, lambda split: split.size, parallelism(spark))
@@ -123,12 +128,15 @@ def frame_of(spark: SparkSession, scan: Scan, nanoseconds: str = "refuse") -> Da
 def groups_for(reader: SplitReader, splits: Sequence[Split], slots: int) -> list[list[Split]]:
     """The splits of each task: as many as there are where somebody asks for a size or a number.
 
+    Large files are cut, so that no task holds a stage up.
+
     Changes of one bucket are read by one task, oldest first, whatever is asked for: a writer that keeps
     the order of a task then keeps the order of each key.
     """
     options, schema = reader.access.options, reader.access.schema
     if reader.form not in _STATES and keeps_order(schema):
         return tasks_of(splits, slots, ordered=True)
+    splits = [piece for split in splits for piece in in_parts(reader, split)]
     asked = (
         keys_scan.SOURCE_SPLIT_TARGET_SIZE,
         keys_scan.SOURCE_SPLIT_OPEN_FILE_COST,

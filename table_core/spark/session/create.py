@@ -21,6 +21,7 @@ from table_core.options.java import require_java
 from table_core.options.spark_master import require_master, require_memory
 from table_core.options.spark_settings import properties_text, require_settings
 from table_core.spark._compat import require_equal_versions
+from table_core.spark.session import class_archive
 from table_core.spark.session.failures import SPARK_ERRORS, explained_start
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ def open_session(
     if not _has_jvm():
         require_java(os.environ, lambda name, path: shutil.which(name, path=path))
     require_memory(settings)
-    with _launch_settings(settings), _only(environment):
+    with _launch_settings(settings), _only(environment), class_archive.used():
         # Starts the JVM without arguments of ours, and so shows what it was told by others.
         SparkContext._ensure_initialized()  # noqa: SLF001
     known = SparkConf()

@@ -1,7 +1,7 @@
 """Work that is planned on the driver and done by tasks: splits go out, rows of Arrow come back.
 
-No row goes from the JVM to Python: a task gets its number, and finds its work in what was shipped
-with the function.  Each piece is pickled on its own, so a task unpacks only its own.
+A task gets its number, and finds its work in what was shipped with the function; where that is much, it gets the
+work itself.  Each piece is pickled on its own, so a task unpacks only its own.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ __all__ = [
     "groups_of",
     "keeps_order",
     "map_pieces",
+    "over_rows",
     "packed",
     "share",
     "tasks_of",
@@ -42,6 +43,8 @@ _RESULT: Final = pa.schema([pa.field("result", pa.binary())])
 _OPEN_BYTES: Final = 4 << 20
 """What opening one more piece costs, in bytes of reading."""
 _TASK_BYTES: Final = 32 << 20
+_SHIPPED_MAX: Final = 4 << 20
+"""Bytes that go to every worker with the function; a larger list goes through a shuffle, each piece to its task."""
 _ROUNDS: Final = 4
 """Tasks for each core: enough to even out pieces that take longer."""
 T = TypeVar("T")
@@ -57,6 +60,8 @@ def distribute(
     if not pieces:
         return session.createDataFrame([], schema)
     bodies = [pickle.dumps(piece) for piece in pieces]
+    if sum(map(len, bodies)) > _SHIPPED_MAX:
+        return _as_rows(session, bodies).mapInArrow(_unpickling(work), schema)
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with carried():
@@ -65,6 +70,32 @@ def distribute(
                     yield from work(pickle.loads(bodies[number]))
 
     return session.range(0, len(bodies), 1, len(bodies)).mapInArrow(run, schema)
+
+
+def over_rows(
+    pieces: DataFrame, work: Callable[[Any], Iterator[pa.RecordBatch]], schema: StructType | str
+) -> DataFrame:
+    """The rows of ``work`` on each pickled piece of ``pieces``, a DataFrame of one binary column."""
+    return pieces.mapInArrow(_unpickling(work), schema)
+
+
+def _unpickling(
+    work: Callable[[Any], Iterator[pa.RecordBatch]],
+) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        with carried():
+            for batch in batches:
+                for body in batch.column(0):
+                    yield from work(pickle.loads(body.as_py()))
+
+    return run
+
+
+def _as_rows(session: SparkSession, bodies: Sequence[bytes]) -> DataFrame:
+    """Each of ``bodies`` in a partition of its own: a worker gets its own and no other."""
+    numbers = pa.array(range(len(bodies)), pa.int32())
+    rows = session.createDataFrame(pa.table([numbers, bodies], ["number", "body"]))
+    return rows.repartitionById(len(bodies), rows["number"]).select("body")
 
 
 def groups_of(items: Sequence[T], weight: Callable[[T], int], slots: int) -> list[list[T]]:
@@ -151,4 +182,9 @@ def share(
 
 def unpacked(frame: DataFrame) -> list[Any]:
     """Run the tasks of ``frame``; what each attempt that Spark counts handed over."""
-    return [pickle.loads(row[0]) for row in frame.collect()]
+    rows = frame.collect()
+    rows.reverse()
+    results = []
+    while rows:  # a result is held once: as bytes, or as what they mean
+        results.append(pickle.loads(rows.pop()[0]))
+    return results

@@ -11,10 +11,12 @@ from table_core.spark.session.create import parallelism as slots_of
 from table_core.spark.session.create import started
 from table_core.spark.session.failures import translated
 from table_core.spark.session.tasks import RESULT_TYPE, distribute, groups_of, packed, unpacked
+from table_core.spark.writing.planned_compaction import PlannedCompaction
 from table_core.table.api import database_maintenance as upkeep
 from table_core.table.commit_io.committer import find_commit
 from table_core.table.commit_io.uncommitted import undone_by
 from table_core.table.compact.compact import (
+    Selection,
     choose,
     clustering_of,
     commit_compaction,
@@ -82,7 +84,7 @@ def compact(  # noqa: PLR0913 - as the verb on a table
         )
     started_ms = access.clock.now_ms()
     clustering = clustering_of(access, order_by, strategy)
-    choice = choose(
+    selection = Selection.of(
         access,
         strategy=strategy,
         partitions=partitions,
@@ -91,6 +93,11 @@ def compact(  # noqa: PLR0913 - as the verb on a table
         everything=clustering is not None,
     )
     commit = with_request(commit, access, strategy, partitions, where, order_by)
+    planned = PlannedCompaction.of(spark, selection, access.head(), clustering)
+    if planned is not None:
+        done = [] if find_commit(access, commit) else planned.run(spark)
+        return commit_compaction(access, planned.choice, done, commit, started_ms=started_ms)
+    choice = choose(selection)
     changes: Sequence[CompactChange] = ()
     if choice.buckets and find_commit(access, commit) is None:
         if clustering is not None:

@@ -7,7 +7,12 @@ import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
-from table_core.errors import AccessDeniedError, NotFoundError, StorageUnavailableError
+from table_core.errors import (
+    AccessDeniedError,
+    ArgumentError,
+    NotFoundError,
+    StorageUnavailableError,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,6 +55,13 @@ def table_error(error: OSError, *, root: str, path: str, action: str) -> TableEr
         )
         return AccessDeniedError(
             f"may not {action} {where}: {reason}; {cure}", path=where, folder=folder, reason=reason
+        )
+    if code == errno.ENAMETOOLONG:
+        return ArgumentError(
+            f"cannot {action} {where}: {reason}; most file systems take 255 bytes for one name, and 4095 "
+            "for a path",
+            argument="name",
+            value=path,
         )
     advice = _ADVICE.get(code or 0, "try again")
     return StorageUnavailableError(

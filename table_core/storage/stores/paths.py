@@ -11,10 +11,12 @@ def inside(path: str) -> str:
     """``path`` without outer slashes; '' is the root.
 
     Raises:
-        ArgumentError: it would leave the root.  File names come from manifests that others wrote,
-            and expiry deletes what they name.
+        ArgumentError: it would leave the root, or is no Unicode.  File names come from manifests that
+            others wrote, and expiry deletes what they name.
     """
     clean = path.strip("/")
+    if not clean.isascii():
+        _require_unicode(path)
     if clean and not {"", ".", ".."}.isdisjoint(clean.split("/")):
         raise ArgumentError(
             f"path {path!r} is not a plain path below its root", argument="path", value=path
@@ -31,3 +33,14 @@ def joined(prefix: str, path: str) -> str:
     """``path`` below ``prefix``, either of which may be ''."""
     clean = inside(path)
     return f"{prefix}/{clean}" if prefix and clean else prefix or clean
+
+
+def _require_unicode(path: str) -> None:
+    try:
+        path.encode("utf-8", "surrogateescape")  # so does Python read a name that is no UTF-8
+    except UnicodeEncodeError as error:
+        raise ArgumentError(
+            f"path {path!r} is no Unicode: half a surrogate pair is at position {error.start}",
+            argument="path",
+            value=None,
+        ) from error

@@ -39,7 +39,9 @@ if TYPE_CHECKING:
 __all__ = ["Catalog"]
 
 _SUFFIX: Final = ".db"
-_NAME: Final = re.compile(r"[^/\\\s.$\x00-\x1f\x7f][^/\\.$\x00-\x1f\x7f]*")
+_NAME: Final = re.compile(
+    r"[^/\\\s.$\x00-\x1f\x7f\ud800-\udfff][^/\\.$\x00-\x1f\x7f\ud800-\udfff]*"
+)
 _RESERVED: Final = "sys"
 
 
@@ -83,7 +85,15 @@ class Catalog(CatalogUpkeep):
             raise AlreadyExistsError(f"database {name!r} exists already", name=name)
 
     def drop_database(self, name: str, cascade: bool = False) -> None:
-        """Delete the database ``name``; with ``cascade`` also its tables."""
+        """Delete the database ``name``; with ``cascade`` also its tables, and what else is in its folder.
+
+        A JDBC catalog leaves files there that belong to none of its tables: they may be tables of
+        another catalog.
+
+        Raises:
+            NotFoundError: there is no such database.
+            ArgumentError: it has tables or other files, and ``cascade`` is off.
+        """
         if (tables := self.tables(name)) and not cascade:
             raise ArgumentError(
                 f"database {name!r} has tables: {', '.join(tables)}; drop them first, or pass "
@@ -91,10 +101,19 @@ class Catalog(CatalogUpkeep):
                 argument="cascade",
                 value=False,
             )
+        folder = f"{name}{_SUFFIX}"
+        if self.names is None and not cascade and (file := next(self.storage.walk(folder), None)):
+            raise ArgumentError(
+                f"database {name!r} has no table, but files, such as {file.path}: delete them first, or "
+                "pass cascade=True",
+                argument="cascade",
+                value=False,
+            )
         for table in tables:
             self.drop_table(f"{name}.{table}")
         self.directory.drop_database(name)
-        self.storage.delete_tree(f"{name}{_SUFFIX}")
+        if next(self.storage.walk(folder), None) is None:
+            self.storage.delete_tree(folder)
 
     # --------------------------------------------------------------------------------- tables
     def tables(self, database: str) -> list[str]:
@@ -312,6 +331,13 @@ class Catalog(CatalogUpkeep):
             )
         self._check_name("database", database)
         self._check_name("table", table)
+        if database == _RESERVED:
+            raise ArgumentError(
+                f"{name!r}: the database {_RESERVED!r} has nothing but system tables, which can only be "
+                "read",
+                argument="name",
+                value=name,
+            )
         return database, table
 
     def _check_name(self, what: str, name: str) -> None:

@@ -44,6 +44,7 @@ from table_core.table.metadata.progress import tell
 from table_core.table.metadata.refs.other_branches import index_place
 from table_core.table.metadata.results import CommitAs, ResultDocument
 from table_core.table.metadata.sharing import alone
+from table_core.table.metadata.table_files import refuse_leftovers
 from table_core.table.metadata.timeline import TableTimeline
 from table_core.table.metadata.timestamps import epoch_ms
 from table_core.table.metadata.unsupported import refuse_commits
@@ -79,17 +80,22 @@ def clone_table(  # noqa: PLR0913 - as the verb on a catalog
     commit: CommitAs | None = None,
     positions: bool = True,
     share: Share = alone,
+    database_is_made: bool = False,
 ) -> ResultDocument:
     """See ``Catalog.clone_table``; files are copied by ``share``.
 
+    ``database_is_made``: whoever asks makes the database of the copy, if this is no dry run.
+
     Raises:
-        AlreadyExistsError: the target has rows, or other schemas.
+        AlreadyExistsError: the target has rows, or other schemas, or is left of a table that was
+            dropped, or is what would be copied.
         NotFoundError: no such table, state, or database of the copy.
         UnsupportedFeatureError: files lie outside the table, or rows have ids.
     """
     home = catalog if to is None else to
     database, table = home.split(to_name)
-    if not dry_run and database not in (names := home.databases()):
+    # The database is made with the copies: a dry run of those has none yet.
+    if not (dry_run and database_is_made) and database not in (names := home.databases()):
         raise NotFoundError(
             f"no database {database!r}; create it first: there are {names}",
             name=database,
@@ -98,6 +104,9 @@ def clone_table(  # noqa: PLR0913 - as the verb on a catalog
     access = catalog.table(name).access
     state = state_of(access, snapshot, tag, timestamp)
     target = home.root(database, table)
+    if target.uri == access.storage.uri:
+        raise AlreadyExistsError(f"{to_name!r} is the table that would be copied", name=to_name)
+    refuse_leftovers(target, to_name)
     commit = (commit or CommitAs()).with_request(
         "clone", source=name, snapshot=snapshot, tag=tag, timestamp=timestamp
     )

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from table_core.errors import ArgumentError, TableError
+from table_core.options.chosen_names import chosen_names
 from table_core.table.api.clone import clone_table
 from table_core.table.compact.compact import compact as compact_table
 from table_core.table.maintenance.expire_partitions import partitions_of
@@ -61,18 +61,7 @@ def chosen_tables_of(choice: Choice, names: Iterable[str]) -> list[str]:
     Raises:
         ArgumentError: no regular expression.
     """
-    try:
-        wanted, unwanted = re.compile(choice.including), re.compile(choice.excluding)
-    except re.error as error:
-        raise ArgumentError(
-            f"including={choice.including!r}, excluding={choice.excluding!r}: {error}",
-            argument="including",
-        ) from error
-    return [
-        name
-        for name in names
-        if wanted.fullmatch(name) and not (choice.excluding and unwanted.fullmatch(name))
-    ]
+    return chosen_names(names, choice.including, choice.excluding)
 
 
 def compact_database(
@@ -106,7 +95,8 @@ def compact_database(
             rows=None if idle_ms is None else _idle(table.access, idle_ms),
         )
 
-    return _all(catalog, "compact-database", choice, one, choice.database, dry_run)
+    run = _Run(catalog, "compact-database", choice.database, choice.parallelism, dry_run)
+    return run.on(chosen_tables(catalog, choice), one)
 
 
 def _compact_here(table: Table, **args: Any) -> ResultDocument:
@@ -128,6 +118,7 @@ def clone_database(
     Raises:
         TableError: of the first table that failed, when the others are done; it notes which.
     """
+    names = chosen_tables(catalog, choice)
     if not dry_run:
         to.create_database(target, if_not_exists=True)
 
@@ -140,42 +131,49 @@ def clone_database(
             dry_run=dry_run,
             commit=commit,
             positions=positions,
+            database_is_made=True,
         )
 
-    return _all(catalog, "clone-database", choice, one, target, dry_run)
+    run = _Run(catalog, "clone-database", target, choice.parallelism, dry_run)
+    return run.on(names, one)
 
 
-def _all(
-    catalog: CatalogView,
-    action: str,
-    choice: Choice,
-    one: Callable[[str], ResultDocument],
-    database: str,
-    dry_run: bool,
-) -> ResultDocument:
-    """Run ``one`` for every table; the sums of what they say."""
-    started_ms = catalog.clock.now_ms()
-    done: dict[str, ResultDocument] = {}
-    failed: dict[str, TableError] = {}
-    with ThreadPoolExecutor(choice.parallelism) as pool:
-        jobs = {name: pool.submit(one, name) for name in chosen_tables(catalog, choice)}
-        for name, job in jobs.items():
-            try:
-                done[name] = job.result()
-            except TableError as error:
-                failed[name] = error
-    if failed:
-        first = next(iter(failed.values()))
-        first.add_note(f"{action} {database}: failed for {list(failed)}, done for {list(done)}")
-        raise first
-    return summed(
-        action,
-        database,
-        done.values(),
-        {"tables": {name: result.to_document() for name, result in done.items()}},
-        seconds=(catalog.clock.now_ms() - started_ms) / 1000,
-        dry_run=dry_run,
-    )
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """One verb, on some tables of a database."""
+
+    catalog: CatalogView
+    action: str
+    database: str
+    parallelism: int
+    dry_run: bool
+
+    def on(self, names: Iterable[str], one: Callable[[str], ResultDocument]) -> ResultDocument:
+        """Run ``one`` for every table; the sums of what they say."""
+        started_ms = self.catalog.clock.now_ms()
+        done: dict[str, ResultDocument] = {}
+        failed: dict[str, TableError] = {}
+        with ThreadPoolExecutor(self.parallelism) as pool:
+            jobs = {name: pool.submit(one, name) for name in names}
+            for name, job in jobs.items():
+                try:
+                    done[name] = job.result()
+                except TableError as error:
+                    failed[name] = error
+        if failed:
+            first = next(iter(failed.values()))
+            first.add_note(
+                f"{self.action} {self.database}: failed for {list(failed)}, done for {list(done)}"
+            )
+            raise first
+        return summed(
+            self.action,
+            self.database,
+            done.values(),
+            {"tables": {name: result.to_document() for name, result in done.items()}},
+            seconds=(self.catalog.clock.now_ms() - started_ms) / 1000,
+            dry_run=self.dry_run,
+        )
 
 
 def _idle(access: TableAccess, idle_ms: int) -> frozenset[bytes]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from table_core.errors import ArgumentError
+
 if TYPE_CHECKING:
     from table_core.table.api.table import Table
 
@@ -24,9 +26,21 @@ class ExtendedName:
 
     @classmethod
     def of(cls, name: str) -> ExtendedName:
-        """The parts of ``name``; only its last folder is looked at where it is a path."""
+        """The parts of ``name``; only its last folder is looked at where it is a path.
+
+        Raises:
+            ArgumentError: nothing follows a ``$``, or ``branch_``.  Where a template had no value, main
+                would be meant instead of a branch.
+        """
         folders, slash, last = name.rpartition("/")
         plain, _, rest = last.partition("$")
+        if last.endswith("$") or rest == _BRANCH or rest.startswith(f"{_BRANCH}$"):
+            raise ArgumentError(
+                f"{name!r} names no branch or system table behind '$': write 'table$branch_name', "
+                "'table$files', or the table alone",
+                argument="name",
+                value=name,
+            )
         branch = None
         if rest.startswith(_BRANCH):
             branch, _, rest = rest.removeprefix(_BRANCH).partition("$")

@@ -49,8 +49,6 @@ def create_branch(table: Table, args: Mapping[str, Any]) -> ResultDocument:
     made is refused.  ``replace`` forgets a branch of that name first.
     """
     name, tag, snapshot = args["name"], args.get("tag"), args.get("snapshot")
-    if args.get("replace") and not args.get("dry_run"):
-        table.branches.delete(name, if_exists=True)
     head = table.latest_snapshot()
     if args.get("from_head") and head is not None:
         snapshot = head.id
@@ -61,6 +59,7 @@ def create_branch(table: Table, args: Mapping[str, Any]) -> ResultDocument:
         if_not_exists=args.get("if_not_exists", True),
         dry_run=bool(args.get("dry_run")),
         to_publish=bool(args.get("to_publish")),
+        replace=bool(args.get("replace")),
     )
 
 

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Choice",
+    "Selection",
     "choose",
     "clustering_of",
     "commit_compaction",
@@ -80,7 +81,7 @@ def compact(
     """See ``Table.compact``.  ``rows``: serialized partitions, those alone."""
     started_ms = access.clock.now_ms()
     clustering = clustering_of(access, order_by, strategy)
-    choice = choose(
+    selection = Selection.of(
         access,
         strategy=strategy,
         partitions=partitions,
@@ -88,6 +89,7 @@ def compact(
         rows=rows,
         everything=clustering is not None,
     )
+    choice = choose(selection)
     commit = with_request(commit, access, strategy, partitions, where, order_by)
     landed = find_commit(access, commit)
     changes: list[CompactChange] = []
@@ -218,50 +220,82 @@ def _told(
         tell("compacting", done, total)
 
 
-def choose(
-    access: TableAccess,
-    *,
-    strategy: str,
-    partitions: Sequence[Mapping[str, object]] | None = None,
-    where: str | Expression | None = None,
-    rows: frozenset[bytes] | None = None,
-    everything: bool = False,
-) -> Choice:
-    """Which buckets have something to compact, or ``everything`` that was chosen."""
-    refuse_unwritable(access)
-    if strategy not in {"full", "minor"}:
-        raise ArgumentError(
-            f"strategy={strategy!r}: use 'full' or 'minor'", argument="strategy", value=strategy
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """What a compaction is asked for.  Tasks may share in it."""
+
+    access: TableAccess
+    full: bool
+    everything: bool
+    """Whether buckets count that have nothing to compact."""
+    keep_partition: Callable[[bytes], bool] | None
+    keep_manifest: Callable[[ManifestMeta], bool] | None
+
+    @classmethod
+    def of(
+        cls,
+        access: TableAccess,
+        *,
+        strategy: str,
+        partitions: Sequence[Mapping[str, object]] | None = None,
+        where: str | Expression | None = None,
+        rows: frozenset[bytes] | None = None,
+        everything: bool = False,
+    ) -> Selection:
+        """The selection of a verb.
+
+        Raises:
+            ArgumentError: no such strategy, partition column or value.
+            UnsupportedFeatureError: this release does not write such tables.
+        """
+        refuse_unwritable(access)
+        if strategy not in {"full", "minor"}:
+            raise ArgumentError(
+                f"strategy={strategy!r}: use 'full' or 'minor'", argument="strategy", value=strategy
+            )
+        selected = partition_matcher(access, partitions) if partitions else None
+        chosen = _where_matcher(access, where)
+
+        def wanted(row: bytes) -> bool:
+            if rows is not None and row not in rows:
+                return False
+            return (selected is None or selected(row)) and (chosen is None or chosen(row))
+
+        return cls(
+            access=access,
+            full=strategy == "full",
+            everything=everything,
+            keep_partition=wanted if rows is not None or selected or chosen else None,
+            keep_manifest=_manifest_matcher(access, partitions, where),
         )
+
+    def is_due(self, bucket: Bucket, files: Sequence[DataFile], masked: frozenset[str]) -> bool:
+        """Whether ``bucket`` may have work to do; ``masked``: names of files with a deletion vector."""
+        return (
+            self.everything
+            or bucket[1] == POSTPONE_BUCKET
+            or not self.full
+            or not _is_compact(self.access, files, masked)
+        )
+
+
+def choose(selection: Selection) -> Choice:
+    """Which buckets have something to compact, or all that were chosen."""
+    access = selection.access
     head = access.head()
-    selected = partition_matcher(access, partitions) if partitions else None
-    chosen = _where_matcher(access, where)
-
-    def wanted(row: bytes) -> bool:
-        if rows is not None and row not in rows:
-            return False
-        return (selected is None or selected(row)) and (chosen is None or chosen(row))
-
     live = access.files_by_bucket(
-        head,
-        keep_manifest=_manifest_matcher(access, partitions, where),
-        keep_partition=wanted if rows is not None or selected or chosen else None,
+        head, keep_manifest=selection.keep_manifest, keep_partition=selection.keep_partition
     )
     files = {bucket: tuple(e.file for e in entries) for bucket, entries in live.items()}
-    full = strategy == "full"
     masked = frozenset(deletions_of(access, head) or ()) if head else frozenset()
-    due = {
-        bucket: those
-        for bucket, those in files.items()
-        if everything
-        or bucket[1] == POSTPONE_BUCKET
-        or not full
-        or not _is_compact(access, those, masked)
-    }
     return Choice(
         head=head,
-        full=full,
-        buckets=due,
+        full=selection.full,
+        buckets={
+            bucket: those
+            for bucket, those in files.items()
+            if selection.is_due(bucket, those, masked)
+        },
         totals={bucket: entries[0].total_buckets for bucket, entries in live.items()},
     )
 

@@ -62,6 +62,7 @@ def rescale(
             argument="buckets",
             value=buckets,
         )
+    selected = partition_matcher(access, partitions) if partitions else None
     commit = commit.with_request("rescale", access.branch, buckets=buckets, partitions=partitions)
     done = find_commit(access, commit)  # first: others may have rescaled since
     if done is None and wanted != access.metadata.latest_schema().bucket and not dry_run:
@@ -70,7 +71,7 @@ def rescale(
         {"bucket": str(wanted)}
     )
     head = access.head()
-    old = {} if done is not None else _with_another_count(access, partitions)
+    old = {} if done is not None else _with_another_count(access, selected)
     since = None
     if old and not dry_run:
         if hides_level0(access.schema, access.options):
@@ -89,10 +90,9 @@ def rescale(
 
 
 def _with_another_count(
-    access: TableAccess, partitions: Sequence[Mapping[str, object]] | None
+    access: TableAccess, selected: Callable[[bytes], bool] | None
 ) -> dict[bytes, int]:
     """The partitions to write anew, and how many buckets they have."""
-    selected = partition_matcher(access, partitions) if partitions else None
     return {
         entry.partition: entry.total_buckets
         for entry in access.live_entries(access.head())

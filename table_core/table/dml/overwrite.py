@@ -202,7 +202,7 @@ def drop_partitions(
         raise ArgumentError(
             "name at least one partition, each by a column; truncate() empties the table",
             argument="partitions",
-            value=[dict(p) for p in partitions],
+            value=[],
         )
     selection = Selection.drop(partition_matcher(access, partitions))
     details = {"partitions": [dict(spec) for spec in partitions]}

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from table_core.errors import AlreadyExistsError, ArgumentError, NotFoundError
 from table_core.ondisk import layout
 from table_core.ondisk.hints import EARLIEST, LATEST, encode_hint
-from table_core.options.spark_settings import require_printable
+from table_core.options.branch_name import require_branch_name
 from table_core.table.maintenance.fast_forward import FastForward
 from table_core.table.maintenance.tag_deletion import delete_tags
 from table_core.table.maintenance.tags import Tags
@@ -22,6 +21,7 @@ from table_core.table.metadata.refs.branches import (
     publish_note,
 )
 from table_core.table.metadata.refs.tags import state_of, tag_names, tagged
+from table_core.table.metadata.unsupported import refuse_tags
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,41 +57,83 @@ class Branches:
         snapshot: int | None = None,
         dry_run: bool = False,
         to_publish: bool = False,
+        replace: bool = False,
     ) -> ResultDocument:
         """Make the branch ``name``: empty, or with the state of ``tag``, from which it goes on.
 
         With ``snapshot`` that is tagged first, as ``<name>-base``: nobody who expires main, Apache Paimon
         included, then takes what the branch began with.  ``to_publish`` notes that main is to take the
         branch over, or nobody: a flow that writes to it reads for main, so what it has read stays in its
-        sources until main has the rows.
+        sources until main has the rows.  ``replace`` forgets a branch of that name first, once it is
+        known that the new one can be made.
 
         Raises:
-            AlreadyExistsError: the name is taken, and ``if_not_exists`` is off.
+            AlreadyExistsError: the name is taken, and ``if_not_exists`` and ``replace`` are off; or
+                somebody else made the tag ``<name>-base``.
             NotFoundError: no such tag or snapshot.
             ArgumentError: ``main``, a number, or another name that no branch may have; or both ``tag``
-                and ``snapshot``.
+                and ``snapshot``; or what is replaced is the branch of this handle, or has made ``tag``.
         """
         access = self.access
-        _check_name(name)
+        require_branch_name(name)
         access.require_there()
         if tag is not None and snapshot is not None:
             raise ArgumentError("name a tag or a snapshot, not both", argument="snapshot")
         exists = name in self.list()
-        if exists and not if_not_exists:
+        if exists and not (if_not_exists or replace):
             raise AlreadyExistsError(f"{access.name} has a branch {name!r} already", name=name)
-        if snapshot is not None and not exists:
+        is_new = replace or not exists
+        if is_new:
+            self._require_beginning(name, tag, snapshot, there=exists, replace=replace)
+        if replace and not dry_run:
+            self.delete(name, if_exists=True)
+        if snapshot is not None and is_new:
             tag = base_of(name)
-            access.metadata.snapshot(snapshot)  # there is one
             if not dry_run:
                 snapshot = self._tag_base(name, snapshot)
-        elif tag is not None and not exists:
+        elif tag is not None and is_new:
             snapshot = tagged(access, tag).snapshot.id
-        if not exists and not dry_run:
+        if is_new and not dry_run:
             if to_publish:
                 access.storage.write(publish_note(name), b"")
             self._make(name, tag)
-        details = {"branch": name, "tag": tag, "snapshot": snapshot, "created": not exists}
+        details = {"branch": name, "tag": tag, "snapshot": snapshot, "created": is_new}
         return unchanged(access, "create-branch", details, dry_run=dry_run)
+
+    def _require_beginning(
+        self, name: str, tag: str | None, snapshot: int | None, *, there: bool, replace: bool
+    ) -> None:
+        """Refuse what a branch ``name`` cannot begin with, before anything is changed.
+
+        Raises:
+            ArgumentError, AlreadyExistsError, NotFoundError: as ``create``.
+        """
+        access = self.access
+        if replace and name == access.branch:
+            raise ArgumentError(
+                f"branch {name!r} cannot be replaced by itself: ask on the handle of main",
+                argument="replace",
+                value=True,
+            )
+        own = _made_for(access, name, there=there)
+        if snapshot is not None:
+            access.metadata.snapshot(snapshot)  # there is one
+            refuse_tags(access)
+            if (base := base_of(name)) in tag_names(access) and base not in own:
+                raise AlreadyExistsError(
+                    f"{access.name} has a tag {base!r} already, which was not made for a branch "
+                    f"{name!r}: rename or delete it",
+                    name=base,
+                )
+        elif tag is not None:
+            tagged(access, tag)
+            if replace and tag in own:
+                raise ArgumentError(
+                    f"tag {tag!r} was made for the branch {name!r} and goes with it: name its snapshot, "
+                    "or another tag",
+                    argument="tag",
+                    value=tag,
+                )
 
     def _tag_base(self, name: str, snapshot: int) -> int:
         """Tag ``snapshot`` for the branch ``name``, unless a run that was cut short has tagged one; which it is.
@@ -152,9 +194,10 @@ class Branches:
 
         Raises:
             NotFoundError: there is none, and ``if_exists`` is off.
+            ArgumentError: ``main``, or a name that no branch may have.
         """
         access, storage = self.access, self.access.storage
-        there = name in self.list()
+        there = self._has(name)
         if not there and not if_exists:
             branch_access(access, name)
         folder = layout.branch_folder(name)
@@ -175,9 +218,11 @@ class Branches:
         Raises:
             NotFoundError: no such branch.
             AlreadyExistsError: ``to`` is taken.
+            ArgumentError: ``main``, or a name that no branch may have.
         """
-        _check_name(to)
-        branch_access(self.access, name)
+        require_branch_name(to)
+        if not self._has(name):
+            branch_access(self.access, name)
         if to in self.list():
             raise AlreadyExistsError(f"{self.access.name} has a branch {to!r} already", name=to)
         if not dry_run:
@@ -189,12 +234,25 @@ class Branches:
 
         Raises:
             NotFoundError: no such branch, or it has no snapshot.
-            ArgumentError: nobody can tell whether the branch follows a tag of main.
+            ArgumentError: nobody can tell whether the branch follows a tag of main; or ``name`` is
+                ``main``, or a name that no branch may have.
         """
         plan = FastForward.of(self.access, name)
         if not dry_run:
             plan.perform()
         return plan.result(dry_run=dry_run)
+
+    def _has(self, name: str) -> bool:
+        """Whether there is a branch ``name``; one that others made may be named as ours may not.
+
+        Raises:
+            ArgumentError: ``main``, whose folder is the whole table, or a name that leads out of the
+                branches.
+        """
+        if name != layout.MAIN and name in self.list():
+            return True
+        require_branch_name(name)
+        return False
 
 
 def _note_path(branch: str) -> str:
@@ -219,13 +277,3 @@ def _made_for(access: TableAccess, name: str, *, there: bool) -> list[str]:
         base in tag_names(branch) and tagged(access, base).snapshot == tagged(branch, base).snapshot
     )
     return [base] if is_same else []
-
-
-def _check_name(name: str) -> None:
-    require_printable(name, "branch")
-    if not re.fullmatch(r"[^/\\\s$][^/\\$]*", name) or name == layout.MAIN or name.isdigit():
-        raise ArgumentError(
-            f"{name!r} cannot name a branch: not 'main', no number, no '/' or '$'",
-            argument="name",
-            value=name,
-        )

@@ -20,7 +20,12 @@ _NANOS_PER_MS = 1_000_000
 def expire_tags(
     access: TableAccess, *, older_than: PointInTime | None, dry_run: bool
 ) -> ResultDocument:
-    """See ``Table.expire_tags``."""
+    """See ``Table.expire_tags``.
+
+    Raises:
+        NotFoundError: the table was dropped or renamed.
+    """
+    access.require_there()
     cutoff_ms = None if older_than is None else epoch_ms("older_than", older_than)
     names = expired_tags(access, older_than_ms=cutoff_ms)
     return delete_tags(access, names, action="expire-tags", dry_run=dry_run)

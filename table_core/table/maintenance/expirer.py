@@ -84,7 +84,9 @@ def expire_changelogs(
 
     Raises:
         ArgumentError: as ``expire_snapshots``.
+        NotFoundError: the table was dropped or renamed.
     """
+    access.require_there()
     own = changelog_retention(access, dry_run=dry_run)
     retention = _overridden(own, retain_max, retain_min, older_than, max_deletes)
     return _begun_anew(access, lambda: _changelogs_expired(access, retention))
@@ -166,5 +168,11 @@ def _overridden(
             "one snapshot, and no more at least than at most",
             argument="retain_max",
             value=retention.retained_max,
+        )
+    if max_deletes is not None and max_deletes < 1:
+        raise ArgumentError(
+            f"max_deletes={max_deletes}: at least 1; leave it out for the option of the table",
+            argument="max_deletes",
+            value=max_deletes,
         )
     return retention

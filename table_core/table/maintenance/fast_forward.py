@@ -19,6 +19,7 @@ from table_core.errors import ArgumentError, NotFoundError
 from table_core.ondisk import layout
 from table_core.ondisk.hints import EARLIEST, LATEST, encode_hint
 from table_core.ondisk.snapshot import FIRST_ID
+from table_core.options.branch_name import require_branch_name
 from table_core.table.metadata.describing import FilesOf, between
 from table_core.table.metadata.documents import Metadata
 from table_core.table.metadata.refs.branches import branch_access
@@ -66,8 +67,11 @@ class FastForward:
         Raises:
             NotFoundError: no such branch, or it has no snapshot.
             UnsupportedFeatureError: one of the two asks for what this release does not do.
-            ArgumentError: main has tags of which nobody can tell whether the branch follows them.
+            ArgumentError: ``main``, or another name that no branch may have; or main has tags of which
+                nobody can tell whether the branch follows them.
         """
+        if name == layout.MAIN:
+            require_branch_name(name)
         branch = branch_access(access, name)
         main = replace(access, metadata=Metadata(access.storage))
         refuse_commits(main)

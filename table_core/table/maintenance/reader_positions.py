@@ -189,14 +189,14 @@ class ReaderPositions:
     ) -> ResultDocument:
         started_ms = self.access.clock.now_ms()
         details = {"position": name, "before": before, "after": after}
-        if dry_run:
-            return unchanged(self.access, action, details, dry_run=True)
         commit_as = (commit or CommitAs()).with_request(action, position=name, after=after)
         as_ = replace(
             commit_as,
             properties={**commit_as.properties, name: after},
             expect={name: before, **commit_as.expect},
         )
+        if dry_run:
+            return unchanged(self.access, action, details, dry_run=True)
         nothing = CommitPart(kind=CommitKind.APPEND)
         done = commit_parts(self.access, as_, append=nothing, force=True)
         return committed(self.access, action, done, None, details, started_ms=started_ms)

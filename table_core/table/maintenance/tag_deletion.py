@@ -47,6 +47,7 @@ def forget_tags(
         NotFoundError: one is not there; nothing is deleted then.
     """
     left = {name: tagged(access, name).snapshot for name in tag_names(access)}
+    names = list(dict.fromkeys(names))
     for name in names:
         if name not in left:
             tagged(access, name)

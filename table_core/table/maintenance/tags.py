@@ -104,13 +104,14 @@ class Tags:
         """
         access, old = self.access, self.get(name)
         refuse_commits(access)  # it deletes files
+        retained_ms = _retained_ms(time_retained)
         chosen = self._chosen(snapshot, timestamp)
         if dry_run:
             return forget_state(access, name, old.snapshot, chosen, dry_run=True)
         # Whatever expires now, one of the two tags holds each state until files may go.
         hold = f"{name}-{access.ids.uuid()}"
         write_tag(access, hold, chosen, _HOLD_MS)
-        tag = new_tag(access, chosen, _retained_ms(time_retained))
+        tag = new_tag(access, chosen, retained_ms)
         access.storage.write(layout.tag_path(name, access.branch), tag.to_json())
         mark_made(access, name)
         done = forget_state(access, name, old.snapshot, chosen, dry_run=False)

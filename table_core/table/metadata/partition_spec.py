@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from datetime import time
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,7 +18,7 @@ from table_core.ondisk.partition_text import value_text
 from table_core.scan.by_partition import manifests_of_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from table_core.ondisk.binary_row import Value
     from table_core.ondisk.manifest_meta import ManifestMeta
@@ -48,7 +49,7 @@ def partition_matcher(
     """
     schema = access.schema
     types = [field.type for field in schema.partition_fields]
-    typed = [{name: _value(access, name, value) for name, value in s.items()} for s in specs]
+    typed = [_typed(access, spec) for spec in _listed(specs)]
     return matcher(schema.partition_keys, lambda row: decode_row(types, row, path="part"), typed)
 
 
@@ -60,7 +61,7 @@ def manifest_matcher(
     Raises:
         ArgumentError: as there.
     """
-    typed = [{name: _value(access, name, value) for name, value in s.items()} for s in specs]
+    typed = [_typed(access, spec) for spec in _listed(specs)]
     return manifests_of_rows(access.schema.partition_fields, typed)
 
 
@@ -78,7 +79,7 @@ def canonical_partition(access: TableAccess, spec: Mapping[str, object]) -> dict
         ArgumentError: a name is no partition column, or a value does not fit its type.
     """
     schema, canonical = access.schema, {}
-    typed = {name: _value(access, name, value) for name, value in spec.items()}
+    typed = _typed(access, spec)
     for name in schema.partition_keys:
         if name in typed:
             value = typed[name]
@@ -94,7 +95,7 @@ def encoded_partition(access: TableAccess, spec: Mapping[str, object]) -> bytes:
         ArgumentError: a partition column is missing, or unknown, or its value does not fit.
     """
     schema = access.schema
-    values = {name: _value(access, name, value) for name, value in spec.items()}
+    values = _typed(access, spec)
     missing = [name for name in schema.partition_keys if name not in values]
     if missing or not values:
         raise ArgumentError(
@@ -105,6 +106,26 @@ def encoded_partition(access: TableAccess, spec: Mapping[str, object]) -> bytes:
         )
     types = [field.type for field in schema.partition_fields]
     return encode_row(types, [values[name] for name in schema.partition_keys])
+
+
+def _listed(specs: Sequence[Mapping[str, object]]) -> Sequence[Mapping[str, object]]:
+    if isinstance(specs, str | Mapping):
+        raise ArgumentError(
+            f"partitions={specs!r} is no list of partitions: write [{{'dt': '2026-01-01'}}]",
+            argument="partitions",
+            value=str(specs),
+        )
+    return specs
+
+
+def _typed(access: TableAccess, spec: Mapping[str, object]) -> dict[str, Value]:
+    if not isinstance(spec, Mapping):
+        raise ArgumentError(
+            f"partition={spec!r} names no column: write {{'dt': '2026-01-01'}}",
+            argument="partition",
+            value=str(spec),
+        )
+    return {name: _value(access, name, value) for name, value in spec.items()}
 
 
 def _value(access: TableAccess, name: str, value: object) -> Value:

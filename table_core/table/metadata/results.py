@@ -27,7 +27,8 @@ class CommitAs:
     says what differs.
 
     Raises:
-        ArgumentError: ``expect`` of a name without ``tc.``; an identifier without a user, or one that is no 64-bit number of one's own.
+        ArgumentError: ``expect`` of a name without ``tc.``; an identifier without a user, or one that is no 64-bit number of one's own;
+            a watermark that is no 64-bit number; a text that is no Unicode.
     """
 
     user: str | None = None
@@ -56,6 +57,7 @@ class CommitAs:
         """Refuse what names nobody, and expectations of what no commit carries on."""
         for name in self.expect:
             require_position_name("expect", name)
+        self._require_storable()
         if self.identifier is None:
             return
         if not self.user:
@@ -72,6 +74,25 @@ class CommitAs:
                 argument="identifier",
                 value=self.identifier,
             )
+
+    def _require_storable(self) -> None:
+        """Refuse what no snapshot can hold, before files are written that nobody could commit."""
+        if self.watermark is not None and not -(2**63) <= self.watermark < 2**63:
+            raise ArgumentError(
+                f"watermark {self.watermark} is no 64-bit number of milliseconds",
+                argument="watermark",
+                value=self.watermark,
+            )
+        for text in (self.user or "", *self.properties, *self.properties.values()):
+            try:
+                str(text).encode()
+            except UnicodeEncodeError as error:
+                raise ArgumentError(
+                    f"the user or a property of the commit is no Unicode: {str(text)[:100]!r} has half a "
+                    f"surrogate pair at position {error.start}",
+                    argument="properties",
+                    value=None,
+                ) from error
 
     @property
     def is_named(self) -> bool:

@@ -20,6 +20,7 @@ from table_core.scan.prune import Explain
 from table_core.table.files.row_form import RowForm
 from table_core.table.read.split_reader import CORES, PartReader, SplitReader
 from table_core.table.read.state_plan import (
+    StatePlan,
     StatePlanner,
     fallback_of,
     plan_with_fallback,
@@ -118,11 +119,16 @@ class Scan:
         *,
         limit: int | None = None,
         branches: Mapping[str, RowReader] | None = None,
+        state: StatePlan | None = None,
     ) -> None:
-        """``branches`` read the splits of other branches (``Split.branch``)."""
+        """``branches`` read the splits of other branches (``Split.branch``).
+
+        ``state``: the state whose plan ``plan`` gives, if it is one and nothing else.
+        """
         self._reader = _Readers(reader, branches or {})
         self._make_plan = plan
         self._limit = limit
+        self._state = state
 
     @cached_property
     def _plan(self) -> ScanPlan:
@@ -161,7 +167,12 @@ class Scan:
         branches: Mapping[str, RowReader] | None = None,
     ) -> Scan:
         """The same splits, read by another; arguments as those of a scan."""
-        return Scan(reader, lambda: self._plan, limit=limit, branches=branches)
+        return Scan(reader, lambda: self._plan, limit=limit, branches=branches, state=self._state)
+
+    @property
+    def state(self) -> StatePlan | None:
+        """The one state that is planned, which tasks may share in; None for other plans."""
+        return self._state
 
     def splits(self) -> list[Split]:
         """The units of reading, in order. They can be pickled; see ``read_split``."""
@@ -286,7 +297,8 @@ def state_scan(
     )
     fallback = fallback_of(access)
     if fallback is None:
-        return Scan(reader, lambda: planner.plan(state.snapshot), limit=limit)
+        plan = StatePlan(planner, state.snapshot)
+        return Scan(reader, plan, limit=limit, state=plan)
     theirs = bound_where(fallback.schema, where)
     rest = StatePlanner(access=fallback, where=theirs, limit=planner.limit, streams=planner.streams)
     same = fallback.schema.select(field.name for field in fields)
@@ -339,6 +351,7 @@ class MemoryScan(Scan):
 
     def __init__(self, rows: pa.Table) -> None:
         self._rows = rows
+        self._state = None
 
     @property
     def schema(self) -> pa.Schema:

@@ -120,7 +120,7 @@ class SplitReader:
 
     def parts(self, split: Split) -> list[PartReader]:
         """Parts of what ``read`` gives, in order, to be read beside one another, and as a whole."""
-        if split.deletions or not self._is_plain(split):
+        if split.deletions or not self.is_plain(split):
             return [lambda parallel: replace(self, parallel=parallel).read(split)]
         return [
             partial(self._part, split, file, part)
@@ -132,7 +132,7 @@ class SplitReader:
         """How many parts of ``splits`` to read beside one another."""
         if is_local(self.access.storage.uri):
             return CORES
-        plain = all(self._is_plain(split) and split.branch is None for split in splits)
+        plain = all(self.is_plain(split) and split.branch is None for split in splits)
         return _PARTS_AT_ONCE if plain else _SPLITS_AT_ONCE
 
     def _part(self, split: Split, file: DataFile, part: Part, parallel: bool) -> Iterator[pa.Table]:
@@ -141,7 +141,7 @@ class SplitReader:
 
     def _parts_of(self, file: DataFile) -> Sequence[Part]:
         """Large files are cut, but not where there is a condition: it is looked at once a file."""
-        if self.where is not None or self._forgives_any:
+        if self.where is not None or self.forgives_any:
             return (WHOLE,)
         count = max(1, -(-file.row_count // _PART_ROWS), -(-file.file_size // _PART_BYTES))
         return [Part(number, count) for number in range(count)]
@@ -164,7 +164,7 @@ class SplitReader:
 
     # --------------------------------------------------------------------------------- kinds
     def _rows(self, split: Split) -> Iterator[pa.Table]:
-        if self._is_plain(split):
+        if self.is_plain(split):
             return self._plain(split)
         match self.form:
             case RowForm.CHANGES if split.inserts:
@@ -180,7 +180,7 @@ class SplitReader:
             case _:
                 return self._state(split)
 
-    def _is_plain(self, split: Split) -> bool:
+    def is_plain(self, split: Split) -> bool:
         """Whether rows are read as they lie: every key occurs once, and none is -D."""
         if not self.access.schema.is_key_table:
             return True
@@ -190,8 +190,8 @@ class SplitReader:
         return is_state and split.raw_convertible
 
     def _plain(self, split: Split) -> Iterator[pa.Table]:
-        reader = self._reader(split, self._needed, where=self.where)
-        return _tables(batch for file in split.files for batch in reader.read(file))
+        read, part = self._reader(split, self._needed, where=self.where).read, Part(*split.part)
+        return _tables(batch for file in split.files for batch in read(file, part))
 
     def _state(self, split: Split) -> Iterator[pa.Table]:
         """The rows that are there."""
@@ -283,7 +283,7 @@ class SplitReader:
         )
 
     @property
-    def _forgives_any(self) -> bool:
+    def forgives_any(self) -> bool:
         """Whether a file may lack rows: then it has none from there to its end."""
         forgiving = (keys_scan.SCAN_IGNORE_CORRUPT_FILES, keys_scan.SCAN_IGNORE_LOST_FILES)
         return self.ignores_damage and any(self.access.options.get(option) for option in forgiving)

@@ -9,7 +9,6 @@ from table_core.datatypes.kinds import Atomic, Root
 from table_core.errors import NotFoundError, SchemaError, UnsupportedFeatureError
 from table_core.lsm.triggers import number_of_levels
 from table_core.ondisk import layout
-from table_core.ondisk.data_file import EntryKind
 from table_core.ondisk.index_manifest import decode_index_manifest
 from table_core.options import keys_files, keys_scan, keys_write
 from table_core.scan.follow import Levels
@@ -22,17 +21,19 @@ from table_core.table.metadata.timeline import TableTimeline
 from table_core.table.metadata.unsupported import refuse_reads
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Mapping
 
     from table_core.datatypes.kinds import DataType
     from table_core.ondisk.data_file import ManifestEntry
     from table_core.ondisk.index_manifest import IndexEntry
+    from table_core.ondisk.manifest_meta import ManifestMeta
     from table_core.ondisk.snapshot import Snapshot
     from table_core.predicate.bound import Bound
     from table_core.scan.split import DeletionRef
     from table_core.table.metadata.access import TableAccess
 
 __all__ = [
+    "StatePlan",
     "StatePlanner",
     "deletions_of",
     "fallback_of",
@@ -61,8 +62,46 @@ class StatePlanner:
 
     def plan(self, snapshot: Snapshot | None) -> ScanPlan:
         """The splits of ``snapshot``, none where it is None."""
+        pruner = self.pruner()
+        if snapshot is None:
+            return ScanPlan((), pruner.explain())
+        entries = live_entries(pruner, self.manifests(snapshot), self.access.metadata.manifests)
+        deletions = deletions_of(self.access, snapshot)
+        return self.plan_of(entries, pruner, deletions, snapshot_id=snapshot.id)
+
+    def plan_of(
+        self,
+        live: Iterable[ManifestEntry],
+        pruner: Pruner,
+        deletions: Mapping[str, DeletionRef] | None,
+        *,
+        snapshot_id: int,
+    ) -> ScanPlan:
+        """The splits of whole buckets; ``live`` are their files, oldest first."""
+        return plan_batch(
+            self.access.schema,
+            self.access.options,
+            [e for e in live if self._wants(e)],
+            pruner,
+            snapshot_id=snapshot_id,
+            bounds=self.access.bounds,
+            deletions=deletions,
+            limit=self.limit,
+        )
+
+    def manifests(self, snapshot: Snapshot) -> list[ManifestMeta]:
+        """The manifests whose folded entries are the files of ``snapshot``, oldest first."""
+        metadata = self.access.metadata
+        return (
+            metadata.delta_manifests(snapshot)
+            if self.delta_only
+            else metadata.data_manifests(snapshot)
+        )
+
+    def pruner(self) -> Pruner:
+        """What rules files out; it counts for one plan."""
         access = self.access
-        pruner = Pruner(
+        return Pruner(
             access.schema,
             access.options,
             self.where,
@@ -73,27 +112,6 @@ class StatePlanner:
             if access.options.get(keys_files.FILE_INDEX_READ_ENABLED)
             else None,
         )
-        if snapshot is None:
-            return ScanPlan((), pruner.explain())
-        return plan_batch(
-            access.schema,
-            access.options,
-            self._entries(pruner, snapshot),
-            pruner,
-            snapshot_id=snapshot.id,
-            bounds=access.bounds,
-            deletions=deletions_of(access, snapshot),
-            limit=self.limit,
-        )
-
-    def _entries(self, pruner: Pruner, snapshot: Snapshot) -> list[ManifestEntry]:
-        metadata = self.access.metadata
-        if self.delta_only:
-            manifests = metadata.delta_manifests(snapshot)
-        else:
-            manifests = metadata.data_manifests(snapshot)
-        entries = live_entries(pruner, manifests, metadata.manifests)
-        return [e for e in entries if e.kind is EntryKind.ADD and self._wants(e)]
 
     def _index_of(self, entry: ManifestEntry) -> bytes | None:
         """The container of the file's indexes; one that cannot be read is as good as none."""
@@ -118,6 +136,18 @@ class StatePlanner:
             return True
         offset = self.access.clock.local_offset_ms(file.creation_time_ms)  # format T12
         return file.creation_time_ms - offset >= self.created_after_ms
+
+
+@dataclass(frozen=True, slots=True)
+class StatePlan:
+    """A plan of one state that is not made yet."""
+
+    planner: StatePlanner
+    snapshot: Snapshot | None
+
+    def __call__(self) -> ScanPlan:
+        """Make it, here."""
+        return self.planner.plan(self.snapshot)
 
 
 def index_entries(access: TableAccess, snapshot: Snapshot) -> list[IndexEntry]:

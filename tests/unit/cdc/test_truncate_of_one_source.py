@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 from table_core.cdc.apply.shares import Shares
+from tests.lanes import budget
 from tests.unit.cdc.lake import Lake
 from tests.unit.cdc.test_statements_in_order import emptied
 from tests.unit.cdc.test_sync_database import record
@@ -88,7 +89,7 @@ def test_only_the_rows_of_that_source_go_however_they_are_dealt_out(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(Shares, "most_rows", most)
-    for seed in range(3):
+    for seed in range(budget("TRUNCATES", ci=1, nightly=20)):
         folder = tmp_path / str(seed)
         folder.mkdir()
         lake = Lake(folder)

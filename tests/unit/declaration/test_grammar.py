@@ -14,6 +14,7 @@ from table_core.declaration.grammar import DECLARATION, json_schema
 from table_core.declaration.located import Diagnostic, read_yaml
 from table_core.declaration.step_arguments import ACTIONS
 from table_core.declaration.verbs import VERBS
+from tests.lanes import budget
 
 SCHEMA = jsonschema.Draft202012Validator(json_schema())
 STEPS: dict[str, Any] = {
@@ -140,7 +141,7 @@ def changed(chance: random.Random) -> Any:
     return document
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(budget("GRAMMAR", ci=1, nightly=40)))
 def test_what_the_schema_takes_the_parser_takes_and_the_reverse(seed: int) -> None:
     chance = random.Random(seed)
     taken = 0

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from table_core.datatypes.bounds import Bounds
@@ -117,7 +117,6 @@ numbers = st.one_of(
 )
 
 
-@settings(max_examples=300, deadline=None)
 @given(numbers, st.sampled_from(["int8", "int64", "decimal", "float64", "float32"]), st.data())
 def test_exact_numbers_are_compared_as_fractions_are(
     bound: Any, name: str, data: st.DataObject

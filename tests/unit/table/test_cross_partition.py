@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 import table_core as tc
+from tests.lanes import budget
 from tests.tables import new_catalog, write_rows
 
 SCHEMA = pa.schema(
@@ -93,7 +94,7 @@ def state_of(table: tc.Table) -> dict[object, Row]:
     return found
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(budget("CROSS_PARTITION", ci=3, nightly=40)))
 @pytest.mark.parametrize(
     "options", [{}, {"write-buffer-size": "2 b"}, {"dynamic-bucket.target-row-num": "2"}]
 )

@@ -161,10 +161,14 @@ def test_rows_that_are_given_their_bucket_by_two_have_it_once() -> None:
     put(table, (1, 1, 1))
     put(table, (1, 10, 1))
     from table_core.table.commit_io.committer import commit_parts, compact_part
-    from table_core.table.compact.compact import _compact_buckets, choose
+    from table_core.table.compact.compact import Selection, _compact_buckets, choose
 
     parts = [
-        compact_part(_compact_buckets(table.access, choose(table.access, strategy="full"), None))
+        compact_part(
+            _compact_buckets(
+                table.access, choose(Selection.of(table.access, strategy="full")), None
+            )
+        )
         for _ in range(2)
     ]
     commit_parts(table.access, tc.CommitAs(), compact=parts[0])

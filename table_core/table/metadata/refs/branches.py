@@ -7,12 +7,19 @@ from typing import TYPE_CHECKING, Final
 
 from table_core.errors import NotFoundError
 from table_core.ondisk import layout
+from table_core.options.branch_name import require_branch_name
 from table_core.table.metadata.documents import Metadata
 
 if TYPE_CHECKING:
     from table_core.table.metadata.access import TableAccess
 
-__all__ = ["base_of", "branch_access", "branch_names", "is_to_be_published", "publish_note"]
+__all__ = [
+    "base_of",
+    "branch_access",
+    "branch_names",
+    "is_to_be_published",
+    "publish_note",
+]
 
 _PREFIX: Final = "branch-"
 
@@ -33,9 +40,13 @@ def branch_access(access: TableAccess, branch: str) -> TableAccess:
 
     Raises:
         NotFoundError: there is no such branch; facts list those there are.
+        ArgumentError: a name that no branch may have.
     """
+    if "/" in branch:  # it would lead out of the branches
+        require_branch_name(branch)
     metadata = Metadata(access.storage, branch)
     if not metadata.schema_ids():
+        require_branch_name(branch)
         known = branch_names(access)
         raise NotFoundError(
             f"{access.name} has no branch {branch!r}; there are {known}",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from table_core.errors import ArgumentError, NotFoundError
 from table_core.ondisk import layout
 from table_core.ondisk.consumer import Consumer
+from table_core.options.chosen_names import chosen_names
 from table_core.options.spark_settings import require_printable
 from table_core.position.document import Position
 from table_core.position.place import SnapshotPlace
@@ -80,9 +81,10 @@ class Consumers:
 
         Raises:
             NotFoundError: that snapshot has expired.
-            ArgumentError: it is more than one after the newest.
+            ArgumentError: it is more than one after the newest, or ``id`` is no name of a consumer.
         """
         access = self.access
+        _require_name(id)
         before = next_snapshot_of(access, id)
         newest = access.metadata.head_id() or 0
         if next_snapshot > newest + 1:
@@ -123,12 +125,12 @@ class Consumers:
     def clear(
         self, including: str = ".*", excluding: str = "", dry_run: bool = False
     ) -> ResultDocument:
-        """Forget consumers whose ids match ``including`` and not ``excluding``."""
-        names = [
-            id
-            for id in sorted(self.list())
-            if re.fullmatch(including, id) and not (excluding and re.fullmatch(excluding, id))
-        ]
+        """Forget consumers whose ids match ``including`` and not ``excluding``.
+
+        Raises:
+            ArgumentError: no regular expression.
+        """
+        names = chosen_names(sorted(self.list()), including, excluding)
         return self._forget(names, "clear-consumers", dry_run=dry_run)
 
     def expire(self, older_than: PointInTime, dry_run: bool = False) -> ResultDocument:
@@ -231,9 +233,36 @@ def set_consumer(
     ``read`` is where that ends, in the table of that ``birth``: what tells it from others of its number is
     kept beside it, in a member that Paimon does not look at.  With ``keep`` our expiry keeps ``read`` too.
     """
+    _require_name(id)
+    _write(access, id, next_snapshot, read, birth, keep=keep)
+
+
+def _require_name(id: str) -> None:
+    """Refuse what is no name of a consumer.
+
+    Raises:
+        ArgumentError: blank, with a slash, or one that a rollback would take for its own.
+    """
     require_printable(id, "consumer")
     if not id.strip() or "/" in id or "\\" in id:
         raise ArgumentError(f"{id!r} cannot name a consumer", argument="consumer", value=id)
+    if _HELD.fullmatch(id):
+        raise ArgumentError(
+            f"{id!r} cannot name a consumer: a rollback would delete it as the hold of another rollback",
+            argument="consumer",
+            value=id,
+        )
+
+
+def _write(
+    access: TableAccess,
+    id: str,
+    next_snapshot: int,
+    read: SnapshotPlace | None = None,
+    birth: str = "",
+    *,
+    keep: bool = False,
+) -> None:
     path = layout.consumer_path(id, access.branch)
     extra: dict[str, object] = {}
     if read is not None and read.mark and read.id == next_snapshot - 1:
@@ -257,7 +286,7 @@ def held(access: TableAccess, id: int) -> Iterator[None]:
         if _HELD.fullmatch(name):
             delete_consumer(access, name)
     mine = f"rollback-{access.ids.uuid()}"
-    set_consumer(access, mine, id)
+    _write(access, mine, id)
     try:
         yield
     finally:

@@ -1,0 +1,1 @@
+"""The streamhouse on a cluster of real servers: in containers (Compose) or as processes (``make cluster-demo``)."""
