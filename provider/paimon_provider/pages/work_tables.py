@@ -37,8 +37,8 @@ class Work:
     def where(self) -> tuple[str, list[Any]]:
         """The condition on rows that say who did it, and its values."""
         told = {name: getattr(self, name) for name in ("dag_id", "task_id", "run_id", "map_index")}
-        given = {name: value for name, value in told.items() if value is not None}
-        return " AND ".join(f"{name} = ?" for name in given), list(given.values())
+        asked = {name: value for name, value in told.items() if value is not None}
+        return " AND ".join(f"{name} = ?" for name in asked), list(asked.values())
 
 
 @dataclass(slots=True)
