@@ -83,6 +83,8 @@ def airflow_settings(
         "AIRFLOW__DAG_PROCESSOR__BUNDLE_REFRESH_CHECK_INTERVAL": "5",
         "AIRFLOW__DAG_PROCESSOR__MIN_FILE_PROCESS_INTERVAL": "30",
         "AIRFLOW__USAGE_DATA_COLLECTION__ENABLED": "False",
+        # on a busy machine the first requests take longer than the 5 s after which a task fails
+        "AIRFLOW__WORKERS__EXECUTION_API_TIMEOUT": "60",
     }
 
 

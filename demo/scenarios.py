@@ -62,7 +62,7 @@ SCENARIOS = {
         Scenario(
             "auto",
             "small work runs in the worker, and here all work is small",
-            minutes=2,
+            minutes=3,
             engine="auto",
             steps=(
                 _SAMPLE,

@@ -70,9 +70,7 @@ VERBS: dict[str, Callable[[Catalog], object]] = {
     "clone": lambda c: c.clone_table("d.t", "d.copy"),
     "compact": lambda c: c.table("d.t").compact(strategy="full"),
     "delete": lambda c: c.table("d.t").delete(where="id = 1"),
-    "truncate": lambda c: (
-        c.table("d.t").truncate() if hasattr(c.table("d.t"), "truncate") else None
-    ),
+    "truncate": lambda c: c.table("d.t").truncate(),
 }
 NAMES = [
     "../../victim/bucket-0/x", "../../../../outside/data", "/etc/hostname", "..", "a/../../../victim/schema/schema-0",

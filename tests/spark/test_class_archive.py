@@ -88,7 +88,7 @@ def run(code: str, **values: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="reads /proc")
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(1800)
 def test_a_session_maps_the_archive_that_was_made_and_starts_with_a_broken_one(
     prefix: Path,
 ) -> None:

@@ -30,7 +30,7 @@ from table_core.ondisk.properties import (
     carried,
 )
 from table_core.ondisk.snapshot import FIRST_ID, CommitKind
-from table_core.options import keys_files
+from table_core.options import keys_files, keys_scan
 from table_core.options.table import TableOptions
 from table_core.scan.time_travel import resolve
 from table_core.schema.document import schema_from_json, schema_to_json
@@ -90,7 +90,7 @@ def clone_table(  # noqa: PLR0913 - as the verb on a catalog
         AlreadyExistsError: the target has rows, or other schemas, or is left of a table that was
             dropped, or is what would be copied.
         NotFoundError: no such table, state, or database of the copy.
-        UnsupportedFeatureError: files lie outside the table, or rows have ids.
+        UnsupportedFeatureError: files lie outside the table, rows have ids, or some are of a fallback branch.
     """
     home = catalog if to is None else to
     database, table = home.split(to_name)
@@ -206,6 +206,13 @@ class _Plan:
                     "not copy",
                     feature=feature,
                 )
+        if fallback := options.get(keys_scan.SCAN_FALLBACK_BRANCH.key):
+            raise UnsupportedFeatureError(
+                f"{access.name} is read with its branch {fallback!r} "
+                f"({keys_scan.SCAN_FALLBACK_BRANCH.key}), and branches are not copied: remove that option "
+                "first, and copy the branch on its own",
+                feature=keys_scan.SCAN_FALLBACK_BRANCH.key,
+            )
         schemas = access.metadata.schema_ids()
         if state is None:
             return cls((), (), {}, tuple(schemas))

@@ -62,6 +62,7 @@ def rescale(
             argument="buckets",
             value=buckets,
         )
+    access.require_same()
     selected = partition_matcher(access, partitions) if partitions else None
     commit = commit.with_request("rescale", access.branch, buckets=buckets, partitions=partitions)
     done = find_commit(access, commit)  # first: others may have rescaled since

@@ -22,6 +22,7 @@ from table_core.ondisk.data_file import EntryKind, ManifestEntry
 from table_core.ondisk.snapshot import CommitKind
 from table_core.options import keys_commit
 from table_core.scan.split import hides_level0
+from table_core.table.commit_io.committed_once import already_committed, remember_committed
 from table_core.table.commit_io.committer import commit_parts, commit_writes, find_commit
 from table_core.table.commit_io.prepared import WriteResult
 from table_core.table.commit_io.replacing import commit_replacing
@@ -139,8 +140,26 @@ def commit_results(
     overwrite: str | Mapping[str, object] | None,
     statement: Reads | None = None,
 ) -> Commit:
-    """Commit what writers prepared, here or in other processes; see ``open_writer``."""
+    """Commit what writers prepared, here or in other processes; see ``open_writer``.
+
+    Raises:
+        ArgumentError: files of ``results`` were committed before, or one of them is there twice.
+    """
     commit = commit.with_request("write", access.branch, overwrite=overwrite)
+    done = already_committed(access, results, commit)
+    if done is None:
+        done = _committed(access, results, commit, overwrite, statement)
+        remember_committed(access, results)
+    return done
+
+
+def _committed(
+    access: TableAccess,
+    results: tuple[WriteResult, ...],
+    commit: CommitAs,
+    overwrite: str | Mapping[str, object] | None,
+    statement: Reads | None,
+) -> Commit:
     entries = tuple(
         ManifestEntry(EntryKind.ADD, c.partition, c.bucket, c.total_buckets, file)
         for result in results

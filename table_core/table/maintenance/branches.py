@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from table_core.errors import AlreadyExistsError, ArgumentError, NotFoundError
 from table_core.ondisk import layout
 from table_core.ondisk.hints import EARLIEST, LATEST, encode_hint
+from table_core.options import keys_scan
 from table_core.options.branch_name import require_branch_name
 from table_core.table.maintenance.fast_forward import FastForward
 from table_core.table.maintenance.tag_deletion import delete_tags
@@ -76,7 +77,7 @@ class Branches:
         """
         access = self.access
         require_branch_name(name)
-        access.require_there()
+        access.require_same()
         if tag is not None and snapshot is not None:
             raise ArgumentError("name a tag or a snapshot, not both", argument="snapshot")
         exists = name in self.list()
@@ -109,6 +110,8 @@ class Branches:
             ArgumentError, AlreadyExistsError, NotFoundError: as ``create``.
         """
         access = self.access
+        if replace:
+            self._refuse_fallback(name)
         if replace and name == access.branch:
             raise ArgumentError(
                 f"branch {name!r} cannot be replaced by itself: ask on the handle of main",
@@ -194,10 +197,18 @@ class Branches:
 
         Raises:
             NotFoundError: there is none, and ``if_exists`` is off.
-            ArgumentError: ``main``, or a name that no branch may have.
+            ArgumentError: ``main``, or a name that no branch may have; or the table reads the branch
+                (``scan.fallback-branch``).
         """
         access, storage = self.access, self.access.storage
+        access.require_same()
+        if (
+            name == access.branch != layout.MAIN
+        ):  # its tags go with it; the one it began with is main's
+            main = Metadata(storage)
+            access = replace(access, metadata=main, schema=main.latest_schema())
         there = self._has(name)
+        self._refuse_fallback(name)
         if not there and not if_exists:
             branch_access(access, name)
         folder = layout.branch_folder(name)
@@ -218,11 +229,14 @@ class Branches:
         Raises:
             NotFoundError: no such branch.
             AlreadyExistsError: ``to`` is taken.
-            ArgumentError: ``main``, or a name that no branch may have.
+            ArgumentError: ``main``, or a name that no branch may have; or the table reads the branch
+                (``scan.fallback-branch``).
         """
+        self.access.require_same()
         require_branch_name(to)
         if not self._has(name):
             branch_access(self.access, name)
+        self._refuse_fallback(name)
         if to in self.list():
             raise AlreadyExistsError(f"{self.access.name} has a branch {to!r} already", name=to)
         if not dry_run:
@@ -241,6 +255,25 @@ class Branches:
         if not dry_run:
             plan.perform()
         return plan.result(dry_run=dry_run)
+
+    def _refuse_fallback(self, name: str) -> None:
+        """Refuse to take away a branch that main, or this branch, is read with: it could not be read any more.
+
+        Raises:
+            ArgumentError: it is.
+        """
+        access = self.access
+        key = keys_scan.SCAN_FALLBACK_BRANCH.key
+        for metadata in (Metadata(access.storage), access.metadata):
+            if metadata.branch == name:
+                continue  # it goes itself
+            if metadata.latest_schema().raw_options.get(key) == name:
+                raise ArgumentError(
+                    f"{access.name} is read with its branch {name!r} (option {key} of branch "
+                    f"{metadata.branch!r}): remove that option first",
+                    argument="name",
+                    value=name,
+                )
 
     def _has(self, name: str) -> bool:
         """Whether there is a branch ``name``; one that others made may be named as ours may not.

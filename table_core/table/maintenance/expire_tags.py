@@ -25,7 +25,7 @@ def expire_tags(
     Raises:
         NotFoundError: the table was dropped or renamed.
     """
-    access.require_there()
+    access.require_same()
     cutoff_ms = None if older_than is None else epoch_ms("older_than", older_than)
     names = expired_tags(access, older_than_ms=cutoff_ms)
     return delete_tags(access, names, action="expire-tags", dry_run=dry_run)

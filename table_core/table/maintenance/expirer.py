@@ -45,7 +45,9 @@ def expire_snapshots(
 
     Raises:
         ArgumentError: ``retain_max`` or ``retain_min`` below 1, or the first below the second.
+        NotFoundError: the table was dropped or renamed, or another one is in its place.
     """
+    access.require_same()
     own = snapshot_retention(access, dry_run=dry_run)
     retention = _overridden(own, retain_max, retain_min, older_than, max_deletes)
     return _begun_anew(access, lambda: _snapshots_expired(access, retention))
@@ -86,7 +88,7 @@ def expire_changelogs(
         ArgumentError: as ``expire_snapshots``.
         NotFoundError: the table was dropped or renamed.
     """
-    access.require_there()
+    access.require_same()
     own = changelog_retention(access, dry_run=dry_run)
     retention = _overridden(own, retain_max, retain_min, older_than, max_deletes)
     return _begun_anew(access, lambda: _changelogs_expired(access, retention))

@@ -72,6 +72,7 @@ class FastForward:
         """
         if name == layout.MAIN:
             require_branch_name(name)
+        access.require_same()
         branch = branch_access(access, name)
         main = replace(access, metadata=Metadata(access.storage))
         refuse_commits(main)

@@ -61,7 +61,7 @@ def remove_orphan_files(
         UnsupportedFeatureError: it asks for what this release does not do: it may have files that
             this release does not know.
     """
-    access.require_there()
+    access.require_same()
     refuse_commits(access)
     started_ms = access.clock.now_ms()
     older_than_ms = None if older_than is None else epoch_ms("older_than", older_than)

@@ -62,6 +62,7 @@ def rollback_to(
         "rollback", access.branch, snapshot=snapshot, tag=tag, timestamp=timestamp
     )
     refuse_commits(access)
+    access.require_same()
     head = access.head()
     earlier = _earlier_result(access, commit, dry_run=dry_run)
     if earlier is not None:

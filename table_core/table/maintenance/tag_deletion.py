@@ -30,8 +30,9 @@ def delete_tags(
     """Delete the tags ``names``, oldest first.
 
     Raises:
-        NotFoundError: one is not there; nothing is deleted then.
+        NotFoundError: one is not there, or the table is not; nothing is deleted then.
     """
+    access.require_same()
     started_ms = access.clock.now_ms()
     done, left = forget_tags(access, names, dry_run=dry_run)
     details = {"tags": sorted(done.tags), "tags_kept": left}

@@ -102,6 +102,7 @@ class Tags:
         Raises:
             NotFoundError: no such tag, or no such snapshot.
         """
+        self.access.require_same()
         access, old = self.access, self.get(name)
         refuse_commits(access)  # it deletes files
         retained_ms = _retained_ms(time_retained)
@@ -145,8 +146,12 @@ class Tags:
 
         Raises:
             NotFoundError: there is none, and ``if_exists`` is off.
+            ArgumentError: a name that no tag can have.
         """
-        names = [] if if_exists and name not in self.list() else [name]
+        there = name in self.list()
+        if not there:
+            check_tag_name(name)
+        names = [] if if_exists and not there else [name]
         return delete_tags(self.access, names, action="delete-tag", dry_run=dry_run)
 
     def _chosen(self, snapshot: int | None, timestamp: PointInTime | None) -> Snapshot:

@@ -6,6 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
+from table_core.commit.basis import Opened
 from table_core.errors import NotFoundError
 from table_core.ondisk.binary_row import decode_row, sort_key
 from table_core.ondisk.manifest import fold_entries
@@ -122,6 +123,26 @@ class TableAccess:
         """
         if not self.metadata.schema_ids():
             raise self.is_gone()
+
+    def require_same(self) -> None:
+        """Require that the table that was opened is there, and no other in its place.
+
+        Whoever deletes history asks this first: a commit finds it out by itself.
+
+        Raises:
+            NotFoundError: it was dropped or renamed, or another one is there.
+        """
+        schemas = self.metadata.schemas()
+        if not schemas:
+            raise self.is_gone()
+        if Opened.of(self.schema) not in map(Opened.of, schemas):
+            raise NotFoundError(
+                f"{self.name}: the table that was opened is gone, and another one is in its place: it was "
+                "dropped and recreated, or its schema was rolled back. Nothing was changed; open the table "
+                "by its name again",
+                name=self.name,
+                available=[],
+            )
 
     def as_new_as(self, files: Iterable[DataFile]) -> TableAccess:
         """The same table, in a schema at least as new as that of any of ``files``.

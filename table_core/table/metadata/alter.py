@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Final
 from table_core.commit.asked import differences
 from table_core.errors import ArgumentError, CommitConflictError, GaveUpError
 from table_core.ondisk import layout
+from table_core.options import keys_scan
 from table_core.schema.evolve import evolve
 from table_core.table.metadata.new_schema import new_schema
+from table_core.table.metadata.refs.branches import branch_access
 
 if TYPE_CHECKING:
     from table_core.schema.change import SchemaChange
@@ -71,6 +73,7 @@ def alter(
         if evolved != newest:
             extra = {k: v for k, v in evolved.extra.items() if k not in (_COMMIT, _ASKED)}
             evolved = replace(evolved, extra=extra if named is None else {**extra, **_told(named)})
+        _require_fallback(access, newest, evolved)
         path = layout.schema_path(evolved.id, access.branch)
         if evolved == newest or access.storage.create(path, new_schema(evolved)):
             return evolved
@@ -79,6 +82,18 @@ def alter(
         user=None,
         attempts=_ATTEMPTS_MAX,
     )
+
+
+def _require_fallback(access: TableAccess, before: TableSchema, after: TableSchema) -> None:
+    """Require the branch that the table is read with from now on: without it nobody could read it.
+
+    Raises:
+        NotFoundError: there is no such branch.
+    """
+    key = keys_scan.SCAN_FALLBACK_BRANCH.key
+    name = after.raw_options.get(key)
+    if name and name != before.raw_options.get(key) and name != access.branch:
+        branch_access(access, name)
 
 
 def _has_landed(access: TableAccess, commit: CommitAs) -> bool:

@@ -103,6 +103,12 @@ WITH_DRY_RUN: dict[str, Asked] = {
     "consumers by no regular expression": lambda c, dry: c.table("d.t").consumers.clear(
         "[", dry_run=dry
     ),
+    "a tag that no tag can be": lambda c, dry: c.table("d.t").tags.delete(
+        " ", if_exists=True, dry_run=dry
+    ),
+    "a consumer that no consumer can be": lambda c, dry: c.table("d.t").consumers.delete(
+        "a/b", if_exists=True, dry_run=dry
+    ),
     "a consumer without a name": lambda c, dry: c.table("d.t").consumers.reset("", 1, dry_run=dry),
     "a consumer named as a rollback's hold": lambda c, dry: c.table("d.t").consumers.reset(
         "rollback", 1, dry_run=dry
@@ -133,6 +139,16 @@ WITHOUT: dict[str, Callable[[tc.Catalog], object]] = {
     "a table that is no Unicode": lambda c: c.rename_table("d.t", f"d.{SURROGATE}"),
     "a database that is no Unicode": lambda c: c.create_database(SURROGATE),
     "a name among names that is missing": lambda c: c.table("d.t").delete_tags(["one", "x"]),
+}
+FALLBACK: dict[str, Callable[[tc.Catalog], object]] = {
+    "deleted": lambda c: c.table("d.t").branches.delete("b"),
+    "deleted on a handle of its own": lambda c: c.table("d.t", branch="b").branches.delete("b"),
+    "renamed": lambda c: c.table("d.t").branches.rename("b", "x"),
+    "replaced": lambda c: branch(c, name="b", replace=True, snapshot=3),
+    "left behind by a copy": lambda c: c.clone_table("d.t", "d.u"),
+    "another one, that is not there": lambda c: c.alter_table(
+        "d.t", [tc.SetOption("scan.fallback-branch", "nope")]
+    ),
 }
 REFUSALS = errors.ArgumentError, errors.NotFoundError, errors.AlreadyExistsError
 
@@ -171,6 +187,27 @@ def test_a_branch_is_replaced_as_its_dry_run_says(catalog: tc.Catalog) -> None:
         == {"branch": "b", "tag": "b-base", "snapshot": 3, "created": True}
     )
     assert catalog.table("d.t", branch="b").latest_snapshot().id == 3  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("how", FALLBACK)
+def test_a_branch_that_the_table_is_read_with_is_not_taken_away(
+    catalog: tc.Catalog, how: str
+) -> None:
+    """Apache Paimon refuses these too: nobody could read the table any more."""
+    catalog.alter_table("d.t", [tc.SetOption("scan.fallback-branch", "b")])
+    before, rows = files(catalog), catalog.table("d.t").read().to_arrow().num_rows
+    with pytest.raises((*REFUSALS, errors.UnsupportedFeatureError), match="branch"):
+        FALLBACK[how](catalog)
+    assert files(catalog) == before
+    catalog.alter_table("d.t", [tc.RemoveOption("scan.fallback-branch")])
+    catalog.table("d.t").branches.delete("b")
+    assert catalog.table("d.t").read().to_arrow().num_rows == rows == 3
+
+
+def test_a_branch_that_deletes_itself_takes_the_tag_it_began_with(catalog: tc.Catalog) -> None:
+    done = catalog.table("d.t", branch="b").branches.delete("b")
+    assert done.details["tags"] == ["b-base"]
+    assert catalog.table("d.t").tags.list() == ["one", "theirs-base"]
 
 
 def test_a_tag_that_is_named_twice_is_deleted_once(catalog: tc.Catalog) -> None:

@@ -186,3 +186,45 @@ def test_a_table_that_was_altered_or_renamed_back_takes_what_was_prepared(
     old.commit([result])
     put(old, 2)
     assert found(catalog.table("d.t")) == [1, 2]
+
+
+HISTORY: dict[str, Callable[[tc.Table], Any]] = {
+    "expire snapshots": lambda t: t.expire_snapshots(retain_max=1),
+    "expire changelogs": lambda t: t.expire_changelogs(retain_max=1),
+    "expire tags": lambda t: t.expire_tags(older_than=4_000_000_000_000),
+    "remove orphans": lambda t: t.remove_orphan_files(
+        older_than=4_000_000_000_000, allow_young=True
+    ),
+    "rollback": lambda t: t.rollback_to(snapshot=1),
+    "delete a tag": lambda t: t.tags.delete("kept"),
+    "delete tags": lambda t: t.delete_tags(["kept"]),
+    "replace a tag": lambda t: t.tags.replace("kept", snapshot=2),
+    "delete a branch": lambda t: t.branches.delete("side"),
+    "replace a branch": lambda t: t.branches.create("side", snapshot=1, replace=True),
+    "rename a branch": lambda t: t.branches.rename("side", "other"),
+    "fast-forward": lambda t: t.branches.fast_forward("side"),
+    "rescale": lambda t: t.rescale(3),
+}
+
+
+@pytest.mark.parametrize("verb", HISTORY)
+def test_a_stale_handle_takes_nothing_from_the_table_that_has_its_name_now(
+    catalog: tc.Catalog, tmp_path: Path, verb: str
+) -> None:
+    """Two tables were swapped by renaming: the handle was opened on the other one."""
+    old = catalog.create_table("d.t", SCHEMA, **KINDS["key"])
+    put(old, 1)
+    time.sleep(0.002)  # the clock of files counts milliseconds
+    other = catalog.create_table("d.u", SCHEMA, **KINDS["key"])
+    put(other, 1)
+    other.tags.create("kept", snapshot=1, time_retained="1 d")
+    put(other, 2)
+    other.branches.create("side", tag="kept")
+    catalog.rename_table("d.t", "d.away")
+    catalog.rename_table("d.u", "d.t")
+    (tmp_path / "d.db/t/bucket-0/data-none-0.parquet").write_bytes(b"an orphan")
+    before = {path for path in tmp_path.rglob("*") if path.is_file()}
+    with pytest.raises(errors.NotFoundError, match="another one is in its place"):
+        HISTORY[verb](old)
+    assert {path for path in tmp_path.rglob("*") if path.is_file()} == before
+    HISTORY[verb](catalog.table("d.t"))

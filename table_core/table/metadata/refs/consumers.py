@@ -116,8 +116,11 @@ class Consumers:
 
         Raises:
             NotFoundError: there is no such consumer, and ``if_exists`` is off.
+            ArgumentError: a name that no consumer can have.
         """
         there = id in self
+        if not there:
+            _require_name(id)
         if not there and not if_exists:
             self.get(id)
         return self._forget([id] if there else [], "delete-consumer", dry_run=dry_run)
