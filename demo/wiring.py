@@ -108,7 +108,8 @@ def _spark(
         secrets={"spark.connect.authenticate.token": token},
         environment=common,
         spark_backend="connect",
-        spark_master=f"sc://127.0.0.1:{port}",
+        # by this name alone a client sends its token without TLS
+        spark_master=f"sc://localhost:{port}",
         await_ready=lambda: _await(components, "spark", lambda: spark.ask(port)),
     )
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SEED = int(os.environ.get("DIFFERENTIAL_SEED", "8"))
-QUERIES = budget("DIFFERENTIAL_QUERIES", ci=6, nightly=60)
+QUERIES = budget("DIFFERENTIAL_QUERIES", ci=10, nightly=60)
 ORDERS = pa.schema(
     [
         pa.field("id", pa.int64(), nullable=False),
