@@ -129,7 +129,7 @@ def test_a_manifest_that_is_gone_is_our_error(spark: Any, table: tc.Table) -> No
     frame = tcs.read(spark, table)
     snapshot = table.latest_snapshot()
     meta = table.access.metadata.data_manifests(snapshot)[0]
-    table.access.storage.delete(f"manifest/{meta.file_name}")
+    table.access.storage.delete([f"manifest/{meta.file_name}"])
     with pytest.raises(Exception, match=meta.file_name):
         frame.collect()
 
