@@ -28,6 +28,7 @@ OLDER = {
     Feature.TRIGGERS_KILLED: "operators wait in the worker. `deferrable=True` of an operator is refused; sensors may defer",
     Feature.ASSET_PARTITIONS: "`PaimonRelayPartitionsOperator` and `announce_partitions=True` are refused",
     Feature.DEADLINE_REFERENCES: "`freshness_deadline` is refused; use `PaimonFreshnessSensor`",
+    Feature.PARTS_OF_EVERY_PAGE: "the page of an asset has no line that leads to its table",
 }
 """What there is instead where Airflow has no such thing."""
 AIRFLOWS = """\

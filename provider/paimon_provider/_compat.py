@@ -146,6 +146,7 @@ __all__ = [
     "refuse_deferrable_jobs",
     "require",
     "retry_arguments",
+    "script_address",
     "stats",
     "task_decorator_factory",
     "task_state",
@@ -163,6 +164,7 @@ class Feature(StrEnum):
     TRIGGERS_KILLED = "triggers that hear of a kill"
     ASSET_PARTITIONS = "partitions of asset events"
     DEADLINE_REFERENCES = "deadline references of plugins"
+    PARTS_OF_EVERY_PAGE = "parts of plugins on every page"
 
 
 SINCE: Final[Mapping[Feature, tuple[int, int]]] = {
@@ -172,6 +174,7 @@ SINCE: Final[Mapping[Feature, tuple[int, int]]] = {
     Feature.TRIGGERS_KILLED: (3, 3),
     Feature.ASSET_PARTITIONS: (3, 3),
     Feature.DEADLINE_REFERENCES: (3, 2),
+    Feature.PARTS_OF_EVERY_PAGE: (3, 2),
 }
 """The first Airflow that has it."""
 
@@ -271,6 +274,18 @@ def retry_arguments(policy: Any, default: Any) -> dict[str, Any]:
     if policy is not None and policy is not default:
         require(Feature.RETRY_POLICIES, "retry_policy", "use retries and retry_delay")
     return {}
+
+
+def script_address(path: str) -> str:
+    """The address of a plugin's script for the browser; ``path`` is below the path that Airflow is served under.
+
+    From 3.3 the browser resolves it there.  Before, it is imported as it stands.
+    """
+    if AIRFLOW >= (3, 3):
+        return path
+    from urllib.parse import urlsplit
+
+    return f"{urlsplit(conf.get('api', 'base_url', fallback='') or '').path.rstrip('/')}/{path}"
 
 
 def let_thread_ask(loop: Any) -> None:

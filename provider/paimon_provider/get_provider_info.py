@@ -255,6 +255,12 @@ def _page_options() -> dict[str, Any]:
             "5000000",
             "integer",
         ),
+        "asset_links": _option(
+            "Whether Airflow's page of an asset has a line that leads to its table. It needs Airflow 3.2.",
+            "False",
+            "True",
+            "boolean",
+        ),
         "cache_folder": _option(
             "Where the API server keeps a copy of what the tables page shows: a folder on its own disk. Empty: paimon-cache in the Airflow home.",
             "/var/cache/airflow/paimon",

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from paimon_provider._compat import Context
 
 __all__ = [
+    "CHECKS_KEY",
     "REPORTS_PATH",
     "TABLES_PATH",
     "ChangeReportLink",
@@ -31,6 +32,8 @@ __all__ = [
 
 REPORTS_PATH: Final = "/paimon/reports"
 """Where the plugin serves reports, below Airflow's base URL."""
+CHECKS_KEY: Final = "paimon_checks"
+"""The XCom with what a check has found that failed its task."""
 _ADDRESS: Final = re.compile(r"https?://[A-Za-z0-9._~\[\]:-]{1,255}(/[!#-;=?-\[\]_a-z~]{0,2000})?")
 TABLES_PATH: Final = "/plugin/paimon-tables"
 """Where Airflow shows the page of tables."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from airflow.plugins_manager import AirflowPlugin
 
-from paimon_provider._compat import LISTENERS
+from paimon_provider._compat import LISTENERS, Feature, conf, has, script_address
 from paimon_provider.freshness import TableUpdated
 
 if TYPE_CHECKING:
@@ -29,19 +29,34 @@ class _PagesOnDemand:
         await app(scope, receive, send)
 
 
+_SCRIPT: Final = {
+    "name": "Paimon tables",
+    "bundle_url": script_address("paimon/ui/tables.js"),
+}
+_TABS: Final = ("dag", "dag_run", "task", "task_instance")
+"""Where the tables of that Dag, run or task are a tab."""
+_ASSET: Final = {
+    **_SCRIPT,
+    "name": "Paimon asset",
+    "destination": "base",
+    "url_route": "paimon-asset",
+}
+"""Airflow has no place for plugins on the page of an asset: this part is on every page, and seen on that one."""
+
+
+def _has_asset_links() -> bool:
+    wanted = conf.getboolean("paimon", "asset_links", fallback=True)
+    return wanted and has(Feature.PARTS_OF_EVERY_PAGE)
+
+
 class PaimonPlugin(AirflowPlugin):
     """Change reports and the page of tables, behind Airflow's own log-in."""
 
     name = "paimon"
     react_apps = [  # noqa: RUF012 - typed so by Airflow
-        {
-            "name": "Paimon tables",
-            # the browser resolves it below the path that Airflow is served under
-            "bundle_url": "paimon/ui/tables.js",
-            "destination": "nav",
-            "category": "browse",
-            "url_route": "paimon-tables",
-        }
+        {**_SCRIPT, "destination": "nav", "category": "browse", "url_route": "paimon-tables"},
+        *({**_SCRIPT, "destination": tab, "url_route": f"paimon-tables-{tab}"} for tab in _TABS),
+        *([_ASSET] if _has_asset_links() else []),
     ]
     fastapi_apps = [{"name": "paimon", "url_prefix": "/paimon", "app": _PagesOnDemand()}]  # noqa: RUF012 - typed so by Airflow
     listeners = LISTENERS

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from bench.page_home import make_warehouse
 from demo.airflow_home import AirflowHome
@@ -69,6 +69,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Browser]:
+    expect.set_options(timeout=60_000)  # no test here is about time
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=shutil.which("chromium"), args=["--no-sandbox"]
@@ -87,19 +88,24 @@ def open_page(site: Site, chromium: Browser) -> Iterator[Open]:
     errors: list[str] = []
 
     def opened(
-        query: str = "", *, user: str = "admin", scheme: str = "light", width: int = 1360
+        query: str = "",
+        *,
+        user: str = "admin",
+        scheme: str = "light",
+        width: int = 1360,
+        path: str = "plugin/paimon-tables",
     ) -> Page:
         context = chromium.new_context(
             viewport={"width": width, "height": 850}, color_scheme=scheme, reduced_motion="reduce"
         )
         contexts.append(context)
-        context.set_default_timeout(60_000)
+        context.set_default_timeout(180_000)
         context.add_cookies([{"name": "_token", "value": site.token(user), "url": site.url}])
         context.add_init_script(f"localStorage.setItem('theme', '{scheme}')")
         page = context.new_page()
         page.on("pageerror", lambda error: errors.append(str(error)))
-        page.goto(f"{site.url}/plugin/paimon-tables{query}")
-        page.wait_for_selector(".pt h1, .pt [role=alert]")
+        page.goto(f"{site.url}/{path}{query}")
+        page.wait_for_selector(".pt h1, .pt h3, .pt [role=alert]")
         return page
 
     yield opened

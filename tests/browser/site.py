@@ -18,6 +18,14 @@ __all__ = ["DAGS", "SALES", "USERS", "Site"]
 USERS: Mapping[str, str] = {"admin": "admin", "uma": "user", "vera": "viewer"}
 SALES = "paimon://demo/shop/country_sales"
 DAGS: Mapping[str, str] = {
+    "sell.py": """
+from airflow.sdk import DAG
+from paimon_provider.operators.write import PaimonWriteOperator
+
+with DAG(dag_id="sell", schedule=None):
+    PaimonWriteOperator(task_id="lemuria", table="shop.country_sales", catalog="demo", engine="local",
+        sql="SELECT 'Lemuria' AS country, 1.0 AS revenue")
+""",
     "collect.py": """
 from airflow.sdk import DAG
 from paimon_provider.operators.collect import PaimonCollectMetadataOperator
@@ -79,6 +87,17 @@ class Site:
             return status == 200 and document["rows"] is not None
 
         self.airflow.wait("the page knows its tables", there, 120)
+
+    def run(self, dag_id: str) -> str:
+        """Run a Dag to its end; the id of the run."""
+        run_id = self.airflow.trigger(dag_id, {})
+
+        def ended() -> bool:
+            states = {run["dag_run_id"]: run["state"] for run in self.airflow.runs(dag_id)}
+            return states.get(run_id) in {"success", "failed"}
+
+        self.airflow.wait(f"a run of {dag_id} ends", ended, 300)
+        return run_id
 
     def sell(self, country: str, revenue: float) -> None:
         """One commit to the table of sales."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from paimon_provider.lineage.columns import Derivation, origins
+from paimon_provider.lineage.columns import Derivation, origins, origins_document
 from paimon_provider.lineage.openlineage import dataset_name
 from paimon_provider.operators.write import PaimonMergeIntoOperator, PaimonWriteOperator
 
@@ -75,3 +75,38 @@ def test_merged_values_win_over_columns_of_the_same_name() -> None:
         "amount": [("o", "amount")],
         "sum": [("o", "amount")],
     }
+
+
+def test_a_result_names_tables_by_their_assets_and_has_bounded_room() -> None:
+    sql = "SELECT O.id AS ID, c.country || O.customer AS who, 1 AS one FROM O JOIN c USING (id)"
+    views = {"O": "shop.Orders", "c": "shop.c"}
+    columns = {"O": ORDERS["o"], "c": ORDERS["c"]}
+    told = origins_document(
+        Derivation(views=views, sql=sql), columns, ["who", "id", "one", "more"], catalog="lake"
+    )
+    orders, countries = "paimon://lake/shop/orders", "paimon://lake/shop/c"
+    assert told == {
+        "columns_from": {
+            "who": [[countries, "country"], [orders, "customer"]],
+            "id": [[orders, "id"]],
+        }
+    }
+    wide = [f"c{at}" for at in range(130)]
+    same = Derivation(views={"w": "shop.w"})
+    told = origins_document(same, {"w": wide}, wide, catalog="lake")
+    assert len(told["columns_from"]) == 100
+    assert told["columns_left_out"] == 30
+    assert origins_document(same, {"w": ["x"]}, ["y"], catalog="lake") == {}
+
+
+def test_what_cannot_be_told_after_the_commit_fails_nothing() -> None:
+    sources = {"o": {"table": "a.o"}}
+    write = PaimonWriteOperator(
+        task_id="w",
+        table="a.b",
+        sql="SELECT * FROM o",
+        sources=sources,
+        paimon_conn_id="nobody_has_it",
+    )
+    result = {"snapshot_after": 4, "details": {"replayed": False}}
+    assert write.with_origins(result) == result

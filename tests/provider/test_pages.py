@@ -89,17 +89,47 @@ def test_buttons_of_old_runs_lead_to_the_new_page(client: Any, search: str, view
     assert answer.headers["location"] == f"../plugin/paimon-tables?{view}"
 
 
-def test_airflow_accepts_the_page_and_the_script_leaves_its_component_under_that_name() -> None:
+def test_airflow_accepts_the_parts_and_the_script_leaves_components_under_their_names() -> None:
     from airflow.api_fastapi.core_api.datamodels.plugins import ReactAppResponse
 
-    from paimon_provider.pages.bundle import BUNDLE_PATH, PAGE_NAME
+    from paimon_provider.pages.bundle import BUNDLE_PATH
     from paimon_provider.plugin import PaimonPlugin
 
-    (page,) = PaimonPlugin.react_apps
-    found = ReactAppResponse.model_validate(page)
-    assert (found.name, found.bundle_url) == (PAGE_NAME, f"paimon/{BUNDLE_PATH}")
-    main = Path(__file__).parents[2] / "provider" / "ui" / "src" / "main.tsx"
-    assert f'"{PAGE_NAME}"' in main.read_text()
+    main = (Path(__file__).parents[2] / "provider" / "ui" / "src" / "main.tsx").read_text()
+    parts = [ReactAppResponse.model_validate(part) for part in PaimonPlugin.react_apps]
+    for part in parts:
+        assert part.bundle_url == f"paimon/{BUNDLE_PATH}"
+        assert f'"{part.name}"' in main
+    assert {part.destination for part in parts} == {
+        *("nav", "dag", "dag_run", "task", "task_instance", "base")
+    }
+    # Airflow drops a part whose route is another's
+    assert len({part.url_route for part in parts}) == len(parts)
+
+
+@pytest.mark.parametrize(
+    ("version", "base_url", "address"),
+    [((3, 1), "http://host:8080/blue/", "/blue/paimon/ui/tables.js"), ((3, 2), "", "/paimon/ui/tables.js"), ((3, 3), "http://host/blue", "paimon/ui/tables.js")],
+)  # fmt: skip
+def test_an_older_airflow_is_told_the_whole_path_of_the_script(
+    monkeypatch: pytest.MonkeyPatch, version: tuple[int, int], base_url: str, address: str
+) -> None:
+    from paimon_provider import _compat
+
+    monkeypatch.setattr(_compat, "AIRFLOW", version)
+    monkeypatch.setenv("AIRFLOW__API__BASE_URL", base_url)
+    assert _compat.script_address("paimon/ui/tables.js") == address
+
+
+@pytest.mark.filterwarnings("default")
+def test_every_route_asks_who_it_is(client: Any) -> None:
+    from paimon_provider.pages.routes import app
+
+    asked = [route.path for route in app.routes if hasattr(route, "path")]
+    assert len(asked) > 20
+    for path in asked:
+        answer = client.get(f"/paimon{path.replace('{name}', 'one.html')}")
+        assert answer.status_code == 401, path
 
 
 def test_names_are_plain_file_names() -> None:

@@ -41,8 +41,13 @@ with DAG("stall_dag"):
         sql="SELECT dt, id, 1 AS n FROM (VALUES ('a', 1), ('a', 2), ('b', 1)) AS t(dt, id)")
     compact = PaimonCompactOperator(task_id="compact", table="stall.fruit", engine="local", events="any")
     check = PaimonCheckOperator(task_id="check", table="stall.fruit", rules={"not_null": ["id"]})
-    collect = PaimonCollectMetadataOperator(task_id="collect", database="stall")
-    create >> fill >> compact >> check >> collect
+    broken = PaimonCheckOperator(task_id="broken", table="stall.fruit", rules={"rows": [10, None], "unique": ["dt", "id"]})
+    totals = PaimonCreateTableOperator(task_id="totals", table="stall.totals", primary_key=["dt"],
+        columns={"dt": "STRING NOT NULL", "total": "BIGINT", "made": "INT"}, options={"bucket": "1"})
+    add = PaimonWriteOperator(task_id="add", table="stall.totals", engine="local", sources={"f": {"table": "stall.fruit"}},
+        sql="SELECT dt, sum(n * id) AS total, 1 AS made FROM f GROUP BY dt")
+    collect = PaimonCollectMetadataOperator(task_id="collect", database="stall", trigger_rule="all_done")
+    create >> fill >> compact >> check >> totals >> add >> broken >> collect
 """
 
 
@@ -108,7 +113,6 @@ def test_a_table_is_told_with_all_that_is_known(page: Any) -> None:
     assert found["primary_key"] == ["dt", "id"]
     assert found["changelog_producer"] == "lookup"
     assert [field["name"] for field in found["fields"]] == ["dt", "id", "n"]
-    assert found["quality"] == [] or found["quality"][0]["passed"]
     assert found["read_it"]["sql"].startswith("SELECT `dt`, `id`, `n`\nFROM `stall`.`fruit`")
     snapshots = page("/table/snapshots", uri=URI, limit=2).json()
     assert [s["id"] for s in snapshots["snapshots"]] == [snapshots["total"], snapshots["total"] - 1]
@@ -161,7 +165,8 @@ def test_runs_are_told_to_who_may_read_their_dags(page: Any, monkeypatch: Any) -
     assert runs[0]["files_before"] is not None
     table = page("/table", uri=URI).json()
     assert table["last_writer"]["by"]["dag_id"] == "stall_dag"
-    assert table["quality"][0]["passed"]
+    by_rule = {one["name"]: one for one in table["quality"]}
+    assert by_rule["not_null id"]["passed"]
     assert page("/tables").json()["collector"]["dag_id"] == "stall_dag"
     first = page("/table/snapshot", uri=URI, id=1).json()
     assert first["by"]["task_id"] == "fill"
@@ -172,9 +177,57 @@ def test_runs_are_told_to_who_may_read_their_dags(page: Any, monkeypatch: Any) -
     assert "stall_dag" not in told
 
 
+def test_a_check_that_failed_its_task_is_seen_with_its_rule_and_time(page: Any) -> None:
+    by_rule = {one["name"]: one for one in page("/table", uri=URI).json()["quality"]}
+    failed = by_rule["rows [10, None]"]
+    assert (failed["passed"], failed["by"]["task_id"]) == (False, "broken")
+    assert failed["rows_failed"] == 3
+    assert failed["at"].endswith("Z")
+    assert by_rule["not_null id"]["passed"]
+
+
+def test_columns_are_told_with_the_columns_that_the_sql_made_them_of(page: Any) -> None:
+    lineage = page("/table", uri="paimon://paimon_default/stall/totals").json()["lineage"]
+    assert lineage["columns"] == [
+        {"to": "dt", "from": [{"uri": URI, "column": "dt"}]},
+        {"to": "total", "from": [{"uri": URI, "column": "id"}, {"uri": URI, "column": "n"}]},
+    ]
+
+
+def test_a_dag_a_task_and_a_run_lead_to_their_tables(page: Any, monkeypatch: Any) -> None:
+    whole = page("/work", dag_id="stall_dag").json()
+    (tie,) = (tie for tie in whole["tables"] if tie["uri"] == URI)
+    assert tie["roles"] == ["writes"]
+    assert tie["line"]["rows"] == 3
+    assert {"create", "fill", "compact"} <= set(tie["tasks"])
+    told = {one["by"]["task_id"]: one for one in whole["done"] if one["uri"] == URI}
+    assert (told["fill"]["action"], told["fill"]["snapshot_id"]) == ("write", 2)
+    assert told["check"]["snapshot_id"] is None
+    run_id = told["fill"]["by"]["run_id"]
+    one = page("/work", dag_id="stall_dag", run_id=run_id, task_id="fill", map_index=-1).json()
+    assert [deed["by"]["task_id"] for deed in one["done"]] == ["fill"]
+    assert one["tables"][0]["tasks"] == ["fill"]
+    assert page("/work", dag_id="stall_dag", run_id="another").json()["done"] == []
+    assert page("/work", dag_id="stall_dag", task_id="none").json()["tables"] == []
+    asset_id = page("/table", uri=URI).json()["asset_id"]
+    asset = page("/asset", id=asset_id).json()
+    assert (asset["uri"], asset["line"]["name"]) == (URI, "fruit")
+    assert asset["events"][0]["by"]["dag_id"] == "stall_dag"
+    from airflow.api_fastapi.app import get_auth_manager
+
+    monkeypatch.setattr(get_auth_manager(), "get_authorized_dag_ids", lambda **_: {"another"})
+    assert page("/work", dag_id="stall_dag").status_code == 404
+    assert "stall_dag" not in page("/asset", id=asset_id).text
+
+
 @pytest.mark.parametrize(
     ("path", "query", "status"),
     [
+        ("/work", {}, 422),
+        ("/work", {"dag_id": "none"}, 404),
+        ("/work", {"dag_id": "stall_dag", "map_index": "x"}, 422),
+        ("/asset", {"id": 10**9}, 404),
+        ("/asset", {"id": -1}, 422),
         ("/table", {}, 422),
         ("/table", {"uri": "paimon://a/b/none"}, 404),
         ("/table", {"uri": "x" * 4000}, 422),

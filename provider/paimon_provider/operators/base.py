@@ -27,6 +27,7 @@ from paimon_provider.arguments.values import name_of_file
 from paimon_provider.assets import table_asset
 from paimon_provider.failures import TABLE_RETRIES, airflow_failures
 from paimon_provider.links import SparkUILink, TableLink, show_link, show_table, web_address
+from paimon_provider.operators.told_lineage import TellsLineage
 from paimon_provider.runs.auto_engine import engine_now
 from paimon_provider.runs.cluster_jobs import ClusterJobs
 from paimon_provider.runs.identity import run_identity
@@ -46,7 +47,6 @@ if TYPE_CHECKING:
 
     from paimon_provider._compat import Context, RetryPolicy
     from paimon_provider.hooks.paimon import PaimonHook
-    from paimon_provider.lineage.columns import Derivation
     from paimon_provider.runs.identity import RunIdentity
 
 __all__ = ["EVENTS", "PaimonDatabaseOperator", "PaimonTableOperator"]
@@ -57,7 +57,7 @@ OWN_ASSET: Final = "the table's asset"
 """Default of ``outlets``; no list, to tell it from one that was given."""
 
 
-class PaimonTableOperator(ChecksArguments, BaseOperator):
+class PaimonTableOperator(TellsLineage, ChecksArguments, BaseOperator):
     """Base of the operators that act on one table.
 
     Retries are safe. The commit user names the task run, not the attempt, so a second attempt finds
@@ -175,6 +175,7 @@ class PaimonTableOperator(ChecksArguments, BaseOperator):
             args = self.arguments()
             with self.engine_now(context, user, self.action, args) as engine:
                 result = self._done_by(engine, context, user, self.action, args)
+            result = self.with_origins(result)
             self._announce(context, result, user)
         return self.finished(context, result)
 
@@ -192,6 +193,7 @@ class PaimonTableOperator(ChecksArguments, BaseOperator):
             self.hook.hide(self.arguments())
             with self.hook.no_secret_told():
                 result = jobs.result(event)
+            result = self.with_origins(result)
             self._announce(context, result, user)
         return self.finished(context, result)
 
@@ -273,31 +275,6 @@ class PaimonTableOperator(ChecksArguments, BaseOperator):
             if result.get(name):
                 stats.incr(f"paimon.{name}", int(result[name]), tags=tags)
         stats.timing("paimon.seconds", float(result.get("seconds") or 0) * 1000, tags=tags)
-
-    def tables_read(self) -> list[str]:
-        """The tables whose rows the task reads, for lineage."""
-        derivation = self.derivation()
-        return [] if derivation is None else list(dict.fromkeys(derivation.views.values()))
-
-    def tables_written(self) -> list[str]:
-        """The tables that the task changes, for lineage."""
-        return [self.table]
-
-    def derivation(self) -> Derivation | None:
-        """How the rows are made that the task writes, for lineage; None if it makes none."""
-        return None
-
-    def get_openlineage_facets_on_complete(self, task_instance: Any) -> Any:  # noqa: ARG002
-        """Inputs and outputs with their schemas; OpenLineage calls this where it is installed."""
-        from paimon_provider.lineage.openlineage import operator_lineage
-
-        return operator_lineage(
-            self._hook_of(None),
-            self.tables_read(),
-            self.tables_written(),
-            derivation=self.derivation(),
-            result=self._result,
-        )
 
     def on_kill(self) -> None:
         """End the job and every process of it.  Its files are orphans until the next sweep."""

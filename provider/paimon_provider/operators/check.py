@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from paimon_provider.links import CHECKS_KEY
 from paimon_provider.operators.base import PaimonTableOperator
+from table_core.errors import DataError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from paimon_provider._compat import Context
 
@@ -69,6 +72,31 @@ class PaimonCheckOperator(PaimonTableOperator):
         self.against = against
         self.fail = fail
 
+    def execute(self, context: Context) -> dict[str, Any]:
+        """Do it and return the result document."""
+        with self._findings_kept(context):
+            return super().execute(context)
+
+    def execute_complete(self, context: Context, event: Mapping[str, Any]) -> dict[str, Any]:
+        """Take the result of the job that the trigger has seen ending."""
+        with self._findings_kept(context):
+            return super().execute_complete(context, event)
+
+    @contextmanager
+    def _findings_kept(self, context: Context) -> Iterator[None]:
+        """Leave what every rule has found as an XCom if the task fails of it; the page of tables shows it.
+
+        It is no return value: what stands for a passed check may be published.
+        """
+        try:
+            yield
+        except Exception as error:
+            findings = _findings(error)
+            if findings:
+                document = {"action": self.action, "details": {"checks": findings}}
+                context["ti"].xcom_push(key=CHECKS_KEY, value=document)
+            raise
+
     def finished(self, context: Context, result: dict[str, Any]) -> dict[str, Any]:
         """Tell the rules that are broken where that does not fail the task."""
         for one in (result.get("details") or {}).get("checks") or ():
@@ -76,3 +104,12 @@ class PaimonCheckOperator(PaimonTableOperator):
                 told = (self.table, one["rule"], one["failed_rows"], one["sample"])
                 self.log.warning("%s breaks %s: %s rows, e.g. %s", *told)
         return super().finished(context, result)
+
+
+def _findings(error: BaseException) -> list[dict[str, Any]]:
+    """Rule, result and number of rows of each check that ``error`` tells, without the sample of rows."""
+    cause: BaseException | None = error
+    while cause is not None and not (isinstance(cause, DataError) and cause.facts.get("checks")):
+        cause = cause.__cause__
+    checks: Any = [] if cause is None else cause.facts["checks"]
+    return [{name: one[name] for name in ("rule", "passed", "failed_rows")} for one in checks]

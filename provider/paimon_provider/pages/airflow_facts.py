@@ -16,7 +16,7 @@ from airflow.models.xcom import XComModel
 
 from paimon_provider._compat import Feature, has
 from paimon_provider.arguments.table_identity import SCHEME, TableIdentity
-from paimon_provider.links import TableLink
+from paimon_provider.links import CHECKS_KEY, TableLink
 from paimon_provider.pages.cache import get_meta, set_meta
 from paimon_provider.runs.identity import RUN_KEY, commit_users, kept_user
 
@@ -189,9 +189,9 @@ def _bound(db: sqlite3.Connection, table: str, base: str, most: int) -> None:
 
 
 def _runs(session: Session, db: sqlite3.Connection) -> set[str]:
-    """Runs of our operators: each leaves the address of its table's page, and its result."""
+    """Runs of our operators: each leaves the address of its table's page, and its result or what failed it."""
     since = get_meta(db, "run_ms")
-    link, result = TableLink().xcom_key, "return_value"
+    link, results = TableLink().xcom_key, ("return_value", CHECKS_KEY)
     told, returned = sa.orm.aliased(XComModel), sa.orm.aliased(XComModel)
     same = [
         getattr(told, name) == getattr(returned, name)
@@ -208,7 +208,7 @@ def _runs(session: Session, db: sqlite3.Connection) -> set[str]:
             returned.value.label("result"),
             returned.timestamp.label("ended"),
         )
-        .outerjoin(returned, sa.and_(*same, returned.key == result))
+        .outerjoin(returned, sa.and_(*same, returned.key.in_(results)))
         .where(told.key == link)
     )
     if since is not None:

@@ -32,6 +32,7 @@ from paimon_provider.pages.work_answers import (
     maintenance_answer,
     quality_answer,
 )
+from paimon_provider.pages.work_tables import Work, asset_answer, asset_id_of, work_answer
 from table_core.errors import StorageUnavailableError
 
 __all__ = ["Dags", "Uri", "cache_for", "not_kept", "router"]
@@ -41,6 +42,9 @@ _URI_MAX: Final = 3_000
 Uri = Annotated[str, Query(min_length=1, max_length=_URI_MAX)]
 """The URI of a table's asset."""
 Word = Annotated[str, Query(max_length=_WORD_MAX)]
+_ID_MAX: Final = 1_000
+Id = Annotated[str | None, Query(min_length=1, max_length=_ID_MAX)]
+"""What Airflow calls a task or a run."""
 Limit = Annotated[int, Query(ge=1, le=500)]
 Offset = Annotated[int, Query(ge=0, le=10_000_000)]
 SnapshotId = Annotated[int, Query(ge=0, lt=2**63)]
@@ -107,6 +111,28 @@ def whole(dags: Dags) -> dict[str, Any]:
         return overview(asker)
 
 
+@router.get("/work")
+def work(
+    dags: Dags,
+    session: SessionDep,
+    dag_id: Annotated[str, Query(min_length=1, max_length=_ID_MAX)],
+    task_id: Id = None,
+    run_id: Id = None,
+    map_index: Annotated[int | None, Query(ge=-1, lt=2**31)] = None,
+) -> dict[str, Any]:
+    """The tables of a Dag, a task or a run, and what was done to them."""
+    asked = Work(dag_id=dag_id, task_id=task_id, run_id=run_id, map_index=map_index)
+    with cache_for(dags) as asker:
+        return work_answer(session, asker, asked)
+
+
+@router.get("/asset")
+def asset(dags: Dags, id: Annotated[int, Query(ge=0, lt=2**63)]) -> dict[str, Any]:
+    """The table of one of Airflow's assets."""
+    with cache_for(dags) as asker:
+        return asset_answer(asker, id)
+
+
 @router.get("/table")
 def table(dags: Dags, session: SessionDep, uri: Uri) -> dict[str, Any]:
     """One table."""
@@ -121,6 +147,7 @@ def table(dags: Dags, session: SessionDep, uri: Uri) -> dict[str, Any]:
                 "columns": collected_columns(asker, uri),
             },
             "quality": quality_answer(asker, uri),
+            "asset_id": asset_id_of(asker, uri),
             "may_read_rows": may_read_rows(session, asker, uri),
             "read_it": read_it(line, detail),
         }

@@ -15,6 +15,7 @@ PAGE_NAME: Final = "Paimon tables"
 """The name in Airflow's menu, under which the script leaves its component."""
 _BUILT: Final = Path(__file__).with_name("ui") / "dist" / "tables.js"
 _MISSING: Final = """
+globalThis["Paimon asset"] = () => null;
 globalThis["%s"] = () =>
   React.createElement(
     "p",

@@ -35,7 +35,7 @@ __all__ = [
     "writing",
 ]
 
-_VERSION: Final = 1
+_VERSION: Final = 2
 _FILE: Final = "tables.db"
 _LOCK: Final = "tables.lock"
 _BUSY_SECONDS: Final = 5
@@ -51,11 +51,13 @@ CREATE TABLE event (
     id INTEGER PRIMARY KEY, base TEXT NOT NULL, at INTEGER NOT NULL, dag_id TEXT, task_id TEXT,
     run_id TEXT, map_index INTEGER, document TEXT NOT NULL);
 CREATE INDEX event_base ON event (base, id);
+CREATE INDEX event_dag ON event (dag_id, run_id);
 CREATE TABLE event_hour (base TEXT, hour INTEGER, n INTEGER, PRIMARY KEY (base, hour)) WITHOUT ROWID;
 CREATE TABLE run (
     base TEXT NOT NULL, at INTEGER NOT NULL, dag_id TEXT NOT NULL, task_id TEXT NOT NULL,
     run_id TEXT NOT NULL, map_index INTEGER NOT NULL, action TEXT, document TEXT,
     PRIMARY KEY (base, at, dag_id, run_id, task_id, map_index)) WITHOUT ROWID;
+CREATE INDEX run_dag ON run (dag_id, run_id);
 CREATE TABLE commit_user (
     user TEXT PRIMARY KEY, dag_id TEXT, task_id TEXT, run_id TEXT, map_index INTEGER) WITHOUT ROWID;
 CREATE TABLE document (

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from paimon_provider.pages.answers import Asker
 
-__all__ = ["lineage_answer"]
+__all__ = ["lineage_answer", "tables_of_tasks", "tables_that_start"]
 
 _MOST: Final = 200
 
@@ -49,9 +49,8 @@ def lineage_answer(session: Session, asker: Asker, uri: str) -> dict[str, Any]:
     neighbours.waiting = {row[0] for row in session.execute(scheduled.limit(_MOST))}
     visible = {d for d, _ in neighbours.writers | neighbours.readers} | neighbours.waiting
     dags = sorted(visible & set(asker.dags))
-    outlets = _uris(session, TaskOutletAssetReference, dags)
-    inlets = _uris(session, TaskInletAssetReference, dags)
-    triggers = _triggers(session, dags)
+    outlets, inlets = tables_of_tasks(session, dags)
+    triggers = tables_that_start(session, dags)
     upstream: set[str] = set()
     downstream: set[str] = set()
     for dag_id, task_id in neighbours.writers:
@@ -75,6 +74,14 @@ def _rows(session: Session, model: Any, ids: list[int]) -> Iterable[Any]:
     return session.execute(query.order_by(model.dag_id, model.task_id).limit(_MOST)).all()
 
 
+def tables_of_tasks(
+    session: Session, dags: list[str]
+) -> tuple[dict[tuple[str, str], set[str]], dict[tuple[str, str], set[str]]]:
+    """The tables that tasks of ``dags`` write and that they read, by Dag and task, as their assets say."""
+    written = _uris(session, TaskOutletAssetReference, dags)
+    return written, _uris(session, TaskInletAssetReference, dags)
+
+
 def _uris(session: Session, model: Any, dags: list[str]) -> dict[tuple[str, str], set[str]]:
     """The tables that tasks of ``dags`` write or read."""
     query = (
@@ -91,7 +98,7 @@ def _uris(session: Session, model: Any, dags: list[str]) -> dict[tuple[str, str]
     return by_task
 
 
-def _triggers(session: Session, dags: list[str]) -> dict[str, set[str]]:
+def tables_that_start(session: Session, dags: list[str]) -> dict[str, set[str]]:
     """The tables whose events start ``dags``."""
     query = (
         sa.select(DagScheduleAssetReference.dag_id, AssetModel.uri)

@@ -9,8 +9,9 @@ from airflow.api_fastapi.core_api.security import (
     GetUserDep,
     requires_access_asset,
     requires_access_dag,
+    requires_authenticated,
 )
-from fastapi import Depends, FastAPI, HTTPException, Request
+from fastapi import APIRouter, Depends, FastAPI, HTTPException, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from paimon_provider.arguments.table_identity import SCHEME
@@ -27,19 +28,15 @@ __all__ = ["app"]
 _NO_DAG: Final = "~"
 """No Dag is called so: what nobody's Dag made is for those who may read every Dag."""
 
-app = FastAPI(
-    dependencies=[Depends(requires_access_asset(method="GET"))],
-    docs_url=None,
-    redoc_url=None,
-    openapi_url=None,
-)
+app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
+_pages = APIRouter(dependencies=[Depends(requires_access_asset(method="GET"))])
 """Whoever may see assets may see these pages, nobody else; plugin routes are open by default."""
-app.include_router(api.router)
-app.include_router(live_api.router)
+_pages.include_router(api.router)
+_pages.include_router(live_api.router)
 tell_errors(app)
 
 
-@app.get("/reports/{name}")
+@_pages.get("/reports/{name}")
 def report(name: str, request: Request, user: GetUserDep) -> HTMLResponse:
     """A change report that a task has rendered, for those who may read its Dag."""
     try:
@@ -51,9 +48,13 @@ def report(name: str, request: Request, user: GetUserDep) -> HTMLResponse:
         raise HTTPException(404, "no such report") from error
 
 
-@app.get(f"/{BUNDLE_PATH}")
+@app.get(f"/{BUNDLE_PATH}", dependencies=[Depends(requires_authenticated())])
 def bundle(request: Request) -> Response:
-    """The script of the page of tables; a browser keeps it until there is another."""
+    """The script of the page of tables; a browser keeps it until there is another.
+
+    It tells nothing of tables.  Every user gets it: a part of it is on every page, and Airflow shows an
+    error there if it cannot be loaded.
+    """
     script = bundle_text()
     headers = {
         "ETag": etag_of(script),
@@ -65,11 +66,14 @@ def bundle(request: Request) -> Response:
     return Response(script, media_type="text/javascript", headers=headers)
 
 
-@app.get("/tables")
+@_pages.get("/tables")
 def tables(search: str = "") -> RedirectResponse:
     """Where the page of tables was: buttons of old runs lead here."""
     view = "table" if search.startswith(f"{SCHEME}://") else "search"
     return RedirectResponse(f"..{TABLES_PATH}?{urlencode({view: search})}")
+
+
+app.include_router(_pages)
 
 
 def _page(text: str) -> HTMLResponse:

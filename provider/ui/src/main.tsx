@@ -1,8 +1,9 @@
 import { App } from "./App";
 import { adopt } from "./styles/adopt";
+import { AssetLink } from "./work/AssetLink";
 
-/** The name that the plugin registers in Airflow: Airflow takes the component of that name from here. */
-const NAME = "Paimon tables";
+/** The names that the plugin registers in Airflow: Airflow takes the components of those names from here. */
+const PARTS = { "Paimon tables": App, "Paimon asset": AssetLink };
 
 adopt();
-Reflect.set(globalThis, NAME, App);
+Object.assign(globalThis, PARTS);

@@ -1,11 +1,13 @@
 // @vitest-environment jsdom
-import { act, configure, fireEvent, render, screen, within } from "@testing-library/react";
+import { act, cleanup, configure, fireEvent, render, screen, within } from "@testing-library/react";
+import type { ReactNode } from "react";
 import userEvent from "@testing-library/user-event";
 import { MemoryRouter, useLocation } from "react-router-dom";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 
 import { App } from "../src/App";
 import type { Line, Snapshot, TableDocument } from "../src/api/types";
+import { AssetLink } from "../src/work/AssetLink";
 
 const PATIENCE = { timeout: 20_000 };
 configure({ asyncUtilTimeout: PATIENCE.timeout });
@@ -48,6 +50,7 @@ const document_ = (over: Partial<TableDocument> = {}): TableDocument => ({
   fields: [{ id: 0, name: "id", type: "BIGINT", nullable: false, comment: EVIL }],
   lineage: { writers: [], readers: [], upstream: [], downstream: [], columns: [] },
   quality: [],
+  asset_id: 4,
   may_read_rows: false,
   read_it: { python: "p", sql: "s", spark: "k" },
   ...over,
@@ -208,5 +211,49 @@ describe("a table", () => {
     answers["table"] = () => new Response('{"error": {"kind": "missing", "message": "No such table.", "facts": {"table": "x"}}}', { status: 404 });
     await open(of);
     expect(screen.getByRole("alert").textContent).toContain("No such table.");
+  });
+});
+
+describe("links where people are", () => {
+  const at = async (path: string, part: ReactNode) => {
+    render(<MemoryRouter initialEntries={[path]}>{part}</MemoryRouter>);
+    await act(async () => {
+      await new Promise((done) => setTimeout(done, 0));
+    });
+  };
+  const table = `/plugin/paimon-tables?table=${encodeURIComponent(URI)}`;
+
+  it("leads from a task of a run to its tables and to the snapshots that it made", async () => {
+    const by = { dag_id: "shop", task_id: "write", run_id: "r/1", map_index: 2 };
+    answers["work"] = () => ({
+      total: 1,
+      tables: [{ uri: URI, line: line(), roles: ["writes", "starts"], tasks: ["write"] }],
+      done: [{ uri: URI, at: null, by, action: "merge_into", snapshot_id: 7, rows_written: 12 }],
+    });
+    await at("/dags/shop/runs/r1/tasks/write", <App dagId="shop" taskId="write" runId="r/1" mapIndex="2" />);
+    expect(asked).toEqual(["work?dag_id=shop&task_id=write&run_id=r%2F1&map_index=2"]);
+    expect(screen.getAllByRole("link", { name: "lake/shop/orders" })[0]?.getAttribute("href")).toBe(table);
+    expect(screen.getByText("starts the Dag")).toBeTruthy();
+    expect(screen.getByRole("link", { name: "#7" }).getAttribute("href")).toBe(`${table}&tab=snapshots&snapshot=7`);
+  });
+
+  it("says what makes a table appear in a Dag without one", async () => {
+    answers["work"] = () => ({ total: 0, tables: [], done: [] });
+    await at("/dags/shop", <App dagId="shop" />);
+    expect(screen.getByText("No tables here yet")).toBeTruthy();
+  });
+
+  it("leads from an asset to its table, and is nothing on all other pages", async () => {
+    answers["asset"] = () => ({ uri: URI, label: "", line: line(), events: [{ at: null, by: null, snapshot_id: 5 }] });
+    await at("/assets/12", <AssetLink />);
+    expect(screen.getByRole("link", { name: "lake/shop/orders" }).getAttribute("href")).toBe(table);
+    expect(screen.getByRole("link", { name: "snapshot 5" })).toBeTruthy();
+    cleanup();
+    asked = [];
+    await at("/dags", <AssetLink />);
+    answers["asset"] = () => new Response("{}", { status: 404 });
+    await at("/assets/13", <AssetLink />);
+    expect(asked).toEqual(["asset?id=13"]);
+    expect(screen.queryByText("Paimon table")).toBeNull();
   });
 });

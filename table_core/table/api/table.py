@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from table_core.ondisk import layout
+from table_core.table.api.shown import Shown
 from table_core.table.api.verbs import Upkeep
 from table_core.table.metadata.access import TableAccess
 from table_core.table.metadata.documents import Metadata
@@ -80,7 +81,7 @@ def _after_commit(access: TableAccess, newest: int, written: frozenset[bytes]) -
     run_maintenance(access, newest, written)
 
 
-class Table(Upkeep):
+class Table(Shown, Upkeep):
     """A handle on a Paimon table: cheap to create, with the schema that was newest then."""
 
     def __repr__(self) -> str:

@@ -1,19 +1,21 @@
 """Files that writers prepared are committed once.
 
 The second commit of a file makes a table that nobody can read: two entries add it.  If that commit is
-refused or numbers the rows anew, it is worse, because files of commits that did not land are deleted.
-So what this process has committed is remembered, and refused before anything is done.  A commit with a
-name is looked for first: it may be asked for again.
+refused or numbers the rows anew, it is worse, because files of commits that did not land are deleted; and
+who then commits them again, commits files that are gone.  So what this process has committed or deleted is
+remembered, and refused before anything is done.  A commit with a name is looked for first: it may be asked
+for again.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from table_core.errors import ArgumentError
 from table_core.options import keys_commit
 from table_core.table.commit_io.committer import find_commit
+from table_core.table.commit_io.used_files import FileUse, remember, use_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,46 +26,38 @@ if TYPE_CHECKING:
 
 __all__ = ["already_committed", "remember_committed"]
 
-_FILES_MAX: Final = 100_000
-_COMMITTED: dict[tuple[str, str], None] = {}
-"""Table and file, the oldest first."""
-
 
 def already_committed(
     access: TableAccess, results: Sequence[WriteResult], commit: CommitAs
 ) -> Commit | None:
-    """The commit that ``commit`` names, where files of ``results`` were committed before.
+    """The commit that ``commit`` names, where files of ``results`` were used before.
 
     Raises:
-        ArgumentError: they were, and by another commit; or one of them is there twice.
+        ArgumentError: they were, by another commit or one that was refused; or one is there twice.
     """
-    if access.options.get(keys_commit.COMMIT_DISCARD_DUPLICATE_FILES):
-        return None  # files are known by their names then
     names = _names(results)
     twice = sorted(name for name, count in Counter(names).items() if count > 1)
-    where = access.storage.uri
-    before = [name for name in names if (where, name) in _COMMITTED]
-    if not twice and not before:
+    used = {name: use for name in names if (use := use_of(access.storage.uri, name))}
+    if access.options.get(keys_commit.COMMIT_DISCARD_DUPLICATE_FILES):  # it knows what is there
+        twice, used = [], {name: use for name, use in used.items() if use is FileUse.DELETED}
+    if not twice and not used:
         return None
-    done = find_commit(access, commit) if before and not twice else None
+    done = None if twice else find_commit(access, commit)
     if done is not None:
         return done
-    how = "is named twice in this commit" if twice else "was committed by this process before"
+    name = twice[0] if twice else next(iter(used))
+    reason = "is named twice" if twice else used[name]
     raise ArgumentError(
-        f"{access.name}: {(twice or before)[0]} {how}, so nothing was done: what a writer prepared is "
-        "committed once. To be able to ask again, commit under a user and an identifier",
+        f"{access.name}: {name} {reason}. Nothing was done: what a writer prepared is committed once. To be "
+        "able to ask for a commit again, give it a user and an identifier",
         argument="results",
-        value=(twice or before)[0],
+        value=name,
     )
 
 
 def remember_committed(access: TableAccess, results: Sequence[WriteResult]) -> None:
     """Note that the files of ``results`` are in the table."""
-    where = access.storage.uri
-    for name in _names(results):
-        _COMMITTED[where, name] = None
-    while len(_COMMITTED) > _FILES_MAX:
-        del _COMMITTED[next(iter(_COMMITTED))]
+    remember(access.storage.uri, _names(results), FileUse.COMMITTED)
 
 
 def _names(results: Sequence[WriteResult]) -> list[str]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from table_core.errors import ErrorKind, TableError
 from table_core.ondisk import layout
 from table_core.ondisk.data_file import EntryKind
+from table_core.table.commit_io.used_files import FileUse, remember
 from table_core.table.read.state_plan import index_entries
 
 if TYPE_CHECKING:
@@ -57,13 +58,15 @@ def discard(
         named = {name for snapshot in landed for name in _named(access, snapshot)}
         if kept is not None:
             named |= {name for name, _ in _made(access, kept)}
-        access.storage.delete(
-            path
+        gone = [
+            (name, path)
             for part in parts
             if part is not None
             for name, path in _made(access, part)
             if name not in named
-        )
+        ]
+        remember(access.storage.uri, (name for name, _ in gone), FileUse.DELETED)
+        access.storage.delete(path for _, path in gone)
     except TableError as error:
         _log.warning("%s: uncommitted files are left over: %s", access.name, error)
 

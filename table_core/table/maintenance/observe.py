@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from table_core.ondisk.snapshot import Snapshot
     from table_core.table.metadata.access import TableAccess
 
-__all__ = ["Observed", "Within", "observe"]
+__all__ = ["Observed", "Within", "observe", "partitions_observed"]
 
 _FIELDS_MAX: Final = 2_000
 _REFS_MAX: Final = 500
@@ -89,7 +89,7 @@ def observe(
     put[Kind.LEVELS, ""] = levels_document(
         live, keyed=access.schema.is_key_table, text_of=partial(partition_of, access.schema)
     )
-    put[Kind.PARTITIONS, ""] = _partitions(access, live)
+    put[Kind.PARTITIONS, ""] = partitions_observed(access, live)
     put[Kind.SCHEMAS, ""] = schemas_document(access.metadata.schemas())
     put[Kind.REFS, ""] = _refs(access, head, now_ms)
     put |= history.documents()
@@ -166,8 +166,11 @@ def _line(
     }
 
 
-def _partitions(access: TableAccess, live: FileColumns) -> dict[str, Any]:
-    """Files say in local time when they were made (format 4.4): a page wants UTC."""
+def partitions_observed(access: TableAccess, live: FileColumns) -> dict[str, Any]:
+    """Size, files and age of the partitions of ``live``.
+
+    Files say in local time when they were made (format 4.4); these documents are in UTC.
+    """
     document = partitions_document(
         live,
         small_bytes=small_bytes(access),

@@ -146,6 +146,15 @@ class Commit:
     """Why the compaction that went along was dropped; the rows are in."""
     moved: FilesMoved = field(default=FilesMoved(), repr=False)
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from table_core.table.metadata.as_html import facts_html
+
+        names = ("rows_added", "files_added", "files_deleted", "bytes_added", "replayed")
+        facts = {name: getattr(self, name) for name in names}
+        snapshots = ", ".join(map(str, self.snapshot_ids)) or "none: there was nothing to commit"
+        return facts_html("Commit", {"snapshots": snapshots, **facts})
+
     @property
     def snapshot_id(self) -> int | None:
         """The newest snapshot of this commit."""
@@ -185,6 +194,13 @@ class ResultDocument:
         absent = {name for name in _NUMBERS if document[name] is None}
         known = {name: value for name, value in document.items() if name not in absent}
         return known | {"details": dict(self.details)}
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from table_core.table.metadata.as_html import facts_html
+
+        facts = {k: v for k, v in self.to_document().items() if k not in {"action", "details"}}
+        return facts_html(f"{self.action} {self.table}", {**facts, **self.details})
 
     def having(self, **members: Any) -> ResultDocument:
         """The same with other ``members``."""

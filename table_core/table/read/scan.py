@@ -48,6 +48,8 @@ __all__ = [
 ]
 
 _BATCH_ROWS: Final = 1 << 17
+_ROWS_SHOWN: Final = 10
+"""In a notebook."""
 
 
 class RowReader(Protocol):
@@ -209,6 +211,24 @@ class Scan:
     def to_reader(self) -> pa.RecordBatchReader:
         """The rows as an Arrow reader."""
         return pa.RecordBatchReader.from_batches(self.schema, self.to_batches())
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the columns, and the first rows of the first split.
+
+        No other split is read, so that a look at a scan costs little, however large the table is.
+        """
+        from table_core.table.metadata.as_html import COLUMNS_MAX, rows_html
+
+        splits = self._plan.splits
+        most = _ROWS_SHOWN if self._limit is None else min(_ROWS_SHOWN, self._limit)
+        batches = self.read_split(splits[0]) if splits else iter(())
+        first = next((batch for batch in batches if batch.num_rows), None)
+        names = self.schema.names
+        shown = (
+            [] if first is None else first.select(names[:COLUMNS_MAX]).slice(0, most).to_pylist()
+        )
+        title = f"First {len(shown)} rows of the first of {len(splits)} splits"
+        return rows_html(title, names, [[*row.values()] for row in shown])
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         return self.to_reader().__arrow_c_stream__(requested_schema)

@@ -1,7 +1,7 @@
 """What a writer prepared is committed once: a second time is refused, and the first stays whole.
 
-Mutant: no memory of it.  Then the table cannot be read, or its files are deleted as those of a commit that
-did not land.
+Mutants: no memory of it, or none of what a refused commit has deleted.  Then the table cannot be read, or
+its files are deleted as those of a commit that did not land.
 """
 
 from __future__ import annotations
@@ -55,6 +55,19 @@ def test_a_second_commit_that_fails_deletes_no_file_of_the_first(table: tc.Table
     with pytest.raises(errors.TableError) as told:
         table.commit([result], name)
     assert told.value.kind is errors.ErrorKind.INVALID
+    assert found(table) == [{"k": 1, "v": 7}]
+
+
+def test_files_that_went_with_a_refused_commit_are_not_committed(table: tc.Table) -> None:
+    """Its caller tries again without what was refused: the files are gone by then."""
+    result = prepared(table)
+    with pytest.raises(errors.CommitConflictError):
+        table.commit([result], tc.CommitAs(expect={"tc.at": "1"}))
+    for name in (None, tc.CommitAs(user="u", identifier=1)):
+        with pytest.raises(errors.ArgumentError, match="write its rows again"):
+            table.commit([result], name)
+    assert (table.snapshots(), found(table)) == ([], [])
+    table.commit([prepared(table)])
     assert found(table) == [{"k": 1, "v": 7}]
 
 

@@ -102,6 +102,7 @@ export interface TableDocument extends Line {
   fields: Field[];
   lineage: Lineage;
   quality: QualityResult[];
+  asset_id: number | null;
   may_read_rows: boolean;
   read_it: { python: string; sql: string; spark: string };
 }
@@ -277,4 +278,36 @@ export interface Actions {
 
 export interface ErrorDocument {
   error: { kind: string; message: string; facts?: Record<string, unknown> };
+}
+
+/** What a table is to a Dag or a task: `line` is null until the next pass of the server. */
+export interface TableTie {
+  uri: string;
+  line: Line | null;
+  roles: ("writes" | "reads" | "starts")[];
+  tasks: string[];
+}
+
+export interface Deed {
+  uri: string;
+  at: string | null;
+  by: Run;
+  action: string | null;
+  snapshot_id: number | null;
+  rows_written: number | null;
+}
+
+/** The tables of a Dag, a task or a run, and what was done to them, newest first. */
+export interface Work {
+  total: number;
+  tables: TableTie[];
+  done: Deed[];
+}
+
+/** The table behind one of Airflow's assets. */
+export interface AssetTable {
+  uri: string;
+  label: string;
+  line: Line | null;
+  events: { at: string | null; by: Run | null; snapshot_id: number | null }[];
 }

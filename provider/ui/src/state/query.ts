@@ -98,6 +98,11 @@ export function toQuery(view: Partial<View>): URLSearchParams {
   return params;
 }
 
+/** Where the page of tables shows `view`, from any page of Airflow. */
+export function tablePath(view: Partial<View>): string {
+  return `/plugin/paimon-tables?${toQuery(view).toString()}`;
+}
+
 export type Go = (changes: Partial<View>, how?: { replace?: boolean; keep?: boolean }) => void;
 
 /** The view, and how to go to another one: `changes` to this one, or with `keep: false` to an empty one. */

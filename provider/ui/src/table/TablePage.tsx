@@ -129,9 +129,11 @@ function Head({ table }: { table: TableDocument }) {
         </div>
       </div>
       <div className="pt-head-side">
-        <Link className="pt-button" to={`/assets?name_pattern=${encodeURIComponent(table.uri)}`}>
-          Asset
-        </Link>
+        {table.asset_id === null ? null : (
+          <Link className="pt-button" to={`/assets/${table.asset_id}`}>
+            Asset
+          </Link>
+        )}
         <Copy text={table.uri} what="of the asset" label="Copy URI" small={false} />
         <button type="button" className="pt-button" onClick={() => go({ table: table.uri, tab: "live" }, { keep: false })}>
           Watch live
