@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any, Final
 
 from airflow.plugins_manager import AirflowPlugin
@@ -12,11 +13,20 @@ from paimon_provider.freshness import TableUpdated
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, MutableMapping
 
+    from fastapi import FastAPI
+
 __all__ = ["PaimonPlugin"]
 
 
 class _PagesOnDemand:
-    """The pages, loaded by the first request: plugins are loaded by workers too."""
+    """The pages, loaded by the first request: plugins are loaded by workers too.
+
+    They are loaded beside the event loop, for that takes seconds on a busy machine, and all of Airflow's
+    pages would wait.
+    """
+
+    def __init__(self) -> None:
+        self._app: FastAPI | None = None
 
     async def __call__(
         self,
@@ -24,9 +34,15 @@ class _PagesOnDemand:
         receive: Callable[[], Awaitable[MutableMapping[str, Any]]],
         send: Callable[[MutableMapping[str, Any]], Awaitable[None]],
     ) -> None:
-        from paimon_provider.pages.routes import app
+        if self._app is None:
+            self._app = await asyncio.to_thread(_load_pages)
+        await self._app(scope, receive, send)
 
-        await app(scope, receive, send)
+
+def _load_pages() -> FastAPI:
+    from paimon_provider.pages.routes import app
+
+    return app
 
 
 _SCRIPT: Final = {
