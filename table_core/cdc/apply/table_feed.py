@@ -31,7 +31,13 @@ from table_core.cdc.model.bad import refuse
 from table_core.cdc.model.computed import with_metadata
 from table_core.cdc.model.envelope import bad_line
 from table_core.cdc.model.evolution import evolved, schema_changes
-from table_core.cdc.model.fit import computed_values, nulls, unfit_columns, without_key
+from table_core.cdc.model.fit import (
+    computed_values,
+    nulls,
+    unfit_columns,
+    without_columns,
+    without_key,
+)
 from table_core.cdc.model.infer import table_fields
 from table_core.cdc.model.rows import Target, event_batch, typed
 from table_core.cdc.model.unavailable_values import with_earlier_values
@@ -141,6 +147,8 @@ class TableFeed:
         fields = self._as_wanted(changes, fields)
         # shards may be altered at different times: room for the rows of all of them
         fields = evolved(fields, schema_changes(changes, fields, key, self.settings.mapping))
+        if not fields:
+            refuse(without_columns(changes), together=self._together)
         self._batch(fields, key, changes, keep_before=True)
         computed = tuple(c.field(fields) for c in self._computed(fields))
         names = {f.name for f in (*fields, *computed)}

@@ -119,6 +119,13 @@ def without_key(changes: Sequence[Changes], key: Sequence[str]) -> Iterator[Even
             yield from _errors(group, every, why, lacking[0])
 
 
+def without_columns(changes: Sequence[Changes]) -> Iterator[EventError]:
+    """Errors for events with nothing but NULLs, from a source that tells no types."""
+    why = "no column of the event has a value or a type, so its table cannot be made"
+    for group in changes:
+        yield from (bad_line(group.place(line), why) for line in group.lines.tolist())
+
+
 @dataclass(frozen=True, slots=True)
 class Computed:
     """A computed column, and the rows whose value cannot be computed."""
