@@ -51,9 +51,11 @@ def test_tasks_elsewhere_give_what_one_process_reads(
         else:
             cluster = servers.enter_context(standalone())
             options |= {"spark.master": cluster.master, "spark.driver.host": "127.0.0.1"}
-            killer = threading.Thread(target=kill_executors_at_work, args=(cluster, killed))
+            over = threading.Event()
+            killer = threading.Thread(target=kill_executors_at_work, args=(cluster, killed, over))
             killer.start()
             servers.callback(killer.join)
+            servers.callback(over.set)
         spec = JobSpec(
             action="sync-database",
             warehouse=str(found.catalog.warehouse),
