@@ -15,6 +15,8 @@ __all__ = ["in_parts"]
 
 _CUT: Final = ("parquet", "orc")
 """Formats of which a part can be read without the rest."""
+_ROWS_WORTH_A_PART: Final = 1_000
+"""A row group has hardly fewer rows: a target of a few bytes would make a task for each byte."""
 
 
 def in_parts(reader: SplitReader, split: Split) -> list[Split]:
@@ -32,7 +34,8 @@ def in_parts(reader: SplitReader, split: Split) -> list[Split]:
         or not reader.is_plain(split)
     ):
         return [split]
-    count = split.size // reader.access.options.get(keys_scan.SOURCE_SPLIT_TARGET_SIZE)
+    target = reader.access.options.get(keys_scan.SOURCE_SPLIT_TARGET_SIZE)
+    count = min(split.size // target, split.files[0].row_count // _ROWS_WORTH_A_PART)
     if count <= 1:
         return [split]
     return [replace(split, part=(number, count)) for number in range(count)]
