@@ -60,8 +60,6 @@ def test_the_table_leads_back_to_the_dag_the_task_and_the_run(
     writer.click()
     page.wait_for_url(f"**/blue/dags/sell/runs/{quote(run_id, safe='')}/tasks/lemuria**")
     through_tab(page, "task_instance")
-    page.locator(".pt-tiles").get_by_role("link", name="sell.lemuria").click()
-    page.wait_for_url("**/blue/dags/sell/runs/**")
 
 
 def test_an_asset_leads_to_its_table_and_its_events_to_their_snapshots(

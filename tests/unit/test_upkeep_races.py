@@ -210,7 +210,7 @@ def test_a_hold_that_a_killed_rollback_left_goes_with_a_later_one() -> None:
     put(table, 1)
     names = ["rollback", "rollback-12345678-1234-1234-1234-123456789abc", "rollback-nightly"]
     for name in names:
-        set_consumer(table.access, name, 1)
+        table.access.storage.write(f"consumer/consumer-{name}", b'{"nextSnapshot": 1}')
     with held(table.access, 1):
         assert set(names) < set(table.consumers.list()), "they may be at work"
     later = replace(table.access, clock=InTwoHours())

@@ -66,13 +66,15 @@ def test_a_write_prepared_before_drop_and_create_is_not_committed(
 ) -> None:
     old = catalog.create_table("d.t", SCHEMA, **KINDS[kind])
     put(old, 1)
-    writer = old.write()
-    writer.write(rows(2))
-    result = writer.prepare()
+    results = []
+    for _ in range(3):
+        writer = old.write()
+        writer.write(rows(2))
+        results.append(writer.prepare())
     new = anew(catalog, kind)
     if there == "with rows":
         put(new, 9)
-    for handle in (old, new, catalog.table("d.t")):
+    for handle, result in zip((old, new, catalog.table("d.t")), results, strict=True):
         with pytest.raises(errors.NotFoundError, match="another one is in its place"):
             handle.commit([result])
     assert found(catalog.table("d.t")) == ([9] if there == "with rows" else [])
