@@ -91,7 +91,7 @@ test-airflows: ## A smoke suite and a live scheduler on each Airflow and Python;
 	@python3 tests/airflows/matrix.py --airflows $(AIRFLOWS) --pythons $(PYTHONS)
 
 servers: # without them the tests of live databases are skipped
-	@demo/servers.sh mariadb postgresql || echo "servers: going on without"
+	@demo/servers.sh mariadb postgresql kafka || echo "servers: going on without"
 
 test-cdc: java-build $(STAMP) ## Real MariaDB, PostgreSQL and Kafka: 20 000 changes, killed ten times
 	@demo/servers.sh mariadb postgresql

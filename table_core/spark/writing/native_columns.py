@@ -63,11 +63,12 @@ def native_columns(df: DataFrame, schema: TableSchema) -> DataFrame:
 def staged_partitions(df: DataFrame, schema: TableSchema) -> tuple[DataFrame, list[str]]:
     """``df`` and columns by which Spark tells partitions apart, one folder for each.
 
-    The partition columns themselves stay in the files.  A prefix tells an empty text from NULL.
+    The partition columns themselves stay in the files.  The folders are named by a hash: a text may be too long
+    for a name, or have letters that the locale of a JVM cannot write.
     """
     names = []
     for number, key in enumerate(schema.partition_keys):
-        text = f.concat(f.lit("="), named(key).cast("string"))
+        text = f.sha2(named(key).cast("string"), 256)
         df = df.withColumn(f"{STAGED_PARTITION}{number}", text)
         names.append(f"{STAGED_PARTITION}{number}")
     return df, names
