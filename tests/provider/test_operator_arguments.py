@@ -50,7 +50,8 @@ def own(cls: Any) -> dict[str, inspect.Parameter]:
     common = {name for base in BASES for name in inspect.signature(base.__init__).parameters}
     found: dict[str, inspect.Parameter] = {}
     for base in reversed(cls.__mro__):
-        if base.__module__.startswith("paimon_provider.operators") and base not in BASES:
+        ours = base.__module__.startswith("paimon_provider.operators") and base not in BASES
+        if ours and "__init__" in vars(base):
             found |= inspect.signature(base.__init__).parameters
     return {name: p for name, p in found.items() if name not in common | {"kwargs"}}
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from paimon_provider.arguments import values
+from paimon_provider.arguments.checks import require_arguments
 from paimon_provider.arguments.table_identity import TableIdentity
+from paimon_provider.failures import airflow_failures
 from paimon_provider.operators.base import PaimonDatabaseOperator
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from paimon_provider._compat import Context
     from paimon_provider.arguments.values import Check
 
 __all__ = ["PaimonCollectMetadataOperator"]
@@ -77,10 +80,19 @@ class PaimonCollectMetadataOperator(PaimonDatabaseOperator):
         self.snapshots = snapshots
         self.detailed = detailed
         self.dry_run_only = dry_run
+        self._catalog_name = ""
+
+    def execute(self, context: Context) -> dict[str, Any]:
+        """Do it and return the result document."""
+        with airflow_failures():
+            require_arguments(self)  # a wrong one is told before the connection is read
+            self._catalog_name = self.hook.warehouse.catalog_name
+        return super().execute(context)
 
     def arguments(self) -> dict[str, Any]:
         """What the job gets: with the catalog's name, which is the connection's."""
-        return {**super().arguments(), "catalog_name": self.hook.warehouse.catalog_name}
+        name = self._catalog_name or self.catalog or self.paimon_conn_id
+        return {**super().arguments(), "catalog_name": name}
 
     def _asset_uri(self) -> str:
         """Of the table that keeps the history: the page finds by it which Dag collects."""
