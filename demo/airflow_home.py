@@ -28,7 +28,7 @@ from demo.environment import (
 from demo.servers.machine import free_port
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 __all__ = ["AirflowHome", "DemoError"]
 
@@ -133,16 +133,7 @@ class AirflowHome:
         self.passwords.write_text(json.dumps({USER: secrets.token_urlsafe(9)}))
         self.passwords.chmod(0o600)
         self._write_shell_file()
-        made = subprocess.run(
-            self.airflow(*MIGRATE),
-            env=self.environment,
-            cwd=self.home,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if made.returncode:
-            raise DemoError(f"airflow db migrate failed:\n{(made.stdout + made.stderr)[-2000:]}")
+        run_to_end("airflow db migrate", self.airflow(*MIGRATE), self.environment, self.home)
         for name in COMPONENTS:
             self.components.start(name, self.airflow(name), self.environment)
         self.wait_healthy(seconds)
@@ -261,6 +252,19 @@ class AirflowHome:
     def _logs_end(self) -> str:
         ours = () if self.address else COMPONENTS
         return "\n".join(f"--- {name}\n{self.components.tail(name, 6)}" for name in ours)
+
+
+def run_to_end(what: str, words: Sequence[str], environment: Mapping[str, str], home: Path) -> None:
+    """Run a program in ``home`` until it ends.
+
+    Raises:
+        DemoError: it failed; with the end of what it said.
+    """
+    done = subprocess.run(
+        words, env=environment, cwd=home, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise DemoError(f"{what} failed:\n{(done.stdout + done.stderr)[-3000:]}")
 
 
 def _log_lines(text: str) -> Iterator[str]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from demo.airflow_home import DemoError
+from demo.airflow_home import DemoError, run_to_end
 from demo.cluster.definition import IMAGE_FOLDERS, Place, Service, services
 from demo.cluster.entrypoints import MOTO, machine_words, make_files
 from demo.components import Components
@@ -101,7 +101,7 @@ class Processes:
             if shutil.which(program, path=self.environment(service)["PATH"]) is None:
                 remedy = REMEDIES.get(program, "run: make venv")
                 raise DemoError(f"{service.name} needs {program}, which is not here; {remedy}")
-        if not any(JARS.glob("kafka_2.13-*.jar")):
+        if "kafka" in self.services and not any(JARS.glob("kafka_2.13-*.jar")):
             raise DemoError(f"kafka needs its jars in {JARS}; run: make kafka")
         taken = [
             f"{port} ({service.name})"
@@ -143,16 +143,7 @@ class Processes:
         Raises:
             DemoError: it failed; with the end of what it said.
         """
-        done = subprocess.run(
-            self.command(service),
-            env=self.environment(service),
-            cwd=self.home,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if done.returncode:
-            raise DemoError(f"{service.name} failed:\n{(done.stdout + done.stderr)[-3000:]}")
+        run_to_end(service.name, self.command(service), self.environment(service), self.home)
 
     def await_health(self, names: Iterable[str], seconds: float = HEALTHY_SECONDS) -> None:
         """Wait until the health checks of these services succeed.

@@ -19,12 +19,15 @@ TAB = "paimon-tables"
 
 @pytest.fixture(scope="module")
 def run_id(site: Site) -> str:
-    """A run of a Dag that writes the table of sales, and that the page knows."""
+    """A run of a Dag that writes the table of sales, and that the page knows as the last one that wrote."""
     made = site.run("sell")
+    site.run("collect")
 
     def known() -> bool:
         status, work = site.ask("api/work", user="admin", dag_id="sell", run_id=made)
-        return status == 200 and any(one["snapshot_id"] for one in work["done"])
+        _, table = site.ask("api/table", user="admin", uri=SALES)
+        wrote = status == 200 and any(one["snapshot_id"] for one in work["done"])
+        return wrote and table["last_writer"]["by"] is not None
 
     site.airflow.wait("the page knows the run", known, 60)
     return made
@@ -60,6 +63,8 @@ def test_the_table_leads_back_to_the_dag_the_task_and_the_run(
     writer.click()
     page.wait_for_url(f"**/blue/dags/sell/runs/{quote(run_id, safe='')}/tasks/lemuria**")
     through_tab(page, "task_instance")
+    page.locator(".pt-tiles").get_by_role("link", name="sell.lemuria").click()
+    page.wait_for_url("**/blue/dags/sell/runs/**")
 
 
 def test_an_asset_leads_to_its_table_and_its_events_to_their_snapshots(

@@ -50,8 +50,7 @@ def own(cls: Any) -> dict[str, inspect.Parameter]:
     common = {name for base in BASES for name in inspect.signature(base.__init__).parameters}
     found: dict[str, inspect.Parameter] = {}
     for base in reversed(cls.__mro__):
-        ours = base.__module__.startswith("paimon_provider.operators") and base not in BASES
-        if ours and "__init__" in vars(base):
+        if base.__module__.startswith("paimon_provider.operators") and base not in BASES:
             found |= inspect.signature(base.__init__).parameters
     return {name: p for name, p in found.items() if name not in common | {"kwargs"}}
 

@@ -26,8 +26,8 @@ from paimon_provider.arguments.table_identity import TableIdentity, is_template,
 from paimon_provider.arguments.values import name_of_file
 from paimon_provider.assets import table_asset
 from paimon_provider.failures import TABLE_RETRIES, airflow_failures
+from paimon_provider.lineage.tells_lineage import TellsLineage
 from paimon_provider.links import SparkUILink, TableLink, show_link, show_table, web_address
-from paimon_provider.operators.told_lineage import TellsLineage
 from paimon_provider.runs.auto_engine import engine_now
 from paimon_provider.runs.cluster_jobs import ClusterJobs
 from paimon_provider.runs.identity import run_identity

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from enum import StrEnum
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -21,14 +23,16 @@ class FileUse(StrEnum):
 _FILES_MAX: Final = 100_000
 _USED: dict[tuple[str, str], FileUse] = {}
 """By table and file, the oldest first."""
+_LOCK: Final = threading.Lock()
+"""Threads commit at once, and none may see another forget a file."""
 
 
 def remember(where: str, names: Iterable[str], use: FileUse) -> None:
     """Note the ``use`` of the files ``names`` of the table at ``where``."""
-    for name in names:
-        _USED[where, name] = use
-    while len(_USED) > _FILES_MAX:
-        del _USED[next(iter(_USED))]
+    with _LOCK:
+        _USED.update(((where, name), use) for name in names)
+        for oldest in list(islice(_USED, max(0, len(_USED) - _FILES_MAX))):
+            del _USED[oldest]
 
 
 def use_of(where: str, name: str) -> FileUse | None:

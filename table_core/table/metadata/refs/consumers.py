@@ -237,7 +237,12 @@ def set_consumer(
     kept beside it, in a member that Paimon does not look at.  With ``keep`` our expiry keeps ``read`` too.
     """
     _require_name(id)
-    _write(access, id, next_snapshot, read, birth, keep=keep)
+    path = layout.consumer_path(id, access.branch)
+    extra: dict[str, object] = {}
+    if read is not None and read.mark and read.id == next_snapshot - 1:
+        members = {"id": read.id, "mark": read.mark, "time_ms": read.time_ms, "birth": birth}
+        extra = {_MARK: {**members, "keep": True} if keep else members}
+    access.storage.write(path, Consumer(next_snapshot, extra).to_json())
 
 
 def _require_name(id: str) -> None:
@@ -257,23 +262,6 @@ def _require_name(id: str) -> None:
         )
 
 
-def _write(
-    access: TableAccess,
-    id: str,
-    next_snapshot: int,
-    read: SnapshotPlace | None = None,
-    birth: str = "",
-    *,
-    keep: bool = False,
-) -> None:
-    path = layout.consumer_path(id, access.branch)
-    extra: dict[str, object] = {}
-    if read is not None and read.mark and read.id == next_snapshot - 1:
-        members = {"id": read.id, "mark": read.mark, "time_ms": read.time_ms, "birth": birth}
-        extra = {_MARK: {**members, "keep": True} if keep else members}
-    access.storage.write(path, Consumer(next_snapshot, extra).to_json())
-
-
 def idle_consumers(access: TableAccess, *, older_than_ms: int) -> list[str]:
     """Consumers that have not moved since ``older_than_ms``."""
     listed = access.storage.list(layout.consumer_folder(access.branch))
@@ -289,7 +277,8 @@ def held(access: TableAccess, id: int) -> Iterator[None]:
         if _HELD.fullmatch(name):
             delete_consumer(access, name)
     mine = f"rollback-{access.ids.uuid()}"
-    _write(access, mine, id)
+    path = layout.consumer_path(mine, access.branch)
+    access.storage.write(path, Consumer(id, {}).to_json())
     try:
         yield
     finally:
