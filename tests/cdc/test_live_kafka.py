@@ -22,11 +22,11 @@ from tests.golden.test_cdc_streams import Warehouse
 class Topics(Warehouse):
     """The same streams, out of topics instead of files."""
 
-    servers = ""
+    kafka: Kafka
 
     def source(self) -> tc.KafkaSource:  # type: ignore[override]  # another kind of source
         prefix = "shop" if self.connector == "mariadb" else "pg"
-        return tc.KafkaSource(self.servers, rf"^{prefix}\..*")
+        return tc.KafkaSource(self.kafka.servers, rf"^{prefix}\..*")
 
     def topic(self, record: dict[str, Any]) -> str:
         return str(record["topic"])
@@ -45,8 +45,11 @@ class Topics(Warehouse):
         from confluent_kafka.admin import NewTopic
 
         super().put(phase, seed)
-        admin = Kafka.admin(self)  # type: ignore[arg-type]  # needs the address alone
-        given = {"bootstrap.servers": self.servers, "transactional.id": f"{type(self)}{phase}"}
+        admin = self.kafka.admin()
+        given = {
+            "bootstrap.servers": self.kafka.servers,
+            "transactional.id": f"{type(self)}{phase}",
+        }
         producer = Producer(given)
         producer.init_transactions()
         records = [
@@ -81,7 +84,7 @@ class AvroTopics(Topics):
 
     def source(self) -> tc.KafkaSource:  # type: ignore[override]  # another kind of source
         return tc.KafkaSource(
-            self.servers,
+            self.kafka.servers,
             rf"^avro\.{self.connector}\..*",
             format="debezium-avro",
             registry=self.registry.url,
@@ -98,7 +101,7 @@ class AvroTopics(Topics):
 @pytest.mark.parametrize("connector", streams.CONNECTORS)
 def test_every_phase_gives_the_recorded_state(kafka: Kafka, tmp_path: Path, connector: str) -> None:
     warehouse = Topics(tmp_path, connector, "default", "schema", merge=True)
-    warehouse.servers = kafka.servers
+    warehouse.kafka = kafka
     follows(warehouse, connector)
 
 
@@ -107,7 +110,7 @@ def test_avro_with_a_registry_gives_the_recorded_state(
     kafka: Kafka, tmp_path: Path, connector: str
 ) -> None:
     warehouse = AvroTopics(tmp_path, connector, "default", "schema", merge=True)
-    warehouse.servers = kafka.servers
+    warehouse.kafka = kafka
     with Registry(password="s3cret") as warehouse.registry:
         follows(warehouse, connector)
 

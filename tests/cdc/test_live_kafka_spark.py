@@ -75,7 +75,7 @@ class SparkTopics(Topics):
         return f"tasks.{self.connector}.{self.form}"
 
     def source(self) -> tc.KafkaSource:  # type: ignore[override]  # another kind of source
-        return tc.KafkaSource(self.servers, rf"^{self.name}\..*")
+        return tc.KafkaSource(self.kafka.servers, rf"^{self.name}\..*")
 
     def topic(self, record: dict[str, Any]) -> str:
         return f"{self.name}.{record['topic']}"
@@ -107,7 +107,7 @@ def test_tasks_give_the_recorded_state_after_every_phase(
     kafka: Kafka, spark: SparkSession, tmp_path: Path, few_are_many: None, connector: str
 ) -> None:
     warehouse = SparkTopics(tmp_path, connector, "text-numbers", "schema", merge=False)
-    warehouse.servers, warehouse.spark = kafka.servers, spark
+    warehouse.kafka, warehouse.spark = kafka, spark
     follows(warehouse, connector)
     assert warehouse.by_tasks > 0
 
@@ -116,7 +116,7 @@ def test_tasks_read_avro(
     kafka: Kafka, spark: SparkSession, tmp_path: Path, few_are_many: None
 ) -> None:
     warehouse = SparkAvroTopics(tmp_path, "mariadb", "text-numbers", "schema", merge=False)
-    warehouse.servers, warehouse.spark = kafka.servers, spark
+    warehouse.kafka, warehouse.spark = kafka, spark
     with Registry(password="s3cret") as warehouse.registry:
         follows(warehouse, "mariadb")
     assert warehouse.by_tasks > 0
