@@ -31,7 +31,8 @@ if command -v uv >/dev/null 2>&1 && uv --version >/dev/null 2>&1; then
   uv pip install -q --python "$venv/bin/python" "${install[@]}" \
     || fail "uv could not install $* into $venv; its reason stands above"
 else
-  [ -x "$venv/bin/python" ] || "$python" -m venv "$venv" \
+  # a venv whose making was cut off has a python and no pip
+  "$venv/bin/python" -m pip --version >/dev/null 2>&1 || "$python" -m venv "$venv" \
     || fail "$python -m venv failed; on Debian: apt-get install python3-venv"
   "$venv/bin/python" -m pip install -q --disable-pip-version-check "${install[@]}" \
     || fail "pip could not install $* into $venv; its reason stands above"
