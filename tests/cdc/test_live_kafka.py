@@ -48,7 +48,8 @@ class Topics(Warehouse):
         admin = self.kafka.admin()
         given = {
             "bootstrap.servers": self.kafka.servers,
-            "transactional.id": f"{type(self)}{phase}",
+            # of this stream alone: a broker may never end a transaction whose id is taken up at once again
+            "transactional.id": f"{self.events}/{phase}",
         }
         producer = Producer(given)
         producer.init_transactions()
