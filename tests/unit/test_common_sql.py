@@ -69,6 +69,8 @@ ONLY_SPARK = {
     "SELECT id FROM t WHERE placed = '2026-01-01T00:00:00Z'": "placed",
     "SELECT id FROM t WHERE b = 'yes'": "yes",
     "SELECT id FROM t WHERE dt = CAST('2026-01-01 x' AS DATE)": "CAST",
+    "SELECT CAST(1.5 AS INT) AS c FROM t": "CAST",
+    "SELECT CAST(15e-1 AS BIGINT) AS c FROM t": "CAST",
     "SELECT wide * wide FROM t": "wide * wide",
     "SELECT tiny + 1 FROM t": "tiny + 1",
     "SELECT id FROM t WHERE f > 0.1": "f > 0.1",
