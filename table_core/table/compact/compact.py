@@ -19,6 +19,7 @@ from table_core.table.compact.compaction import (
     compact_key_bucket,
     files_to_rewrite,
     rewritten_anyway,
+    wants_full,
 )
 from table_core.table.compact.postponed import spread_postponed
 from table_core.table.compact.sort_compaction import refuse_unsortable, sort_bucket
@@ -188,8 +189,10 @@ def _compact_buckets(
     access: TableAccess, choice: Choice, clustering: Clustering | None
 ) -> list[CompactChange]:
     changes: list[CompactChange] = []
-    if access.schema.bucket == POSTPONE_BUCKET:
-        changes = spread_postponed(access, choice.buckets, choice.totals)
+    full = choice.full
+    if any(bucket == POSTPONE_BUCKET for _, bucket in choice.buckets):  # what waits is written now
+        full = full or wants_full(access)
+        changes = spread_postponed(access, choice.buckets, choice.totals, full=full)
     spread = {(c.partition, c.bucket) for c in changes}
     factory = FileFactory(access.storage, access.schema, access.clock, access.ids)
     with undone_by(factory.discard):
@@ -201,7 +204,7 @@ def _compact_buckets(
         wanted = {bucket: f for bucket, f in choice.buckets.items() if bucket not in spread}
         with ThreadPoolExecutor(_THREADS) as pool:
             jobs = {
-                bucket: pool.submit(compact_bucket, access, factory, bucket, f, full=choice.full)
+                bucket: pool.submit(compact_bucket, access, factory, bucket, f, full=full)
                 for bucket, f in wanted.items()
             }
             return changes + [

@@ -35,6 +35,8 @@ class InlineCompaction:
     replaces: bool = False
     """The write overwrites: there is nothing beside its own files, and those that do not overlap
     go to the top level with the commit."""
+    full: bool | None = None
+    """Whether to compact the buckets that were touched fully, and no others. None: as the options ask."""
 
     def run(self, changes: Sequence[BucketChange]) -> tuple[CompactChange, ...]:
         """Compact what ``changes`` bring together with what is there."""
@@ -73,9 +75,9 @@ class InlineCompaction:
             }, False
         from table_core.table.compact.compaction import wants_full
 
-        full = wants_full(access)
+        full = wants_full(access) if self.full is None else self.full
         head = access.head()
-        if full:
+        if full and self.full is None:
             live = access.files_by_bucket(head)
         else:
             own = access.files_of_partitions(head, {partition for partition, _ in touched})

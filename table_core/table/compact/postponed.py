@@ -34,9 +34,13 @@ _KINDS: Final = pa.array(KIND_TEXTS)
 
 
 def spread_postponed(
-    access: TableAccess, buckets: Mapping[Bucket, Sequence[DataFile]], totals: Mapping[Bucket, int]
+    access: TableAccess,
+    buckets: Mapping[Bucket, Sequence[DataFile]],
+    totals: Mapping[Bucket, int],
+    *,
+    full: bool,
 ) -> list[CompactChange]:
-    """Write the postponed files among ``buckets`` to real buckets.
+    """Write the postponed files among ``buckets`` to real buckets, and compact those; ``full``: fully.
 
     ``totals``: of how many buckets each of the table's real buckets is one.
     """
@@ -54,7 +58,7 @@ def spread_postponed(
                 before=tuple(files),
             )
         )
-        changes += _written(access, bucket, files, count)
+        changes += _written(access, bucket, files, count, full=full)
     return changes
 
 
@@ -72,7 +76,7 @@ def _count_for(access: TableAccess, files: Sequence[DataFile]) -> int:
 
 
 def _written(
-    access: TableAccess, bucket: Bucket, files: Sequence[DataFile], count: int
+    access: TableAccess, bucket: Bucket, files: Sequence[DataFile], count: int, *, full: bool
 ) -> list[CompactChange]:
     access = access.as_new_as(files)
     fixed = access.with_options({"bucket": str(count), "write-only": "false"}).for_whole_rows()
@@ -83,7 +87,8 @@ def _written(
         fields=access.schema.fields,
         system=True,
     )
-    with TableWriter(fixed, _never, compaction=partial(InlineCompaction, fixed)) as writer:
+    compaction = partial(InlineCompaction, fixed, full=full)
+    with TableWriter(fixed, _never, compaction=compaction) as writer:
         for file in sorted(files, key=_age):
             for batch in reader.read(file):
                 rows = pa.Table.from_batches([batch]).drop_columns([SEQUENCE_COLUMN])
