@@ -1,7 +1,7 @@
 """Universal compaction: which sorted runs to merge next, and into which level.
 
 A pick is always the first k runs in compaction order, so nothing newer than a picked file is
-left out.
+left out. ``with_older`` adds what is older and must not be left out either.
 
 Sizes, newest first, with the usual settings (5 runs, ratio 1 %, amplification 200 %)::
 
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from table_core.lsm.levels import Levels
-    from table_core.lsm.sorted_run import SortedRun
+    from table_core.lsm.sorted_run import Bounds, SortedRun
     from table_core.ondisk.data_file import DataFile
     from table_core.options.table import TableOptions
 
-__all__ = ["Pick", "Settings", "full", "pick"]
+__all__ = ["Pick", "Settings", "full", "pick", "with_older"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,6 +106,36 @@ def full(levels: Levels, must_rewrite: Callable[[DataFile], bool] = lambda _: Fa
         return Pick(levels.max_level, levels.files, "full compaction")
     chosen = tuple(file for file in levels.files if must_rewrite(file))
     return Pick(levels.max_level, chosen, "full compaction of the top level") if chosen else None
+
+
+def with_older(levels: Levels, picked: Pick, bounds: Bounds) -> Pick:
+    """``picked``, and all runs down to the last that may hold older rows of keys that it takes back.
+
+    For merge engines in which a retract has to meet them before it meets what is newer.
+    """
+    names = {file.file_name for file in picked.files}
+    taken = sum(run.files[0].file_name in names for run in levels.runs)
+    reach = _reach_of_retracts(levels, taken, bounds)
+    if reach == taken:
+        return picked
+    while (further := _reach_of_retracts(levels, reach, bounds)) > reach:
+        reach = further
+    return _with_level(levels, reach, f"{picked.reason}, with what its deletes are to meet")
+
+
+def _reach_of_retracts(levels: Levels, taken: int, bounds: Bounds) -> int:
+    """How many runs to take, where the first ``taken`` hold retracts that runs below may have to meet."""
+    first = (file for run in levels.runs[:taken] for file in run.files)
+    ranges = [
+        bounds(file) for file in first if file.delete_row_count != 0
+    ]  # None: it may have some
+
+    def meets(file: DataFile) -> bool:
+        low, high = bounds(file)
+        return any(not (high < first or last < low) for first, last in ranges)
+
+    older = range(taken, len(levels.runs) if ranges else taken)
+    return max((n + 1 for n in older if any(map(meets, levels.runs[n].files))), default=taken)
 
 
 def _universal(levels: Levels, settings: Settings, since_full_ms: int | None) -> Pick | None:

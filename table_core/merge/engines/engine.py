@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from table_core.merge.runs import Runs
     from table_core.schema.table_schema import TableSchema
 
-__all__ = ["MergeEngine", "engine_for", "merges_in_parts"]
+__all__ = ["MergeEngine", "engine_for", "merges_in_parts", "takes_back_in_parts"]
 
 
 class MergeEngine(Protocol):
@@ -101,6 +101,27 @@ def merges_in_parts(engine: MergeEngine, rows: pa.Table) -> bool:
     if isinstance(engine, Deduplicate | FirstRow):
         return True
     return not engine.order.sequence_fields and not bool(is_retract(rows).any())
+
+
+def takes_back_in_parts(schema: TableSchema) -> bool:
+    """Whether a retract may be merged with newer rows of its key before it has met the older ones.
+
+    A partial update has (k, 5, NULL), then ``-D``, then (k, NULL, x). All of it comes to (k, NULL, x). The
+    last two alone come to (k, NULL, x) too, but as an add, which leaves the 5 where it was. A sum takes back
+    from nothing: its result is negative, and the older rows make it right.
+    """
+    options = schema.options
+    engine = options.get(keys_merge.MERGE_ENGINE)
+    if engine in {"deduplicate", "first-row"} or options.get(keys_merge.IGNORE_DELETE):
+        return True
+    if engine != "aggregation" or options.get(keys_merge.AGGREGATION_REMOVE_RECORD_ON_DELETE):
+        return False
+    from table_core.merge.aggregators.numeric import Sum
+    from table_core.merge.aggregators.value import IgnoreRetract, KeyColumn
+
+    names = [f.name for f in schema.fields if f.name not in _order(schema).sequence_fields]
+    folds = _folds(schema, _order(schema), names)
+    return all(isinstance(folds[name], Sum | KeyColumn | IgnoreRetract) for name in names)
 
 
 def _order(schema: TableSchema) -> KeyOrder:

@@ -13,6 +13,7 @@ from table_core.lsm.append import PackingRules, pick_bucket, pick_unaware
 from table_core.lsm.levels import Levels
 from table_core.lsm.rewrite import Rewrite, Rules, lookup_must_rewrite, plan
 from table_core.lsm.triggers import full_by_commits, needs_lookup, number_of_levels
+from table_core.merge.engines.engine import takes_back_in_parts
 from table_core.merge.record_expiry import RecordExpiry
 from table_core.ondisk.binary_row import array_of
 from table_core.ondisk.data_file import EntryKind, FileSource
@@ -149,6 +150,10 @@ def _planned(
 ) -> _Planned:
     levels = Levels.of(files, access.bounds, number_of_levels(access.options))
     pick = None if full else _automatic(access, levels)
+    if pick is not None and not (
+        needs_lookup(access.options) or takes_back_in_parts(access.schema)
+    ):
+        pick = universal.with_older(levels, pick, access.bounds)  # who looks up meets them anyway
     if pick is None and not full:
         return _Planned(levels, None, (), 0)  # most commits end here, and need not ask for vectors
     vectors = BucketVectors.load(access, bucket)
