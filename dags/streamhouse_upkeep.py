@@ -18,7 +18,8 @@ STRATEGIES = {
 
 with DAG(
     dag_id="streamhouse_upkeep",
-    schedule=CronTriggerTimetable("0 3 * * *", timezone="UTC", run_immediately=False),
+    # a new Dag waits for its hour; with False, Airflow would first make up for the run of up to 2.4 hours ago
+    schedule=CronTriggerTimetable("0 3 * * *", timezone="UTC", run_immediately=timedelta(0)),
     catchup=False,
     max_active_runs=1,
     default_args={"retries": 3, "retry_delay": timedelta(minutes=1), "catalog": "demo"},

@@ -6,9 +6,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pendulum
 import pyarrow as pa
 import pytest
+from airflow.dag_processing.dagbag import DagBag
 from airflow.providers.standard.operators.empty import EmptyOperator
+from airflow.serialization.decoders import decode_timetable
+from airflow.serialization.encoders import encode_timetable
+from airflow.timetables import trigger
+from airflow.timetables.base import TimeRestriction
 
 from paimon_provider.declaration import Hooks, PaimonTaskGroup, load_dags
 from table_core.datatypes.text import type_text
@@ -16,7 +22,9 @@ from table_core.errors import ArgumentError
 from table_core.schema import change
 from table_core.table.api.catalog import Catalog
 from tests.provider.dag_runs import HEAD, run_text, states, xcom
+from tests.servers import ROOT
 
+UPKEEP = "streamhouse_upkeep"
 pytestmark = [pytest.mark.airflow, pytest.mark.filterwarnings("default")]
 
 SHOP = """\
@@ -298,6 +306,24 @@ def test_a_schedule_of_changes_watches_so_that_foreign_commits_start_the_dag() -
     assert asset.uri == "paimon://lake/shop/orders?on=changes"
     watching = [type(watcher.trigger).__name__ for watcher in asset.watchers]
     assert watching == ["PaimonSnapshotTrigger"]
+
+
+@pytest.mark.parametrize("schedule", ["declared", "demo"])
+@pytest.mark.parametrize("minutes", [1, 60, 23 * 60])
+def test_a_new_dag_waits_for_its_hour(
+    file: Path, monkeypatch: pytest.MonkeyPatch, schedule: str, minutes: int
+) -> None:
+    dag_of = {
+        "declared": lambda: load_dags(file)["shop_upkeep"],
+        "demo": lambda: DagBag(str(ROOT / "dags" / f"{UPKEEP}.py")).dags[UPKEEP],
+    }
+    stored = decode_timetable(encode_timetable(dag_of[schedule]().timetable))
+    hour = pendulum.datetime(2026, 3, 5, 3)  # both say "0 3 * * *"
+    monkeypatch.setattr(trigger, "utcnow", lambda: hour.add(minutes=minutes))
+    restriction = TimeRestriction(earliest=None, latest=None, catchup=False)
+    first = stored.next_dagrun_info(last_automated_data_interval=None, restriction=restriction)
+    assert first is not None
+    assert first.run_after == hour.add(days=1)
 
 
 def test_where_a_bundle_of_dags_lies_makes_no_new_version_of_a_dag(
