@@ -108,34 +108,35 @@ def full(levels: Levels, must_rewrite: Callable[[DataFile], bool] = lambda _: Fa
     return Pick(levels.max_level, chosen, "full compaction of the top level") if chosen else None
 
 
-def with_older(levels: Levels, picked: Pick, bounds: Bounds) -> Pick:
-    """``picked``, and all runs down to the last that may hold older rows of keys that it takes back.
+def with_older(
+    levels: Levels,
+    picked: Pick,
+    bounds: Bounds,
+    must_meet: Callable[[DataFile, DataFile], bool],
+) -> Pick:
+    """``picked``, and all runs down to the last with a file that one of those taken must meet.
 
-    For merge engines in which a retract has to meet them before it meets what is newer.
+    ``must_meet``: asked of a file and an older one, whose keys overlap.
     """
     names = {file.file_name for file in picked.files}
-    taken = sum(run.files[0].file_name in names for run in levels.runs)
-    reach = _reach_of_retracts(levels, taken, bounds)
-    if reach == taken:
+    taken = before = sum(run.files[0].file_name in names for run in levels.runs)
+
+    def meets(older: DataFile) -> bool:
+        low, high = bounds(older)
+        for run in levels.runs[:taken]:
+            for file in run.files:
+                first, last = bounds(file)
+                if not (high < first or last < low) and must_meet(file, older):
+                    return True
+        return False
+
+    while further := [
+        n for n in range(taken, len(levels.runs)) if any(map(meets, levels.runs[n].files))
+    ]:
+        taken = further[-1] + 1
+    if taken == before:
         return picked
-    while (further := _reach_of_retracts(levels, reach, bounds)) > reach:
-        reach = further
-    return _with_level(levels, reach, f"{picked.reason}, with what its deletes are to meet")
-
-
-def _reach_of_retracts(levels: Levels, taken: int, bounds: Bounds) -> int:
-    """How many runs to take, where the first ``taken`` hold retracts that runs below may have to meet."""
-    first = (file for run in levels.runs[:taken] for file in run.files)
-    ranges = [
-        bounds(file) for file in first if file.delete_row_count != 0
-    ]  # None: it may have some
-
-    def meets(file: DataFile) -> bool:
-        low, high = bounds(file)
-        return any(not (high < first or last < low) for first, last in ranges)
-
-    older = range(taken, len(levels.runs) if ranges else taken)
-    return max((n + 1 for n in older if any(map(meets, levels.runs[n].files))), default=taken)
+    return _with_level(levels, taken, f"{picked.reason}, with the older rows that they must meet")
 
 
 def _universal(levels: Levels, settings: Settings, since_full_ms: int | None) -> Pick | None:

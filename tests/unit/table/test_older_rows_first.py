@@ -1,6 +1,6 @@
-"""A delete takes back what was there before it, and a compaction of newer rows alone does not undo that.
+"""A compaction of newer rows alone does not undo what older ones are to meet first.
 
-Mutants: a compaction that merges a ``-D`` with newer rows of its key, and leaves older ones below; a spread of
+A delete takes back what was there before it; a row that is late by its sequence field does not win.  Mutants: a compaction that merges a ``-D`` with newer rows of its key, and leaves older ones below; a spread of
 waiting rows (``bucket=-2``) that merges two commits before they meet the bucket.
 """
 
@@ -120,3 +120,65 @@ def test_waiting_rows_meet_a_delete_in_the_order_of_commits(
     table.compact("full")
     assert found(table) == [(1, 2, None)]
     assert found(table, 2) == [(2, 7, 7)]
+
+
+SEQUENCED = pa.schema(
+    [pa.field("k", pa.int64(), nullable=False), *((n, pa.int64()) for n in ("s", "a", "b"))]
+)
+
+
+def sequenced(engine: str, bucket: str, **options: str) -> tc.Table:
+    given = {
+        "merge-engine": engine,
+        "bucket": bucket,
+        "num-levels": "6",
+        "num-sorted-run.compaction-trigger": "2",
+        "sequence.field": "s",
+        **options,
+    }
+    table = new_catalog().create_table("d.t", SEQUENCED, primary_key=("k",), options=given)
+    arrive(table, *((k, 50, a, b) for k, a, b in OLD))
+    table.compact("full")
+    return table
+
+
+def arrive(table: tc.Table, *rows: tuple[int | None, ...]) -> None:
+    quiet = tc.open_table(table.uri, options={"write-only": "true"})
+    write_rows(quiet, pa.table(list(zip(*rows, strict=True)), schema=SEQUENCED))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("bucket", ["1", "-2"])
+@pytest.mark.parametrize("descending", [True, False])
+def test_rows_that_come_late_by_their_sequence_field_do_not_win(
+    engine: str, bucket: str, descending: bool
+) -> None:
+    order = "descending" if descending else "ascending"
+    table = sequenced(engine, bucket, **{"sequence.field.sort-order": order})
+    late, newest = (70, 30) if descending else (30, 70)
+    arrive(table, (1, late, 1, None))
+    arrive(table, (1, newest, None, 2))
+    arrive(table, (2, newest, None, 2))
+    for strategy in ("minor", "full"):
+        table.compact(strategy)
+        assert found(table) == [(1, newest, OLD[1][1], 2)]
+
+
+@pytest.mark.parametrize("nulls", [True, False])
+def test_rows_that_come_in_order_leave_large_files_alone(nulls: bool) -> None:
+    table = sequenced("partial-update", "1")
+    arrive(table, (1, None if nulls else 50, 1, None))
+    arrive(table, (1, 70, None, 2))
+    table.compact("minor")
+    assert levels(table) == ([(5, len(OLD))] if nulls else [(4, 1), (5, len(OLD))])
+    assert found(table) == [(1, 70, OLD[1][1] if nulls else 1, 2)]
+
+
+def test_what_takes_rows_in_any_order_leaves_large_files_alone() -> None:
+    options = {"fields.a.aggregate-function": "sum", "fields.b.aggregate-function": "last_value"}
+    table = sequenced("aggregation", "1", **options)
+    arrive(table, (1, 30, 1, 3))
+    arrive(table, (1, 70, 1, 2))
+    table.compact("minor")
+    assert levels(table) == [(4, 1), (5, len(OLD))]
+    assert found(table) == [(1, 70, OLD[1][1] + 2, 2)]
