@@ -17,7 +17,13 @@ import pyarrow.compute as pc
 
 from table_core.datatypes.arrow import arrow_type
 from table_core.datatypes.cast_text import from_text, to_text
-from table_core.datatypes.castable import BINARIES, EXACT_INTEGERS, STRINGS, TIMESTAMPS
+from table_core.datatypes.castable import (
+    BINARIES,
+    EXACT_INTEGERS,
+    NUMERIC,
+    STRINGS,
+    TIMESTAMPS,
+)
 from table_core.datatypes.domain import unit_nanos
 from table_core.datatypes.kinds import Atomic, DataType, Root
 from table_core.errors import DataError, UnsupportedFeatureError
@@ -71,6 +77,8 @@ def _no_rule(source: DataType, target: Atomic) -> UnsupportedFeatureError:
 def _boolean(array: pa.Array, source: Atomic, target: Atomic) -> Any:
     if source.root is target.root:
         return array
+    if source.root in BINARIES or target.root not in {Root.BOOLEAN, *NUMERIC}:
+        raise _no_rule(source, target)
     if target.root is Root.BOOLEAN:
         return pc.not_equal(array, pa.scalar(0, array.type))
     ints = array.cast(pa.int8())

@@ -7,6 +7,7 @@ something else.  ``concat`` of NULL, ``5 / 2`` of decimals, a cast of 1.5 to INT
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 import sqlglot
@@ -48,6 +49,19 @@ _COMPARES: Final = (
     *(exp.Coalesce, exp.Nullif, exp.Case),
 )
 """Where two values of two types meet, and one becomes of the other's."""
+_TRUTHS: Final = (
+    *(exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.In, exp.Between, exp.Like),
+    *(exp.And, exp.Or, exp.Not, exp.Is, exp.Exists, exp.Boolean, exp.Null),
+)
+"""What is true, false or NULL."""
+_TEXTS: Final = {
+    str(Root.DATE): re.compile(r"\d{4}-\d\d-\d\d"),
+    str(Root.TIMESTAMP): re.compile(
+        r"\d{4}-\d\d-\d\d( ([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,6})?)?"
+    ),
+    str(Root.BOOLEAN): re.compile("true|false"),
+}
+"""Texts that both engines read as a value of the kind; each reads others that the other does not."""
 _CALCULATES: Final = (exp.Add, exp.Sub, exp.Mul, exp.Neg)
 _DIGITS_MAX: Final = 38
 _UNKNOWN: Final = _DIGITS_MAX + 1
@@ -124,6 +138,9 @@ def _why(node: exp.Expr, types: Mapping[str, list[DataType]]) -> str:
         (isinstance(node, exp.Cast) and not _is_same_cast(node, types))
         or (isinstance(node, _CALCULATES) and not _is_same_number(node, types))
         or (isinstance(node, _COMPARES) and not _is_same_meeting(node, types))
+        or (isinstance(node, exp.Like) and not isinstance(node.expression, exp.Literal))
+        or (isinstance(node, exp.Case | exp.If) and not _is_one_kind(node, types))
+        or not all(_is_truth(asked, types) for asked in _asked(node))
         or (isinstance(node, exp.Distinct) and len(node.expressions) > 1)
         or (isinstance(node, exp.TableAlias) and bool(node.columns))
         or (isinstance(node, exp.SetOperation) and not _is_same_union(node, types))
@@ -149,7 +166,11 @@ def _is_same_cast(node: exp.Cast, types: Mapping[str, list[DataType]]) -> bool:
     if isinstance(inner, exp.Null):
         return True
     if isinstance(inner, exp.Literal):
-        return to == exp.DataType.Type.DATE if inner.is_string else to in _CAST_OF_NUMBERS
+        if not inner.is_string:  # one engine rounds what the other cuts
+            is_exact = to == exp.DataType.Type.DECIMAL or inner.name.isdigit()
+            return to in _CAST_OF_NUMBERS and is_exact
+        is_date = _TEXTS[str(Root.DATE)].fullmatch(inner.name) is not None
+        return to == exp.DataType.Type.DATE and is_date
     if to != exp.DataType.Type.DECIMAL or not isinstance(
         inner, exp.Sum | exp.Min | exp.Max | exp.Count | exp.Column
     ):
@@ -199,11 +220,72 @@ def _is_same_meeting(node: exp.Expr, types: Mapping[str, list[DataType]]) -> boo
     roots = _roots(node, types)
     if not roots <= _SURE:
         return False
-    texts = any(literal.is_string for literal in node.find_all(exp.Literal))
+    literals = [literal.name for literal in node.find_all(exp.Literal) if literal.is_string]
+    texts = bool(literals)
     numbers = any(not literal.is_string for literal in node.find_all(exp.Literal))
     kinds = {"number" if root in _NUMBERS else str(root) for root in roots}
     if isinstance(node, exp.Case):  # what is asked and what is answered may be of two types
         return not roots & {Root.DATE, Root.TIMESTAMP} or not texts
     if len(kinds) > 1:
         return False
+    form = _TEXTS.get(next(iter(kinds), ""))
+    if form is not None and not all(map(form.fullmatch, literals)):
+        return False
     return not (texts and "number" in kinds) and not (numbers and kinds and kinds != {"number"})
+
+
+def _asked(node: exp.Expr) -> list[exp.Expr]:
+    """The conditions of ``node``: one engine takes numbers for them, the other refuses them."""
+    conditions: list[exp.Expr | None] = []
+    if isinstance(node, exp.And | exp.Or):
+        conditions = [node.left, node.right]
+    elif isinstance(node, exp.Join):
+        conditions = [node.args.get("on")]
+    elif (
+        isinstance(node, exp.Not | exp.Where | exp.Having)
+        or (isinstance(node, exp.Is) and isinstance(node.expression, exp.Boolean))
+        or (isinstance(node, exp.If) and not _is_of_simple_case(node))
+    ):
+        conditions = [node.this]
+    return [condition for condition in conditions if condition is not None]
+
+
+def _is_of_simple_case(node: exp.If) -> bool:
+    """``CASE x WHEN 1 …``: it compares with x, and asks nothing."""
+    return isinstance(node.parent, exp.Case) and node.parent.this is not None
+
+
+def _is_truth(node: exp.Expr, types: Mapping[str, list[DataType]]) -> bool:
+    if isinstance(node, exp.Paren):
+        return _is_truth(node.this, types)
+    return isinstance(node, _TRUTHS) or _kinds_of(node, types) == {str(Root.BOOLEAN)}
+
+
+def _is_one_kind(node: exp.Case | exp.If, types: Mapping[str, list[DataType]]) -> bool:
+    """All answers are of one kind, and all that is compared: no value becomes of another's type."""
+    branches = node.args["ifs"] if isinstance(node, exp.Case) else [node]
+    answers = [branch.args.get("true") for branch in branches]
+    answers.append(node.args.get("default") or node.args.get("false"))
+    compared = [node.this, *(branch.this for branch in branches)]
+    groups = [answers, compared if isinstance(node, exp.Case) and node.this is not None else []]
+    return all(
+        len(set().union(*(_kinds_of(one, types) for one in group if one is not None))) < 2
+        for group in groups
+    )
+
+
+def _kinds_of(node: exp.Expr, types: Mapping[str, list[DataType]]) -> set[str]:
+    """The kinds of values that ``node`` may have; none of NULL, and itself where nobody can tell."""
+    if isinstance(node, exp.Null):
+        return set()
+    if isinstance(node, exp.Literal):
+        return {str(Root.VARCHAR) if node.is_string else "number"}
+    if isinstance(node, _TRUTHS):
+        return {str(Root.BOOLEAN)}
+    if isinstance(node, (*_CALCULATES, exp.Sum, exp.Count, exp.RowNumber, exp.Rank, exp.DenseRank)):
+        return {"number"}
+    if isinstance(node, exp.Paren | exp.Min | exp.Max | exp.Window | exp.Nullif | exp.Coalesce):
+        return _kinds_of(node.this, types)
+    if isinstance(node, exp.Column):
+        return {_kind(type_) for type_ in types.get(node.name.casefold(), [])} or {node.sql()}
+    return {node.sql()}

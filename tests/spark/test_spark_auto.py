@@ -41,6 +41,7 @@ COLUMNS = {
     "placed": pa.array(
         [dt.datetime(2026, 1, 1, 1), None, *[dt.datetime(1970, 1, 1)] * 4], pa.timestamp("ms")
     ),
+    "b": pa.array([True, False, None, True, False, None], pa.bool_()),
     "moment": pa.array(
         [dt.datetime(2026, 1, 1, tzinfo=dt.UTC)] * 5 + [None], pa.timestamp("ms", "UTC")
     ),

@@ -20,6 +20,7 @@ TYPES = {
     "dt": Atomic(Root.DATE),
     "placed": Atomic(Root.TIMESTAMP, precision=3),
     "moment": Atomic(Root.TIMESTAMP_LTZ, precision=3),
+    "b": Atomic(Root.BOOLEAN),
 }
 FIELDS = [Field(n, name, type_) for n, (name, type_) in enumerate(TYPES.items())]
 SAME = [
@@ -34,6 +35,9 @@ SAME = [
     "SELECT id, row_number() OVER (PARTITION BY name ORDER BY placed NULLS FIRST) AS place FROM t",
     "SELECT t.id, u.name FROM t LEFT JOIN u ON t.id = u.id WHERE t.dt = DATE '2026-01-01'",
     "SELECT f, moment, code FROM t",
+    "SELECT id FROM t WHERE b OR (NOT b AND dt > '2025-01-01') OR placed > '2026-01-01 00:00:00.5'",
+    "SELECT CASE WHEN b THEN 'yes' WHEN n = 0 THEN NULL ELSE name END AS c, if(b, 1, n) AS d FROM t",
+    "SELECT CASE n WHEN 0 THEN 'none' ELSE 'some' END AS c FROM t WHERE b = 'true' OR b IS NOT TRUE",
     "SELECT name FROM t WHERE id = $id AND name = $name",
 ]
 ONLY_SPARK = {
@@ -48,6 +52,25 @@ ONLY_SPARK = {
     "SELECT name FROM t ORDER BY name": "other things",
     'SELECT "name" FROM t': "other things",
     "SELECT name FROM t WHERE name LIKE 'a\\\\_%'": "",
+    "SELECT name FROM t WHERE 'a' LIKE name": "LIKE name",
+    "SELECT id FROM t WHERE n": "WHERE n",
+    "SELECT id FROM t WHERE NOT (n)": "NOT (n)",
+    "SELECT id FROM t WHERE b OR n": "b OR n",
+    "SELECT t.id FROM t JOIN u ON u.n": "ON u.n",
+    "SELECT id FROM t WHERE n IS TRUE": "n IS TRUE",
+    "SELECT CASE WHEN n THEN 1 END AS c FROM t": "",
+    "SELECT CASE WHEN b THEN 1 ELSE '05' END AS c FROM t": "CASE",
+    "SELECT CASE WHEN b THEN name ELSE n END AS c FROM t": "CASE",
+    "SELECT CASE n WHEN '07' THEN 1 END AS c FROM t": "CASE",
+    "SELECT if(b, 1, 'x') AS c FROM t": "",
+    "SELECT id FROM t WHERE dt < 'infinity'": "infinity",
+    "SELECT id FROM t WHERE dt = '2026'": "2026",
+    "SELECT id FROM t WHERE placed = '2026-01-01 24:00:00'": "24:00",
+    "SELECT id FROM t WHERE placed = '2026-01-01T00:00:00Z'": "placed",
+    "SELECT id FROM t WHERE b = 'yes'": "yes",
+    "SELECT id FROM t WHERE dt = CAST('2026-01-01 x' AS DATE)": "CAST",
+    "SELECT CAST(1.5 AS INT) AS c FROM t": "CAST",
+    "SELECT CAST(15e-1 AS BIGINT) AS c FROM t": "CAST",
     "SELECT wide * wide FROM t": "wide * wide",
     "SELECT tiny + 1 FROM t": "tiny + 1",
     "SELECT id FROM t WHERE f > 0.1": "f > 0.1",

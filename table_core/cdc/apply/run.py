@@ -16,6 +16,7 @@ from table_core.cdc.apply.table_steps import TableSteps
 from table_core.cdc.model.batch import CommitAfter, P
 from table_core.cdc.model.claims import Who
 from table_core.cdc.model.envelope import bad_line
+from table_core.cdc.model.record import UNNAMED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -123,7 +124,12 @@ class SyncRun(Generic[P]):
 
     def _refuse_several(self, changes: Sequence[Changes]) -> None:
         """Rows of two source tables would be mixed up if nobody said that they belong together."""
-        for group in changes if self.context.one_source is not None else ():
+        if self.context.one_source is None:
+            return
+        closed = self._closes_unnamed({group.table for group in changes})
+        for group in changes:
+            if closed and group.table == UNNAMED:
+                continue
             self._met.add(group.table)
             if len(self._met) > 1:
                 names = " and ".join(sorted(map(str, self._met)))
@@ -132,6 +138,15 @@ class SyncRun(Generic[P]):
                     f"{self.context.one_source} with tables='…', a regular expression"
                 )
                 raise bad_line(group.place(int(group.lines[0])), why)
+
+    def _closes_unnamed(self, tables: set[SourceTable]) -> bool:
+        """Whether events that name no table are bad: others of this source name theirs."""
+        if self.context.dead_letters is None or UNNAMED in self._met:
+            return False
+        named = bool((self._met | tables) - {UNNAMED})
+        if named:
+            self.admission.close(UNNAMED, "it names no table, and other events of the source do")
+        return named
 
     # -------------------------------------------------------------------------------- committing
     def flush(self, *, complete: bool, asked: bool = False) -> None:

@@ -59,6 +59,10 @@ class SourceAdmission:
                 place, text = group.place(number).text, batch.text_of(number)
                 dead_letters.put(error, place, text, str(group.table))
 
+    def close(self, table: SourceTable, why: str) -> None:
+        """Let no event of ``table`` in from now on."""
+        self._closed[table] = why
+
     @staticmethod
     def _errors(changes: Changes, why: str) -> list[EventError]:
         return [

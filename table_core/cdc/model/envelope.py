@@ -167,16 +167,29 @@ def read_event(value: Any, place: Place) -> Event | None:
     before, after = _row(event, "before", place), _row(event, "after", place)
     if op == "d" and before is None and isinstance(key, dict):
         before = key
+    _refuse_source(event.get("source"), place)
     table, row_schema = source_table(event.get("source")), _row_schema(schema)
     return checked_time(Event(table, op, before, after, row_schema, _time_ms(event)), place)
 
 
 def source_table(source: Any) -> SourceTable:
     """Which table a ``source`` block names; databases with schemas go by their schema."""
-    if not isinstance(source, dict) or not isinstance(source.get("table"), str):
+    table = source.get("table") if isinstance(source, dict) else None
+    if not isinstance(table, str) or not table:
         return UNNAMED
     database = source.get("schema") or source.get("db") or ""
-    return SourceTable(str(database), source["table"])
+    return SourceTable(str(database), table)
+
+
+def _refuse_source(source: Any, place: Place) -> None:
+    """An event without a source block may be of the only table; one with a broken block is of none."""
+    if source is None:
+        return
+    if not isinstance(source, dict):
+        raise bad_line(place, f"'source' is no block but {shortened(source)}")
+    table = source.get("table")
+    if table is not None and not isinstance(table, str):
+        raise bad_line(place, f"'table' of its source is no text: {shortened(table)}")
 
 
 def _row(event: Mapping[str, Any], side: str, place: Place) -> Mapping[str, Any] | None:

@@ -6,10 +6,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from table_core.commit.asked import differences
-from table_core.errors import ArgumentError, CommitConflictError, GaveUpError
+from table_core.errors import ArgumentError, CommitConflictError, GaveUpError, SchemaError
 from table_core.ondisk import layout
 from table_core.options import keys_scan
 from table_core.schema.evolve import evolve
+from table_core.schema.old_types import unreadable
 from table_core.table.metadata.new_schema import new_schema
 from table_core.table.metadata.refs.branches import branch_access
 
@@ -74,6 +75,7 @@ def alter(
             extra = {k: v for k, v in evolved.extra.items() if k not in (_COMMIT, _ASKED)}
             evolved = replace(evolved, extra=extra if named is None else {**extra, **_told(named)})
         _require_fallback(access, newest, evolved)
+        _require_readable(access, newest, evolved)
         path = layout.schema_path(evolved.id, access.branch)
         if evolved == newest or access.storage.create(path, new_schema(evolved)):
             return evolved
@@ -94,6 +96,31 @@ def _require_fallback(access: TableAccess, before: TableSchema, after: TableSche
     name = after.raw_options.get(key)
     if name and name != before.raw_options.get(key) and name != access.branch:
         branch_access(access, name)
+
+
+def _require_readable(access: TableAccess, before: TableSchema, after: TableSchema) -> None:
+    """Require that files which are read now can be read under ``after`` too.
+
+    Raises:
+        SchemaError: the type of a column changed more than once, and some files are too old.
+    """
+    types = {field.id: field.type for field in before.fields}
+    if all(field.type == types.get(field.id, field.type) for field in after.fields):
+        return
+    head = access.head()
+    ids = [] if head is None else access.metadata.schema_ids()
+    old = {id: unreadable(access.metadata.schema(id).fields, after.fields) for id in ids}
+    if head is None or not any(old.values()):
+        return
+    live = {entry.file.schema_id for entry in access.live_entries(head)}
+    problems = [f"schema {id}: {what}" for id in sorted(live) for what in old.get(id, ())]
+    if problems:
+        raise SchemaError(
+            f"{access.name} has files of older schemas, which nobody could read any more: "
+            f"{'; '.join(problems)}. Write those rows again first, by a compaction that rewrites all "
+            "files or by an overwrite, or add another column",
+            problems=problems,
+        )
 
 
 def _has_landed(access: TableAccess, commit: CommitAs) -> bool:

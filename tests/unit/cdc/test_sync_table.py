@@ -281,3 +281,29 @@ def test_a_job_spec_syncs(shop: Shop) -> None:
     result = sync_from_spec(sync_table, shop.catalog, "shop.customers", args, tc.CommitAs(user="u"))
     assert result.rows_written == 1
     json.dumps(result.to_document())
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["customers", ["customers"], {"db": "shop", "table": ["customers"]}, None, {"table": ""}],
+    ids=["text", "list", "table is a list", "none", "no name"],
+)
+def test_an_event_that_names_no_table_is_a_dead_letter_and_ends_no_sync(
+    shop: Shop, source: Any
+) -> None:
+    shop.create()
+    events = [event("c", None, {"id": id, "name": "x"}, table="customers") for id in range(6)]
+    shop.put("1.jsonl", events[1], {**events[2], "source": source}, events[3])
+    shop.put("2.jsonl", {**events[4], "source": source}, events[5])
+    done = shop.sync(dead_letter="shop.dead")
+    assert set(shop.rows()) == {1, 3, 5}
+    assert done.details["dead_letters"] == 2
+    assert shop.sync(dead_letter="shop.dead").details["dead_letters"] == 0
+    assert shop.catalog.table("shop.dead").read().to_arrow().num_rows == 2
+
+
+def test_events_that_all_name_no_table_are_of_one(shop: Shop) -> None:
+    shop.create()
+    shop.put("1.jsonl", {**new(1), "source": None}, {**new(2), "source": {}})
+    shop.sync(dead_letter="shop.dead")
+    assert set(shop.rows()) == {1, 2}
