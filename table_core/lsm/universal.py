@@ -1,7 +1,7 @@
 """Universal compaction: which sorted runs to merge next, and into which level.
 
 A pick is always the first k runs in compaction order, so nothing newer than a picked file is
-left out.
+left out. ``with_older`` adds what is older and must not be left out either.
 
 Sizes, newest first, with the usual settings (5 runs, ratio 1 %, amplification 200 %)::
 
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from table_core.lsm.levels import Levels
-    from table_core.lsm.sorted_run import SortedRun
+    from table_core.lsm.sorted_run import Bounds, SortedRun
     from table_core.ondisk.data_file import DataFile
     from table_core.options.table import TableOptions
 
-__all__ = ["Pick", "Settings", "full", "pick"]
+__all__ = ["Pick", "Settings", "full", "pick", "with_older"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,6 +106,37 @@ def full(levels: Levels, must_rewrite: Callable[[DataFile], bool] = lambda _: Fa
         return Pick(levels.max_level, levels.files, "full compaction")
     chosen = tuple(file for file in levels.files if must_rewrite(file))
     return Pick(levels.max_level, chosen, "full compaction of the top level") if chosen else None
+
+
+def with_older(
+    levels: Levels,
+    picked: Pick,
+    bounds: Bounds,
+    must_meet: Callable[[DataFile, DataFile], bool],
+) -> Pick:
+    """``picked``, and all runs down to the last with a file that one of those taken must meet.
+
+    ``must_meet``: asked of a file and an older one, whose keys overlap.
+    """
+    names = {file.file_name for file in picked.files}
+    taken = before = sum(run.files[0].file_name in names for run in levels.runs)
+
+    def meets(older: DataFile) -> bool:
+        low, high = bounds(older)
+        for run in levels.runs[:taken]:
+            for file in run.files:
+                first, last = bounds(file)
+                if not (high < first or last < low) and must_meet(file, older):
+                    return True
+        return False
+
+    while further := [
+        n for n in range(taken, len(levels.runs)) if any(map(meets, levels.runs[n].files))
+    ]:
+        taken = further[-1] + 1
+    if taken == before:
+        return picked
+    return _with_level(levels, taken, f"{picked.reason}, with the older rows that they must meet")
 
 
 def _universal(levels: Levels, settings: Settings, since_full_ms: int | None) -> Pick | None:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from table_core.merge.runs import Runs
     from table_core.schema.table_schema import TableSchema
 
-__all__ = ["MergeEngine", "engine_for", "merges_in_parts"]
+__all__ = ["MergeEngine", "aggregators_of", "engine_for", "merges_in_parts", "order_of"]
 
 
 class MergeEngine(Protocol):
@@ -64,7 +64,7 @@ def engine_for(schema: TableSchema, columns: Sequence[str] | None = None) -> Mer
         OptionError: options that contradict each other or the columns, or an unknown function.
     """
     options = schema.options
-    order = _order(schema)
+    order = order_of(schema)
     ignore_delete = options.get(keys_merge.IGNORE_DELETE)
     names = [f.name for f in schema.fields] if columns is None else list(columns)
     match options.get(keys_merge.MERGE_ENGINE):
@@ -80,7 +80,7 @@ def engine_for(schema: TableSchema, columns: Sequence[str] | None = None) -> Mer
             from table_core.merge.engines.aggregate import Aggregation
 
             remove = options.get(keys_merge.AGGREGATION_REMOVE_RECORD_ON_DELETE)
-            return Aggregation(order, _folds(schema, order, names), remove)
+            return Aggregation(order, aggregators_of(schema, order, names), remove)
         case "deduplicate":
             return Deduplicate(order, ignore_delete)
         case other:
@@ -103,7 +103,12 @@ def merges_in_parts(engine: MergeEngine, rows: pa.Table) -> bool:
     return not engine.order.sequence_fields and not bool(is_retract(rows).any())
 
 
-def _order(schema: TableSchema) -> KeyOrder:
+def order_of(schema: TableSchema) -> KeyOrder:
+    """What orders the versions of a key.
+
+    Raises:
+        OptionError: ``sequence.field`` names no column, or one that is aggregated.
+    """
     sequence_fields = schema.options.get(keys_merge.SEQUENCE_FIELD)
     for name in sequence_fields:
         if name not in schema.by_name:
@@ -125,7 +130,10 @@ def _order(schema: TableSchema) -> KeyOrder:
     return KeyOrder(schema.trimmed_primary_keys, sequence_fields, descending)
 
 
-def _folds(schema: TableSchema, order: KeyOrder, names: Sequence[str]) -> Mapping[str, Aggregator]:
+def aggregators_of(
+    schema: TableSchema, order: KeyOrder, names: Sequence[str]
+) -> Mapping[str, Aggregator]:
+    """The aggregator of each column in ``names``, and of those that order versions."""
     from table_core.merge.aggregators.registry import aggregator_of, function_of
     from table_core.merge.aggregators.value import KeyColumn, LastValue
     from table_core.options.aggregate_functions import LAST_NON_NULL

@@ -17,12 +17,12 @@ from table_core.merge.record_expiry import RecordExpiry
 from table_core.ondisk.binary_row import array_of
 from table_core.ondisk.data_file import EntryKind, FileSource
 from table_core.ondisk.snapshot import CommitKind
-from table_core.ondisk.stats import covered_fields, decode_stats
 from table_core.options import keys_identity, keys_merge, keys_write
 from table_core.storage.columns.data_format import format_name
 from table_core.table.commit_io.prepared import CompactChange
 from table_core.table.compact.bucket_vectors import BucketVectors
 from table_core.table.compact.compactor import BucketCompactor
+from table_core.table.compact.older_rows import column_range, must_meet
 from table_core.table.files.file_reader import FileReader
 from table_core.table.write.append_vectors import AppendVectors
 
@@ -149,6 +149,9 @@ def _planned(
 ) -> _Planned:
     levels = Levels.of(files, access.bounds, number_of_levels(access.options))
     pick = None if full else _automatic(access, levels)
+    older = None if pick is None else must_meet(access)
+    if pick is not None and older is not None:
+        pick = universal.with_older(levels, pick, access.bounds, older)
     if pick is None and not full:
         return _Planned(levels, None, (), 0)  # most commits end here, and need not ask for vectors
     vectors = BucketVectors.load(access, bucket)
@@ -203,13 +206,10 @@ def rewritten_anyway(access: TableAccess) -> Callable[[DataFile], bool]:
     column = access.schema.field(expiry.field)
 
     def holds_expired(file: DataFile) -> bool:
-        written = access.metadata.schema(file.schema_id)
-        own = next((f for f in written.fields if f.id == column.id), None)
-        covered = covered_fields(written.fields, file.value_stats_cols, path=file.file_name)
-        known = decode_stats(file.value_stats, covered, path=file.file_name)
-        if own is None or own.name not in known:
-            return False
-        return expiry.holds_expired(array_of([known[own.name][0]], own.type)[0], now_ms)
+        known = column_range(access, file, column)
+        return known is not None and expiry.holds_expired(
+            array_of([known.low], known.type)[0], now_ms
+        )
 
     return holds_expired
 

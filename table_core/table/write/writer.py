@@ -134,6 +134,15 @@ class TableWriter:
                 self._rows += piece.num_rows
                 self._take(rows if self._local is None else self._local.take(rows))
 
+    def end_run(self) -> None:
+        """Put what was written so far into files of its own: rows that follow are not merged with it."""
+        if self._spilled is None:
+            self._flush()
+        else:
+            self._spill()
+        if self._spilled is not None:
+            self._store_spilled(self._spilled)
+
     def prepare(self) -> WriteResult:
         """Write what is buffered and compact; the result can be committed by another process."""
         self._refuse_done()
@@ -147,12 +156,7 @@ class TableWriter:
             self._take(self._local.rest())
         if self._direct is not None:
             self._files[EMPTY_ROW, 0] = (self._direct.close(), [])
-        if self._spilled is None:
-            self._flush()
-        else:
-            self._spill()
-        if self._spilled is not None:
-            self._store_spilled(self._spilled)
+        self.end_run()
         changes = tuple(
             self._change(bucket, added, changelog)
             for bucket, (added, changelog) in self._files.items()
