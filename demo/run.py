@@ -151,7 +151,7 @@ def _run(
     console.print()
     show.tables(catalog, console)
     console.print(f"{want.waiting} orders wait for their customer")
-    show.clicks(airflow, wiring.warehouse, report, console)
+    show.clicks(airflow, wiring, report, console)
 
 
 def _judge(airflow: AirflowHome, watch: Watch, left: Callable[[], float]) -> None:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     import table_core as tc
+    from demo.wiring import Wiring
 
 __all__ = ["check", "clicks", "tables"]
 
@@ -86,15 +87,16 @@ def check(catalog: tc.Catalog, inbox: Path) -> Expected:
     return want
 
 
-def clicks(airflow: AirflowHome, warehouse: str, report: str, console: Console) -> None:
+def clicks(airflow: AirflowHome, wiring: Wiring, report: str, console: Console) -> None:
     """Where to look next."""
     run = f"{airflow.url}/dags/streamhouse_report/runs/{report}"
     console.print()
     console.print(f"[bold]Airflow[/bold]   {airflow.url}   login {USER} / {airflow.password}")
     console.print(f"[bold]Report[/bold]    {run}   (open its task, then the link)", soft_wrap=True)
     console.print(f"[bold]Page[/bold]      {airflow.url}{PAGE}", soft_wrap=True)
-    read = f"table-core read {TABLES[-1]} -w {warehouse}"
-    console.print(f"[bold]Rows[/bold]      .venv/bin/{read}", soft_wrap=True)
+    reach = "".join(f"{name}={value} " for name, value in wiring.command_line.items())
+    read = f"{reach}.venv/bin/table-core read {TABLES[-1]} -w {wiring.warehouse}"
+    console.print(f"[bold]Rows[/bold]      {read}", soft_wrap=True)
     if not airflow.address:
         console.print(f"[bold]Shell[/bold]     source {airflow.home}/env.sh && airflow dags list")
         console.print("[bold]Stop[/bold]      make demo-down")

@@ -47,6 +47,7 @@ class Wiring:
         storage: options of its store that are no secret.
         secrets: the others, and those of Spark.
         environment: more variables: connections, and what the Dags look at.
+        command_line: variables with which the command line reaches the store.
         spark_backend: how jobs reach Spark.
         spark_master: where Spark is.
         take: hands the customer events of a delivery to the server that customers come from.
@@ -57,6 +58,7 @@ class Wiring:
     storage: Mapping[str, Any] = field(default_factory=dict)
     secrets: Mapping[str, str] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
+    command_line: Mapping[str, str] = field(default_factory=dict)
     spark_backend: str = "local"
     spark_master: str = MASTER
     take: Callable[[Path], None] = _nothing
@@ -162,7 +164,9 @@ def _s3(folder: Path, components: Components, common: Mapping[str, str]) -> Wiri
 
     store = s3fs.S3FileSystem(**storage, **keys, skip_instance_cache=True)
     store.call_s3("create_bucket", Bucket=BUCKET)  # mkdir names a location, which us-east-1 refuses
-    return Wiring(f"s3://{BUCKET}/{WAREHOUSE}", storage, keys, common)
+    return Wiring(
+        f"s3://{BUCKET}/{WAREHOUSE}", storage, keys, common, s3.command_line(port, **keys)
+    )
 
 
 def _set_up(command: Sequence[str]) -> None:

@@ -19,7 +19,16 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["MOTO", "REGION", "S3Program", "minio", "moto", "program", "storage_options"]
+__all__ = [
+    "MOTO",
+    "REGION",
+    "S3Program",
+    "command_line",
+    "minio",
+    "moto",
+    "program",
+    "storage_options",
+]
 
 ROOT = Path(__file__).resolve().parents[2]
 CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "airflow-provider-paimon"
@@ -83,6 +92,16 @@ def program(data: Path, port: int, key: str, secret: str) -> S3Program:
 def storage_options(port: int) -> dict[str, object]:
     """Where the server is, as a catalog is told; the keys come apart."""
     return {"client_kwargs": {"endpoint_url": f"http://127.0.0.1:{port}", "region_name": REGION}}
+
+
+def command_line(port: int, key: str, secret: str) -> dict[str, str]:
+    """Variables that any program with Amazon's client reaches the server by."""
+    return {
+        "AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}",
+        "AWS_REGION": REGION,
+        "AWS_ACCESS_KEY_ID": key,
+        "AWS_SECRET_ACCESS_KEY": secret,
+    }
 
 
 def moto() -> Path:

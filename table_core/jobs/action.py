@@ -193,13 +193,13 @@ class Job:
     catalog: Catalog
     target: str
     """``database.table``, or a database."""
-    args: Mapping[str, Any]
-    """What was given and is not None, and the defaults of the rest."""
+    args: Mapping[str, Any] = field(repr=False)
+    """What was given and is not None, and the defaults of the rest; a source has its password there."""
     commit: CommitAs
     engine: Engine
-    options: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Of the job: its storage, its session, its limits."""
-    storage_options: Mapping[str, str] = field(default_factory=dict)
+    storage_options: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @property
     def table(self) -> Table:

@@ -69,9 +69,9 @@ class JobSpec:
     action: str
     warehouse: str
     table: str | None = None
-    args: Mapping[str, Any] = field(default_factory=dict)
-    """The keyword arguments of the verb, JSON-safe."""
-    options: Mapping[str, str] = field(default_factory=dict)
+    args: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    """The keyword arguments of the verb, JSON-safe; those of a source have its password."""
+    options: Mapping[str, str] = field(default_factory=dict, repr=False)
     commit_user: str | None = None
     commit_identifier: int | None = None
     commit_since_ms: int | None = None

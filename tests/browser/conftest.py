@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
@@ -14,6 +13,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 from bench.page_home import make_warehouse
 from demo.airflow_home import AirflowHome
 from demo.servers.machine import free_port
+from tests.browser.pictures import Pictures
 from tests.browser.site import DAGS, USERS, Site
 from tests.servers import ROOT
 
@@ -115,6 +115,5 @@ def open_page(site: Site, chromium: Browser) -> Iterator[Open]:
 
 
 @pytest.fixture
-def shots(tmp_path: Path) -> Path:
-    """Where pictures go: into the documents with ``SCREENSHOTS=1``, else nowhere that lasts."""
-    return ROOT / "docs" / "images" if os.environ.get("SCREENSHOTS") else tmp_path
+def pictures(chromium: Browser) -> Pictures:
+    return Pictures(chromium)

@@ -20,7 +20,7 @@ import pytest
 import table_core as tc
 from table_core.cdc.apply.options import DatabaseSyncOptions, SyncOptions
 from table_core.errors import ArgumentError, UnsupportedFeatureError
-from table_core.jobs.action import COMMON, Action, RunBy
+from table_core.jobs.action import COMMON, Action, Job, RunBy
 from table_core.jobs.job_spec import JobSpec
 from table_core.jobs.kinds import Kind, fits
 from table_core.jobs.registry import ACTIONS, action_of
@@ -253,3 +253,25 @@ def test_only_verbs_of_table_core_spark_are_said_to_be_run_by_its_own_operators(
 
     by_spark = {name for name, action in ACTIONS.items() if action.run_by is RunBy.SPARK}
     assert {name.replace("-", "_") for name in by_spark} <= set(spark.__all__)
+
+
+def test_what_a_job_shows_of_itself_has_no_secret() -> None:
+    secret: Any = {"storage.secret": "hunter2"}
+    source = {"source": {"kind": "mysql", "password": "hunter2"}}
+    spec = JobSpec(
+        action="sync-table", warehouse="file:///wh", table="d.t", args=source, options=secret
+    )
+    nothing: Any = None
+    job = Job(
+        action="sync-table",
+        catalog=nothing,
+        target="d.t",
+        args=source,
+        commit=tc.CommitAs(),
+        engine=nothing,
+        options=secret,
+        storage_options=secret,
+    )
+    for shown in (repr(spec), str(spec), repr(job)):
+        assert "hunter2" not in shown
+        assert "d.t" in shown
