@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -43,6 +44,23 @@ def test_files_of_any_name_are_read_and_kept_by_a_rescale(
     assert tcs.read(spark, table).count() == 10
     tcs.rescale(spark, table, buckets=3)
     assert sorted(table.read().to_arrow()["k"].to_pylist()) == list(range(10))
+
+
+OLD_DAYS = [(1, 1, 1), (1400, 1, 1), (1582, 10, 4), (1582, 10, 10), (1582, 10, 15), (2026, 1, 1)]
+
+
+@pytest.mark.parametrize("format", ["parquet", "orc"])
+def test_days_before_the_calendar_changed_are_those_days(
+    spark: SparkSession, catalog: tc.Catalog, format: str
+) -> None:
+    days = [dt.date(*day) for day in OLD_DAYS]
+    schema = pa.schema([("d", pa.date32()), ("k", pa.int64())])
+    table = catalog.create_table("d.t", schema, options={"file.format": format})
+    put(table, {"d": days, "k": list(range(len(days)))})
+    assert sorted(row.d for row in tcs.read(spark, table).collect()) == days
+    for day in days:
+        rows = tcs.read(spark, table, where=f"d = DATE '{day.isoformat()}'").collect()
+        assert [row.d for row in rows] == [day]
 
 
 NUMBERS = [-0.0, 0.0, 1.5, -1.5, math.nan, math.inf, -math.inf, None]

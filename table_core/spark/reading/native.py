@@ -47,8 +47,8 @@ __all__ = ["NativeScan", "native_scan"]
 _FileKind: TypeAlias = "tuple[str, int]"
 """Format and schema of files that one scan reads."""
 _FORMATS: Final = frozenset({"parquet", "orc"})
-_NOT_IN_ORC: Final = frozenset({*TIMESTAMPS, Root.CHAR})
-"""Spark's ORC reader shifts times by its zone and cuts blanks off."""
+_NOT_IN_ORC: Final = frozenset({*TIMESTAMPS, Root.DATE, Root.CHAR})
+"""Spark's ORC reader shifts times by its zone, takes dates before 1582-10-15 for Julian ones, and cuts blanks off."""
 _SCHEMES: Final = ("file:", "hdfs:")
 """Stores that Spark reaches as we do; others it would need credentials for."""
 _GLOB: Final = frozenset("{}[]*?\\%")

@@ -42,6 +42,9 @@ __all__ = ["named", "spark_condition"]
 
 _EPOCH: Final = dt.datetime(1970, 1, 1)  # noqa: DTZ001  # its text gets a zone where it needs one
 _MICROS_OF: Final = 1_000
+_NANOS_OF_DAY: Final = 86_400_000_000_000
+_NO_JULIAN_DAYS: Final = range(-141_438, -141_426)
+"""1582-10-05 to 14 and a day on either side for zones: where Spark's scan asks Parquet for another day."""
 _PLAIN: Final = frozenset(
     {
         *EXACT_INTEGERS,
@@ -157,9 +160,13 @@ def _literal(const: Const) -> Column:
         value += 0.0  # no -0.0: a set of many values would not find 0.0 in itself
     if root in _PLAIN:
         return f.lit(value).cast(spark_type(const.type))
+    if root is Root.DATE and value in _NO_JULIAN_DAYS:
+        raise _no_counterpart(const)
     if root is Root.DATE:
         return f.date_from_unix_date(f.lit(value))
     if root not in {Root.TIMESTAMP, Root.TIMESTAMP_LTZ} or value % _MICROS_OF:
+        raise _no_counterpart(const)
+    if value // _NANOS_OF_DAY in _NO_JULIAN_DAYS:
         raise _no_counterpart(const)
     try:
         text = (_EPOCH + dt.timedelta(microseconds=value // _MICROS_OF)).isoformat(sep=" ")
