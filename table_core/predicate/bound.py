@@ -7,13 +7,15 @@ comparable Arrow types already, so evaluators convert nothing on their own.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from table_core.datatypes.kinds import Atomic, Root
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from table_core.datatypes.domain import Value
-    from table_core.datatypes.kinds import Atomic, DataType
+    from table_core.datatypes.kinds import DataType
 
 __all__ = [
     "AllOf",
@@ -32,7 +34,9 @@ __all__ = [
     "Pattern",
     "Ref",
     "UnlessNull",
+    "can_fail",
     "conjuncts",
+    "on_columns",
 ]
 
 
@@ -174,26 +178,59 @@ def conjuncts(bound: Bound) -> tuple[Bound, ...]:
     return (bound,)
 
 
+def on_columns(bound: Bound, columns: frozenset[str]) -> Bound | None:
+    """The parts that must all be true, read ``columns`` alone and cannot fail; None for none.
+
+    What can fail is not asked alone: another part may keep it from the rows for which it does.
+    """
+    parts = tuple(p for p in conjuncts(bound) if p.columns <= columns and not can_fail(p))
+    return AllOf(parts) if parts else None
+
+
+def can_fail(bound: Bound) -> bool:
+    """Whether a row may have values for which ``bound`` is an error: it calculates, or casts."""
+    return any(
+        isinstance(node, Calc) or (isinstance(node, Conv) and not _is_sure(node))
+        for node in _nodes(bound)
+    )
+
+
+_INTEGERS: Final = frozenset({Root.TINYINT, Root.SMALLINT, Root.INT, Root.BIGINT})
+
+
+def _is_sure(conv: Conv) -> bool:
+    """Whether every value of the operand has one of the other type."""
+    type_ = conv.operand.type
+    source = type_.root if isinstance(type_, Atomic) else None
+    if conv.type.root is Root.DOUBLE:
+        return source in _INTEGERS or source is Root.FLOAT
+    return conv.type.root is Root.BIGINT and source in _INTEGERS
+
+
 def _refs(node: BoundCondition | BoundTerm) -> Iterator[Ref]:
+    return (inner for inner in _nodes(node) if isinstance(inner, Ref))
+
+
+def _nodes(node: BoundCondition | BoundTerm) -> Iterator[BoundCondition | BoundTerm]:
+    """``node`` and all that it is made of."""
+    yield node
     match node:
-        case Ref():
-            yield node
         case AllOf(parts) | AnyOf(parts):
             for part in parts:
-                yield from _refs(part)
+                yield from _nodes(part)
         case Negation(part):
-            yield from _refs(part)
+            yield from _nodes(part)
         case Cmp(_, left, right) | Calc(_, left, right):
-            yield from _refs(left)
-            yield from _refs(right)
+            yield from _nodes(left)
+            yield from _nodes(right)
         case UnlessNull(operand) | Member(operand) | NullTest(operand) | Pattern(operand):
-            yield from _refs(operand)
+            yield from _nodes(operand)
         case Conv(operand):
-            yield from _refs(operand)
+            yield from _nodes(operand)
         case Choice(branches, default):
-            yield from _refs(default)
+            yield from _nodes(default)
             for condition, value in branches:
-                yield from _refs(condition)
-                yield from _refs(value)
-        case Const() | Known():
+                yield from _nodes(condition)
+                yield from _nodes(value)
+        case Ref() | Const() | Known():
             pass

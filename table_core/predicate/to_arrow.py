@@ -9,7 +9,7 @@ Source: Spark SQL, NULL and NaN semantics; spec "What Paimon does, as seen here"
 from __future__ import annotations
 
 from functools import reduce
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -37,7 +37,11 @@ from table_core.predicate.bound import (
     Pattern,
     Ref,
     UnlessNull,
+    can_fail,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 __all__ = ["evaluate", "mask"]
 
@@ -89,9 +93,9 @@ def _flat(column: Any) -> Any:
 def _answer(bound: Bound, batch: Batch) -> Any:
     match bound:
         case AllOf(parts):
-            return reduce(pc.and_kleene, (_answer(p, batch) for p in parts))
+            return _joined(parts, batch, settled=False)
         case AnyOf(parts):
-            return reduce(pc.or_kleene, (_answer(p, batch) for p in parts))
+            return _joined(parts, batch, settled=True)
         case Negation(part):
             return pc.invert(_answer(part, batch))
         case Known(answer):
@@ -108,6 +112,39 @@ def _answer(bound: Bound, batch: Batch) -> Any:
             return _member(bound, batch)
         case Pattern():
             return _pattern(bound, batch)
+
+
+def _joined(parts: Iterable[Bound], batch: Batch, *, settled: bool) -> Any:
+    """AND, which one false part settles, or OR, which one true part does.
+
+    A part that can fail is asked of those rows only that the parts before it leave open, so that
+    ``k <> 0 AND v / k > 1`` holds or not, and never fails, whatever lies in one file.
+    """
+    join = pc.or_kleene if settled else pc.and_kleene
+    answer: Any = None
+    for part in parts:
+        if answer is None:
+            answer = _answer(part, batch)
+        elif can_fail(part):
+            answer = join(answer, _of_open_rows(part, batch, answer, settled=settled))
+        else:
+            answer = join(answer, _answer(part, batch))
+    return answer
+
+
+def _of_open_rows(part: Bound, batch: Batch, answer: Any, *, settled: bool) -> Any:
+    """The answer of ``part``; ``settled`` for rows of which ``answer`` is so already."""
+    is_settled = pc.fill_null(pc.equal(answer, pa.scalar(settled)), False)
+    if isinstance(is_settled, pa.Scalar):
+        return pa.scalar(settled) if is_settled.as_py() else _answer(part, batch)
+    is_open = _flat(pc.invert(is_settled))
+    if not is_open.false_count:
+        return _answer(part, batch)
+    of_open = _answer(part, batch.filter(is_open))
+    if isinstance(of_open, pa.Scalar):
+        return of_open
+    whole = pa.repeat(pa.scalar(settled), batch.num_rows)
+    return pc.replace_with_mask(whole, is_open, _flat(of_open))
 
 
 def _compare(op: str, left: Any, right: Any, type_: DataType) -> Any:
@@ -188,7 +225,7 @@ def _converted(values: Any, source: DataType, target: Atomic) -> Any:
 def _calculated(term: Calc, batch: Batch) -> Any:
     left, right = _term(term.left, batch), _term(term.right, batch)
     try:
-        if term.op in "/%" and _has_zero(right):
+        if term.op in "/%" and _divides_by_zero(left, right):
             raise pa.ArrowInvalid("division by zero")
         if term.op == "%":
             return _remainder(left, right, term.type)
@@ -216,10 +253,11 @@ def _chosen(term: Choice, batch: Batch) -> Any:
     return whole.take(pa.array(np.argsort(np.concatenate(indices))))
 
 
-def _has_zero(values: Any) -> bool:
-    if isinstance(values, pa.Scalar):
-        return bool(values.as_py() == 0)
-    return pc.any(pc.equal(values, pa.scalar(0).cast(values.type))).as_py() is True
+def _divides_by_zero(left: Any, right: Any) -> bool:
+    """Whether a value is divided by zero; NULL by zero is NULL."""
+    is_zero = pc.equal(right, pa.scalar(0).cast(right.type))
+    bad = pc.and_(pc.is_valid(left), pc.fill_null(is_zero, False))
+    return (bad if isinstance(bad, pa.Scalar) else pc.any(bad)).as_py() is True
 
 
 def _remainder(left: Any, right: Any, type_: Atomic) -> Any:

@@ -22,7 +22,7 @@ from table_core.errors import CorruptFileError, DataError, UnsupportedFeatureErr
 from table_core.ondisk.bloom_filter import decode_bloom_filter, hash_of
 from table_core.ondisk.file_index import decode_file_index
 from table_core.ondisk.value_index import HeldValues, decode_bit_slices, decode_bitmap_index
-from table_core.predicate.bound import conjuncts
+from table_core.predicate.bound import can_fail, conjuncts
 from table_core.predicate.by_stats import equal_values
 from table_core.predicate.to_arrow import mask
 
@@ -54,7 +54,7 @@ class IndexTest:
         """The test for ``where`` over ``schema``; None where no part is over one column."""
         by_column: dict[str, list[Bound]] = {}
         for part in conjuncts(where):
-            if len(part.columns) == 1:
+            if len(part.columns) == 1 and not can_fail(part):
                 by_column.setdefault(next(iter(part.columns)), []).append(part)
         parts = {name: tuple(some) for name, some in by_column.items() if name in schema.by_name}
         return cls(parts, {name: schema.by_name[name] for name in parts}) if parts else None

@@ -12,6 +12,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from table_core.datatypes.castable import BINARIES
 from table_core.datatypes.default_value import default_value
 from table_core.datatypes.kinds import Atomic, Root
 from table_core.errors import DataError, UnsupportedFeatureError
@@ -314,6 +315,13 @@ def _partition_options(schema: TableSchema) -> Iterator[str]:
             f"{keys_commit.MANIFEST_SORT_PARTITION_FIELD.key} {first!r} is no partition column: "
             f"there are {list(schema.partition_keys)}"
         )
+    if schema.options.get(keys_files.PARTITION_LEGACY_NAME):
+        for field in schema.partition_fields:
+            if isinstance(field.type, Atomic) and field.type.root in BINARIES:
+                yield (
+                    f"partition column {field.name!r} has bytes, and its folders have no name while "
+                    f"{keys_files.PARTITION_LEGACY_NAME.key} is true: set that to false"
+                )
     pattern = schema.options.get(keys_retention.PARTITION_TIMESTAMP_PATTERN) or ""
     for name in re.findall(r"\$(\w+)", pattern) if schema.partition_keys else ():
         if not name.startswith(schema.partition_keys):  # as $h takes the beginning of $hour

@@ -5,13 +5,16 @@ Source: format 6.1; ``org.apache.paimon.flink.action.RescaleAction``.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from table_core.commit.overwrite import Selection
-from table_core.errors import ArgumentError
+from table_core.errors import ArgumentError, CommitConflictError
+from table_core.lsm.triggers import number_of_levels
 from table_core.ondisk.properties import ROWS_KEPT_PROPERTY
+from table_core.options import keys_scan
 from table_core.scan.split import hides_level0
 from table_core.schema.change import SetOption
 from table_core.table.commit_io.committer import find_commit
@@ -40,6 +43,8 @@ if TYPE_CHECKING:
     ]
 
 __all__ = ["guarded", "rescale"]
+
+_TRIES: Final = 10
 
 
 def rescale(
@@ -75,10 +80,8 @@ def rescale(
     old = {} if done is not None else _with_another_count(access, selected)
     since = None
     if old and not dry_run:
-        if hides_level0(access.schema, access.options):
-            _show_all(access, old)
-            since = head
-        now = access.head()
+        now = _compacted(access, head, old)
+        since = None if now == head else head
         kept = {**commit.properties, ROWS_KEPT_PROPERTY: "true"}
         commit_as = replace(commit, properties=kept)
         done = (rewrite or _written_anew)(access, now, frozenset(old), commit_as)
@@ -102,8 +105,49 @@ def _with_another_count(
     }
 
 
-def _show_all(access: TableAccess, partitions: Mapping[bytes, int]) -> None:
-    """Compact, where rows wait on level 0 and no read sees them."""
+def _compacted(
+    access: TableAccess, head: Snapshot | None, partitions: Mapping[bytes, int]
+) -> Snapshot | None:
+    """``head``, or a later one in which nothing of ``partitions`` waits for a compaction.
+
+    What waits is hidden from every read, or no reader was told of its changes. It would go with the old files.
+
+    Raises:
+        CommitConflictError: other writers were first every time.
+    """
+    below = _told_from(access)
+    for _ in range(_TRIES):
+        waiting = {
+            entry.partition: partitions[entry.partition]
+            for entry in access.live_entries(head)
+            if entry.partition in partitions and entry.file.level < below
+        }
+        if not waiting:
+            return head
+        with suppress(CommitConflictError):  # another compaction
+            _compact(access, waiting)
+        head = access.head()
+    raise CommitConflictError(
+        f"{access.name}: rows wait for a compaction, and each time they got it others had come; rescale "
+        "again when fewer writers commit",
+        table=access.name,
+        head_id=head.id if head else None,
+        conflicts=(),
+    )
+
+
+def _told_from(access: TableAccess) -> int:
+    """The lowest level whose rows every read sees, and whose changes readers were told."""
+    if not access.schema.is_key_table:
+        return 0
+    producer = access.options.get(keys_scan.CHANGELOG_PRODUCER)
+    if producer == "full-compaction":
+        return number_of_levels(access.options) - 1
+    return int(producer == "lookup" or hides_level0(access.schema, access.options))
+
+
+def _compact(access: TableAccess, partitions: Mapping[bytes, int]) -> None:
+    """Compact ``partitions``, each with its own number of buckets."""
     for partition, count in partitions.items():
         row = partition_row(access, partition)
         compact(

@@ -13,7 +13,7 @@ from table_core.commit.overwrite import matcher
 from table_core.datatypes.arrow import arrow_type
 from table_core.datatypes.kinds import Atomic, Root
 from table_core.errors import ArgumentError
-from table_core.ondisk.binary_row import decode_row, encode_row, values_of
+from table_core.ondisk.binary_row import decode_row, encode_row, sort_key, values_of
 from table_core.ondisk.partition_text import value_text
 from table_core.scan.by_partition import manifests_of_rows
 
@@ -44,13 +44,26 @@ def partition_matcher(
 ) -> Callable[[bytes], bool]:
     """Whether a serialized partition agrees with at least one of ``specs``; {} is all.
 
+    Values are compared as partitions are told apart, by Java's order: NaN is itself, and -0.0 is another
+    partition than 0.0.
+
     Raises:
         ArgumentError: a name is no partition column, or a value does not fit its type.
     """
     schema = access.schema
     types = [field.type for field in schema.partition_fields]
-    typed = [_typed(access, spec) for spec in _listed(specs)]
-    return matcher(schema.partition_keys, lambda row: decode_row(types, row, path="part"), typed)
+    typed = [
+        {
+            name: sort_key([schema.field(name).type], [value])[0]
+            for name, value in _typed(access, spec).items()
+        }
+        for spec in _listed(specs)
+    ]
+
+    def keys(row: bytes) -> tuple[object, ...]:
+        return sort_key(types, decode_row(types, row, path="part"))
+
+    return matcher(schema.partition_keys, keys, typed)
 
 
 def manifest_matcher(

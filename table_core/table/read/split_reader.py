@@ -31,7 +31,7 @@ from table_core.merge.sort import is_retract
 from table_core.ondisk import layout
 from table_core.ondisk.deletion_vector import DeletionRange, decode_index_file
 from table_core.options import keys_files, keys_identity, keys_merge, keys_scan
-from table_core.predicate.bound import AllOf, conjuncts
+from table_core.predicate.bound import AllOf, conjuncts, on_columns
 from table_core.predicate.by_stats import equal_values, may_match
 from table_core.predicate.to_arrow import mask
 from table_core.schema.projection import evolve_ranges
@@ -313,8 +313,7 @@ class SplitReader:
         if self.where is None:
             return None
         keys = frozenset(self.access.schema.trimmed_primary_keys)
-        parts = tuple(part for part in conjuncts(self.where) if part.columns <= keys)
-        return AllOf(parts) if parts else None
+        return on_columns(self.where, keys)
 
     def _row_groups(
         self, where: Bound, schema_id: int

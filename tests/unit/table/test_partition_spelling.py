@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from table_core.errors import ArgumentError
+from table_core.errors import ArgumentError, SchemaError
 from table_core.table.api.table import Table
 from tests.tables import new_catalog, write_rows
 
@@ -35,6 +35,8 @@ def one_of(type_: pa.DataType, value: Any) -> Table:
         (pa.date32(), dt.date(2026, 1, 1), ("20454",)),
         (pa.decimal128(10, 2), Decimal("1.50"), ("1.5",)),
         (pa.float64(), 1e20, ("1e20",)),
+        (pa.float64(), float("nan"), ("NaN", "nan")),
+        (pa.float32(), float("-inf"), ("-Infinity",)),
         (pa.time32("ms"), dt.time(5, 0), ("05:00", "05:00:00", "05:00:00.000")),
         (pa.time32("ms"), dt.time(5, 0, 1, 500_000), ("05:00:01.5",)),
         (pa.timestamp("us"), MOMENT, ("2026-01-01T05:00:01.5",)),
@@ -56,6 +58,36 @@ def test_what_a_table_calls_its_partition_finds_it(
     assert [values for values, _ in table.done_partitions(0)] == live
     table.drop_partitions(live)
     assert table.live_partitions() == []
+
+
+def floats(table: Table) -> list[tuple[str, int]]:
+    return sorted((str(row["p"]), row["n"]) for row in table.read().to_arrow().to_pylist())
+
+
+@pytest.mark.parametrize("value", [0.0, -0.0, float("nan")])
+def test_the_zeros_and_nan_are_partitions_of_their_own(value: float) -> None:
+    table = one_of(pa.float64(), 0.0)
+    write_rows(table, pa.table({"p": [-0.0, float("nan")], "n": [2, 3]}))
+    before = floats(table)
+    with table.write(overwrite={"p": value}) as writer:
+        writer.write(pa.table({"p": [value], "n": [9]}))
+        writer.commit()
+    others = [row for row in before if row[0] != str(value)]
+    assert floats(table) == sorted([*others, (str(value), 9)])
+    table.drop_partitions([{"p": value}])
+    assert floats(table) == others
+
+
+@pytest.mark.parametrize("type_", [pa.binary(), pa.binary(2)])
+def test_a_table_whose_folders_would_have_no_name_is_not_made(type_: pa.DataType) -> None:
+    schema = pa.schema([("p", type_), ("n", pa.int64())])
+    catalog = new_catalog()
+    with pytest.raises(SchemaError, match=r"partition\.legacy-name is true"):
+        catalog.create_table("d.t", schema, partition_by=("p",))
+    options = {"partition.legacy-name": "false"}
+    table = catalog.create_table("d.t", schema, partition_by=("p",), options=options)
+    write_rows(table, pa.table({"p": pa.array([b"ab"], type_), "n": [1]}))
+    assert table.read(where="n = 1").to_arrow().num_rows == 1
 
 
 @pytest.mark.parametrize(("type_", "value"), [(pa.time32("ms"), dt.time(5)), (UTC_US, UTC_MOMENT)])

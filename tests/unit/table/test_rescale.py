@@ -22,6 +22,8 @@ KINDS = {
     "append": {"bucket-key": "k"},
     "vectors": {"deletion-vectors.enabled": "true", "write-only": "true"},
     "first-row": {"merge-engine": "first-row", "write-only": "true"},
+    "lookup": {"changelog-producer": "lookup", "write-only": "true"},
+    "full-compaction": {"changelog-producer": "full-compaction", "write-only": "true"},
 }
 
 
@@ -99,6 +101,52 @@ def test_rows_that_come_meanwhile_are_a_conflict(
     with pytest.raises(tc.errors.CommitConflictError):
         table.rescale(2)
     assert table.read().to_arrow().num_rows == 60
+
+
+@pytest.mark.parametrize("kind", ["vectors", "first-row", "lookup", "full-compaction"])
+def test_rows_that_come_between_its_compaction_and_its_rewrite_are_neither_lost_nor_untold(
+    catalog: tc.Catalog, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """No read finds them on level 0, or no reader was told of them: both would end with the old files."""
+    table = made(catalog, kind)
+    from table_core.table.compact import rescale as module
+
+    compact, late = module.compact, [100, 200]
+
+    def beside(*given: object, **named: object) -> object:
+        done = compact(*given, **named)  # type: ignore[arg-type]  # passed through
+        if late:
+            put(table, rows("a", late.pop()))
+        return done
+
+    monkeypatch.setattr(module, "compact", beside)
+    table.rescale(2)
+    table = catalog.table("d.t")
+    table.compact()
+    assert table.read().to_arrow().num_rows == 80
+    if kind in {"lookup", "full-compaction"}:
+        told = table.changes(after=0, to=table.snapshots()[-1].id, mode="changelog").to_arrow()
+        assert told.num_rows == 80
+        assert set(told["_ROW_KIND"].to_pylist()) == {"+I"}
+
+
+def test_a_rescale_that_others_outrun_every_time_has_changed_nothing(
+    catalog: tc.Catalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = made(catalog, "vectors")
+    from table_core.table.compact import rescale as module
+
+    compact, at = module.compact, iter(range(100, 10_000, 20))
+
+    def beside(*given: object, **named: object) -> object:
+        done = compact(*given, **named)  # type: ignore[arg-type]  # passed through
+        put(table, rows("a", next(at)))
+        return done
+
+    monkeypatch.setattr(module, "compact", beside)
+    with pytest.raises(tc.errors.CommitConflictError, match="others had come"):
+        table.rescale(2)
+    assert all(found == {1} for found in counts(table).values())
 
 
 def test_only_fixed_buckets_are_rescaled(catalog: tc.Catalog) -> None:
