@@ -67,8 +67,8 @@ ADVICE = {
         "read a newer snapshot; raise `snapshot.time-retained`, or hold the state with a tag or a consumer",
     ),
     "ForeignOverwriteError": (
-        "another program replaced a snapshot that was committed",
-        'stop all writers; `facts["theirs"]` committed without a lock; [what to do](stores.md#writers-that-take-no-lock)',
+        "another program replaced a snapshot that was committed, or the table was rolled back and went on",
+        'after a rollback, open the table again; else stop all writers, `facts["theirs"]` committed without a lock; [what to do](stores.md#writers-that-take-no-lock)',
     ),
     "GaveUpError": (
         "every attempt to commit lost a race; nothing is visible",

@@ -90,9 +90,10 @@ def verify(seen: Seen, stored: Head) -> None:
         return
     theirs = stored.snapshot.commit_user
     raise ForeignOverwriteError(
-        f"snapshot {seen.id} of {seen.user} was replaced by {theirs}: that writer commits without "
-        "a lock. Give both writers a catalog with a lock, check which commit was lost, and open the "
-        "table again; nothing was built on top",
+        f"snapshot {seen.id} of {seen.user} was replaced by {theirs}. If the table was rolled back or "
+        "fast-forwarded since, open it again and write again. If not, that writer commits without a lock: "
+        "give both writers a catalog with a lock, check which commit was lost, and open the table again. "
+        "Nothing was built on top",
         path=f"snapshot/snapshot-{seen.id}",
         ours=seen.user,
         theirs=theirs,

@@ -25,7 +25,7 @@ from table_core.datatypes.row_kind import KIND_TEXTS, ROW_KIND_COLUMN, RowKind
 from table_core.errors import DataError, EventError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from table_core.cdc.model.bad import BadEvent
     from table_core.cdc.model.changes import Changes, RowImages
@@ -125,7 +125,7 @@ def _rows(
     A moment is twice the number of its event, and one more for the row after.  Where an event is
     ``bad`` its values are null.
     """
-    ops, moved = changes.ops, _moved(changes, target.key)
+    ops, moved = changes.ops, _moved(changes, target, settings)
     is_update, is_delete = pc.equal(ops, "u"), pc.equal(ops, "d")
     puts = pc.is_in(ops, value_set=pa.array(["c", "r", "u"]))
     bad += _lacking(changes, puts, changes.after, "after")
@@ -176,15 +176,33 @@ def _ordered(pieces: Sequence[pa.Array], order: Ints | None) -> pa.Array:
     return whole if order is None else whole.take(pa.array(order))
 
 
-def _moved(changes: Changes, key: Iterable[str]) -> pa.BooleanArray:
-    """Whether an update changed the primary key."""
-    moved = pa.repeat(pa.scalar(value=False), len(changes.ops))
-    for name in key:
-        before, after = changes.before.columns.get(name), changes.after.columns.get(name)
-        if before is None or after is None or before.type != after.type:
+def _moved(changes: Changes, target: Target, settings: PlainSettings) -> pa.BooleanArray:
+    """Whether an update changed the primary key.
+
+    Without a schema, 1 beside 2.5 and text beside numbers come as columns of two types, and a scaled decimal as
+    a block: those are compared as the table has them.
+    """
+    is_update = np.asarray(pc.equal(changes.ops, "u"))
+    moved, updates = np.zeros(len(is_update), bool), np.flatnonzero(is_update)
+    for field in (field for field in target.fields if field.name in target.key):
+        before, after = (r.columns.get(field.name) for r in (changes.before, changes.after))
+        if before is None or after is None or not len(updates):
             continue
-        moved = pc.or_(moved, pc.fill_null(pc.not_equal(before, after), False))
-    return pc.and_(moved, pc.equal(changes.ops, "u"))
+        if before.type == after.type and not _is_incomparable(before.type):
+            moved |= np.asarray(pc.fill_null(pc.not_equal(before, after), False))
+            continue
+        told_with_the_rows: list[BadEvent] = []
+        old, new = (
+            _column(changes, rows, updates, field, settings, told_with_the_rows)[0]
+            for rows in (changes.before, changes.after)
+        )
+        moved[updates] |= np.asarray(pc.fill_null(pc.not_equal(old, new), False))
+    return pa.array(moved & is_update)
+
+
+def _is_incomparable(type_: pa.DataType) -> bool:
+    """Whether Arrow cannot compare two columns of the type."""
+    return bool(pa.types.is_nested(type_) or pa.types.is_null(type_))
 
 
 def _lacking(

@@ -6,7 +6,7 @@ which leaves the 5 where it was.
 
 With a ``sequence.field``, what was written later may be older: (k, 2, 5), then (k, 1, 4) and (k, 3, NULL),
 each with its sequence in the middle. All of it comes to (k, 3, 5). The last two alone come to (k, 3, 4), and
-3 is more than 2.
+3 is more than 2. In a sequence group that is so for functions that look at the order, such as ``first_value``.
 """
 
 from __future__ import annotations
@@ -17,10 +17,12 @@ from table_core.merge.engines.engine import aggregators_of, order_of
 from table_core.options import keys_merge
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from table_core.merge.aggregators.value import Aggregator
     from table_core.schema.table_schema import TableSchema
 
-__all__ = ["orders_in_parts", "takes_back_in_parts"]
+__all__ = ["deciding_sequences", "takes_back_in_parts"]
 
 
 def takes_back_in_parts(schema: TableSchema) -> bool:
@@ -41,17 +43,28 @@ def takes_back_in_parts(schema: TableSchema) -> bool:
     return all(isinstance(one, Sum | KeyColumn | IgnoreRetract) for one in _aggregators(schema))
 
 
-def orders_in_parts(schema: TableSchema) -> bool:
-    """Whether that holds for rows that come in another order than their ``sequence.field`` says."""
-    if _keeps_one_row(schema) or not order_of(schema).sequence_fields:
-        return True
-    if schema.options.get(keys_merge.MERGE_ENGINE) != "aggregation":
-        return False
+def deciding_sequences(schema: TableSchema) -> tuple[tuple[str, ...], ...]:
+    """The sequences by which rows must come in order, so that it holds; none: it holds in any order."""
+    engine = schema.options.get(keys_merge.MERGE_ENGINE)
+    if engine not in {"aggregation", "partial-update"}:
+        return ()
+    of_rows = order_of(schema).sequence_fields
+    if engine == "aggregation":
+        matters = of_rows and not _in_any_order(_aggregators(schema))
+        return (of_rows,) if matters else ()
+    from table_core.merge.engines.group_options import groups_of
+
+    groups = groups_of(schema)
+    deciding = [group.fields for group in groups if not _in_any_order(group.aggregators.values())]
+    return (*([of_rows] if of_rows else []), *deciding)
+
+
+def _in_any_order(aggregators: Iterable[Aggregator]) -> bool:
     from table_core.merge.aggregators.numeric import Both, Either, Extreme, Sum
     from table_core.merge.aggregators.value import KeyColumn, LastValue
 
-    in_any_order = Sum | Extreme | Both | Either | KeyColumn | LastValue
-    return all(isinstance(one, in_any_order) for one in _aggregators(schema))
+    order_free = Sum | Extreme | Both | Either | KeyColumn | LastValue
+    return all(isinstance(one, order_free) for one in aggregators)
 
 
 def _keeps_one_row(schema: TableSchema) -> bool:

@@ -12,15 +12,23 @@ import pyarrow.compute as pc
 
 from table_core.datatypes.bounds import Bounds
 from table_core.errors import ArgumentError, DataError
+from table_core.ondisk.layout import MAIN
+from table_core.scan.time_travel import SnapshotRef
 from table_core.table.api.check_rules import RULES, allowed_rows, sound_rules
+from table_core.table.dml.postponed_rows import waiting_partitions
 from table_core.table.metadata.describing import FilesOf, between
 from table_core.table.read.last_rows import rows_came_ms
+from table_core.table.read.scan import state_scan
+from table_core.table.read.state_plan import refuse_unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from table_core.ondisk.snapshot import Snapshot
+    from table_core.predicate.expression import Expression
     from table_core.table.api.table import Table
     from table_core.table.metadata.results import ResultDocument
+    from table_core.table.read.scan import Scan
 
 __all__ = ["RULES", "check"]
 
@@ -64,7 +72,7 @@ def check(
     query: Callable[[str, pa.Table], pa.Table] | None = None,
     fail: bool = True,
 ) -> ResultDocument:
-    """Hold ``rules`` against the newest rows of ``table``.
+    """Hold ``rules`` against the newest rows of ``table``, those too that readers see after a compaction only.
 
     ``not_null`` and ``unique`` are lists of columns; ``range`` is column to ``[smallest, largest]``,
     None for open; ``rows`` is ``[fewest, most]``; ``change`` is ``[lowest, highest]`` ratio of the
@@ -80,13 +88,13 @@ def check(
 
     Raises:
         DataError: a rule is broken and ``fail`` is on; facts list all that were looked at.
-        ArgumentError: no such rule, or one that checks nothing.
+        ArgumentError: no such rule, or one that checks nothing; or rows of a branch wait for their bucket.
     """
     started_ms = table.access.clock.now_ms()
     rules = sound_rules(rules, against=against is not None)
     head = table.latest_snapshot()
-    snapshot = head.id if head else None
-    findings, count = _findings(table, rules, against, query, snapshot)
+    _refuse_waiting(table, head)
+    findings, count = _findings(table, rules, against, query, head)
     told = [finding.to_document() for finding in findings]
     broken = [finding for finding in findings if finding.broken]
     if broken and fail:
@@ -113,7 +121,7 @@ def _findings(
     rules: Mapping[str, Any],
     against: Table | None,
     query: Callable[[str, pa.Table], pa.Table] | None,
-    snapshot: int | None,
+    snapshot: Snapshot | None,
 ) -> tuple[list[_Finding], int]:
     """Each rule, and how many rows were looked at."""
     of_rows = {"not_null", "unique", "range", "rows"}
@@ -126,7 +134,7 @@ def _findings(
     if against is not None and "change" in rules:
         findings.append(_by_change(table, rules, against, snapshot))
     if "freshness" in rules:
-        findings.append(_by_age(table, rules["freshness"], snapshot))
+        findings.append(_by_age(table, rules["freshness"], snapshot.id if snapshot else None))
     return findings, count
 
 
@@ -141,7 +149,7 @@ def _by_age(table: Table, most_ms: int, snapshot: int | None) -> _Finding:
 
 
 def _by_batch(
-    table: Table, rules: Mapping[str, Any], snapshot: int | None
+    table: Table, rules: Mapping[str, Any], snapshot: Snapshot | None
 ) -> tuple[list[_Finding], int]:
     not_null = {name: _Finding(f"not_null {name}") for name in rules.get("not_null", ())}
     ranges = {name: _Finding(f"range {name}") for name in rules.get("range", {})}
@@ -150,7 +158,7 @@ def _by_batch(
     columns = list(dict.fromkeys([*not_null, *ranges, *unique])) or None
     keys: list[pa.Table] = []
     count = 0
-    scan = table.read(columns=columns, where=rules.get("where"), snapshot=snapshot)
+    scan = _scan(table, snapshot, columns, rules.get("where"))
     rows = () if snapshot is None else scan.to_batches()
     none = pa.RecordBatch.from_pylist([], schema=scan.schema)
     for batch in chain([none], rows):  # a rule on a column that is not there is told without rows
@@ -187,21 +195,21 @@ def _by_query(
     table: Table,
     rules: Mapping[str, Any],
     query: Callable[[str, pa.Table], pa.Table] | None,
-    snapshot: int | None,
+    snapshot: Snapshot | None,
 ) -> _Finding:
     finding = _Finding("sql")
     if query is None:
         raise ArgumentError("rule sql needs an engine", argument="sql", value=rules["sql"])
-    rows = table.read(where=rules.get("where"), snapshot=snapshot).to_arrow()
+    rows = _scan(table, snapshot, None, rules.get("where")).to_arrow()
     finding.add(query(rules["sql"], rows))
     return finding
 
 
 def _by_change(
-    table: Table, rules: Mapping[str, Any], against: Table, snapshot: int | None
+    table: Table, rules: Mapping[str, Any], against: Table, snapshot: Snapshot | None
 ) -> _Finding:
     low, high = rules["change"]
-    before, now = _count(against, None), _count(table, snapshot)
+    before, now = _count(against, against.latest_snapshot()), _count(table, snapshot)
     finding = _Finding(f"change {[low, high]}", measured={"before": before, "now": now})
     ratio = now / before if before else None
     if ratio is not None and not (low or 0) <= ratio <= (math.inf if high is None else high):
@@ -209,10 +217,40 @@ def _by_change(
     return finding
 
 
-def _count(table: Table, snapshot: int | None) -> int:
+def _count(table: Table, snapshot: Snapshot | None) -> int:
     columns = list(table.primary_key) or table.arrow_schema.names[:1]
-    scan = table.read(columns=columns, snapshot=snapshot)
-    return sum(batch.num_rows for batch in scan.to_batches())
+    return sum(batch.num_rows for batch in _scan(table, snapshot, columns).to_batches())
+
+
+def _scan(
+    table: Table,
+    snapshot: Snapshot | None,
+    columns: Sequence[str] | None,
+    where: str | Expression | None = None,
+) -> Scan:
+    """All rows that are committed, under the schema of ``snapshot``.
+
+    What passes may be published, and then a compaction shows readers what they did not see before.
+    """
+    access = table.access
+    refuse_unreadable(access)
+    if snapshot is not None:
+        access = access.with_schema(access.metadata.schema(snapshot.schema_id))
+    state = SnapshotRef(snapshot=snapshot, explicit=snapshot is not None, committed=True)
+    return state_scan(access, state, columns, where, None)
+
+
+def _refuse_waiting(table: Table, head: Snapshot | None) -> None:
+    """Refuse a branch with rows that wait for their bucket: no read finds them, and they would be published."""
+    access = table.access
+    if access.branch == MAIN or not waiting_partitions(access, head):
+        return
+    raise ArgumentError(
+        f"{table.name}: rows wait for their bucket (bucket = -2), and no check can see them; compact the branch "
+        "first",
+        argument="table",
+        value=table.name,
+    )
 
 
 def _plain(value: object) -> object:

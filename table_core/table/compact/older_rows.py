@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from table_core.lsm.triggers import needs_lookup
 from table_core.merge.engines.engine import order_of
-from table_core.merge.engines.parts import orders_in_parts, takes_back_in_parts
+from table_core.merge.engines.parts import deciding_sequences, takes_back_in_parts
 from table_core.ondisk.stats import covered_fields, decode_stats
 
 if TYPE_CHECKING:
@@ -29,28 +29,37 @@ MustMeet: TypeAlias = "Callable[[DataFile, DataFile], bool]"
 def must_meet(access: TableAccess) -> MustMeet | None:
     """The rule for the files of a table, for those whose keys overlap; None: any may be left out."""
     schema = access.schema
-    takes_back, orders = takes_back_in_parts(schema), orders_in_parts(schema)
-    if (takes_back and orders) or needs_lookup(access.options):  # who looks up meets them anyway
+    takes_back, sequences = takes_back_in_parts(schema), deciding_sequences(schema)
+    if (takes_back and not sequences) or needs_lookup(
+        access.options
+    ):  # who looks up meets them anyway
         return None
 
     def meets(newer: DataFile, older: DataFile) -> bool:
         retracts = newer.delete_row_count != 0  # None: it may have some
-        return (retracts and not takes_back) or not (orders or _follows(access, newer, older))
+        if retracts and not takes_back:
+            return True
+        return not all(_follows(access, newer, older, sequence) for sequence in sequences)
 
     return meets
 
 
-def _follows(access: TableAccess, newer: DataFile, older: DataFile) -> bool:
-    """Whether every row of ``newer`` comes after those of ``older`` by the first sequence field."""
+def _follows(
+    access: TableAccess, newer: DataFile, older: DataFile, sequence: tuple[str, ...]
+) -> bool:
+    """Whether every row of ``newer`` comes after those of ``older`` by the first field of ``sequence``."""
     order = order_of(access.schema)
-    field = access.schema.field(order.sequence_fields[0])
+    field = access.schema.field(sequence[0])
     ours, theirs = column_range(access, newer, field), column_range(access, older, field)
+    of_group = sequence != order.sequence_fields
+    if of_group and len(sequence) == 1 and ours is not None and ours.nulls == newer.row_count:
+        return True  # rows that leave the group alone
     if ours is None or theirs is None or ours.type != theirs.type:
         return False
-    before, after = (ours, theirs) if order.descending else (theirs, ours)
+    before, after = (ours, theirs) if order.descending and not of_group else (theirs, ours)
     if before.high is None or after.low is None or before.nulls != 0 or after.nulls != 0:
         return False
-    only = len(order.sequence_fields) == 1  # else the next field decides
+    only = len(sequence) == 1  # else the next field decides
     return bool(before.high < after.low or (only and before.high == after.low))
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 import pyarrow as pa
 
 from table_core.datatypes.row_kind import KIND_COLUMN, KIND_TEXTS, ROW_KIND_COLUMN, SEQUENCE_COLUMN
-from table_core.merge.engines.parts import orders_in_parts, takes_back_in_parts
+from table_core.merge.engines.parts import deciding_sequences, takes_back_in_parts
 from table_core.ondisk import layout
 from table_core.options import keys_identity
 from table_core.table.commit_io.prepared import CompactChange
@@ -89,13 +89,13 @@ def _written(
         system=True,
     )
     compaction = partial(InlineCompaction, fixed, full=full)
-    takes_back, orders = takes_back_in_parts(fixed.schema), orders_in_parts(fixed.schema)
+    takes_back, sequences = takes_back_in_parts(fixed.schema), deciding_sequences(fixed.schema)
     apart = False
     with TableWriter(fixed, _never, compaction=compaction) as writer:
         for file in sorted(files, key=_age):
             if apart:  # what follows must not be merged with it before it has met what is there
                 writer.end_run()
-            apart = not orders or (not takes_back and file.delete_row_count != 0)
+            apart = bool(sequences) or (not takes_back and file.delete_row_count != 0)
             for batch in reader.read(file):
                 rows = pa.Table.from_batches([batch]).drop_columns([SEQUENCE_COLUMN])
                 kinds = _KINDS.take(rows[KIND_COLUMN].combine_chunks())

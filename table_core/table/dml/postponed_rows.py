@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from table_core.ondisk.snapshot import Snapshot
     from table_core.table.metadata.access import TableAccess
 
-__all__ = ["in_buckets", "spreads_first"]
+__all__ = ["in_buckets", "spreads_first", "waiting_partitions"]
 
 _TRIES: Final = 10
 
@@ -35,7 +35,7 @@ def in_buckets(access: TableAccess, head: Snapshot | None) -> Snapshot | None:
     from table_core.table.compact.compact import compact_rows
 
     for _ in range(_TRIES):
-        waiting = _waiting(access, head)
+        waiting = waiting_partitions(access, head)
         if not waiting:
             return head
         with suppress(CommitConflictError):  # another compaction
@@ -50,6 +50,9 @@ def in_buckets(access: TableAccess, head: Snapshot | None) -> Snapshot | None:
     )
 
 
-def _waiting(access: TableAccess, head: Snapshot | None) -> frozenset[bytes]:
+def waiting_partitions(access: TableAccess, head: Snapshot | None) -> frozenset[bytes]:
+    """The partitions of ``head`` with rows that have no bucket yet."""
+    if not spreads_first(access):
+        return frozenset()
     live = access.files_by_bucket(head, keep=lambda entry: entry.bucket == POSTPONE_BUCKET)
     return frozenset(partition for partition, _ in live)

@@ -21,6 +21,7 @@ from table_core.errors import ArgumentError, DataError
 from table_core.table.api.checks import check
 from table_core.table.api.opening import open_catalog
 from table_core.table.api.table import Table
+from tests.tables import new_catalog, write_rows
 
 _NUMBERS = itertools.count()
 
@@ -229,3 +230,47 @@ def test_rows_that_came_too_long_ago_are_told() -> None:
     catalog.create_database("a")
     empty = catalog.create_table("a.t", pa.schema([("v", pa.int32())]))
     assert failed(empty, freshness="1 h") == [1]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"deletion-vectors.enabled": "true"},
+        {"merge-engine": "first-row"},
+        {"changelog-producer": "lookup"},
+    ],
+)
+@pytest.mark.parametrize("rule", [{"not_null": ["v"]}, {"rows": [1, 1]}, {"sql": "…"}])
+def test_rows_that_only_a_compaction_shows_are_checked(
+    options: dict[str, str], rule: dict[str, Any]
+) -> None:
+    """A branch that passed is published, and then they are shown."""
+    schema = pa.schema([pa.field("k", pa.int64(), nullable=False), ("v", pa.int64())])
+    catalog = new_catalog()
+    table = catalog.create_table(
+        "d.hidden", schema, primary_key=("k",), options={"bucket": "1", **options}
+    )
+    write_rows(table, pa.table({"k": [1], "v": [1]}, schema=schema))
+    table.branches.create("b", snapshot=1)
+    branch = catalog.table("d.hidden$branch_b", options={"write-only": "true"})
+    write_rows(branch, pa.table({"k": [2], "v": [None]}, schema=schema))
+
+    def query(_: str, rows: pa.Table) -> pa.Table:
+        return rows.filter(rows["v"].is_null())
+
+    with pytest.raises(DataError, match="breaks 1 of 1"):
+        check(branch, rule, query=query)
+
+
+def test_a_branch_whose_rows_wait_for_their_bucket_cannot_be_checked() -> None:
+    schema = pa.schema([pa.field("k", pa.int64(), nullable=False), ("v", pa.int64())])
+    catalog = new_catalog()
+    table = catalog.create_table("d.w", schema, primary_key=("k",), options={"bucket": "-2"})
+    write_rows(table, pa.table({"k": [1], "v": [1]}, schema=schema))
+    assert check(table, {"not_null": ["v"]}).details["rows"] == 0  # as any reader sees it
+    table.branches.create("b", snapshot=1)
+    branch = catalog.table("d.w$branch_b")
+    with pytest.raises(ArgumentError, match="wait for their bucket"):
+        check(branch, {"not_null": ["v"]})
+    branch.compact()
+    assert check(branch, {"not_null": ["v"]}).details["rows"] == 1

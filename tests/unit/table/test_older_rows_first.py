@@ -182,3 +182,25 @@ def test_what_takes_rows_in_any_order_leaves_large_files_alone() -> None:
     table.compact("minor")
     assert levels(table) == [(4, 1), (5, len(OLD))]
     assert found(table) == [(1, 70, OLD[1][1] + 2, 2)]
+
+
+@pytest.mark.parametrize("function", ["first_value", "last_non_null_value", "sum", "max"])
+def test_a_sequence_group_takes_rows_that_come_late(function: str) -> None:
+    """The first of all, whichever files are merged first."""
+    table = sequenced(
+        "partial-update",
+        "1",
+        **{
+            "sequence.field": "b",  # the same in all that follow
+            "fields.s.sequence-group": "a",
+            "fields.a.aggregate-function": function,
+        },
+    )
+    highest = 1_000_003
+    arrive(table, (1, 30, 1, highest))
+    arrive(table, (1, 70, None, highest))
+    arrive(table, (2, 70, None, highest))
+    before = found(table)
+    for strategy in ("minor", "full"):
+        table.compact(strategy)
+        assert found(table) == before
