@@ -30,10 +30,8 @@ def must_meet(access: TableAccess) -> MustMeet | None:
     """The rule for the files of a table, for those whose keys overlap; None: any may be left out."""
     schema = access.schema
     takes_back, sequences = takes_back_in_parts(schema), deciding_sequences(schema)
-    if (takes_back and not sequences) or needs_lookup(
-        access.options
-    ):  # who looks up meets them anyway
-        return None
+    if needs_lookup(access.options) or (takes_back and not sequences):
+        return None  # who looks up meets them anyway
 
     def meets(newer: DataFile, older: DataFile) -> bool:
         retracts = newer.delete_row_count != 0  # None: it may have some
