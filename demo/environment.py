@@ -85,6 +85,8 @@ def airflow_settings(
         "AIRFLOW__USAGE_DATA_COLLECTION__ENABLED": "False",
         # on a busy machine the first requests take longer than the 5 s after which a task fails
         "AIRFLOW__WORKERS__EXECUTION_API_TIMEOUT": "60",
+        # the scheduler may start a task before the API server answers
+        "AIRFLOW__WORKERS__EXECUTION_API_RETRIES": "10",
     }
 
 
