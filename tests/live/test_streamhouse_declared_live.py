@@ -31,7 +31,7 @@ with DAG("sensing", schedule=None, default_args={"poke_interval": 1}):
         PaimonSnapshotSensor(task_id="sold_in_the_triggerer", table="default.country_sales", deferrable=True),
         PaimonPartitionSensor(task_id="day", table="default.orders", partition={"dt": "2026-03-05"}, deferrable=True),
     ]
-    tag = PaimonCreateTagOperator(task_id="tag", table="default.country_sales", tag="seen", engine="local")
+    tag = PaimonCreateTagOperator(task_id="tag", table="default.country_sales", tag="seen", engine="local", catalog="demo")
     waits >> tag >> PaimonTagSensor(task_id="tagged", table="default.country_sales", tag="seen")
 """
 """Some wait in the worker, some in the triggerer; started before there is a table."""
