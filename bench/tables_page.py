@@ -1,12 +1,12 @@
 """How long the routes of the tables page take, and how late the live view is.
 
+    python -m bench.tables_page --home /tmp/page --port 18100 live --viewers 20 --commits 40
     python -m bench.tables_page --home /tmp/page --port 18100 fill --tables 10000 --snapshots 5000
     python -m bench.tables_page --home /tmp/page --port 18100 routes
-    python -m bench.tables_page --home /tmp/page --port 18100 live --viewers 20 --commits 40
 
 ``fill`` puts made-up histories into the cache of the API server, as if they had been copied from the
 collector's table; the server of ``bench.page_home`` on that home is then asked.  Times are those of the
-client on the same machine.
+client on the same machine.  ``live`` comes first: made-up histories take the place of the real table's.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.page_home import CATALOG, META, _chunks, _documents, fill
+from demo.servers.machine import await_answer
 from table_core.history.kinds import Kind
 from table_core.table.api.opening import open_catalog
 
@@ -130,6 +131,14 @@ def live(base: str, home: Path, viewers: int, commits: int) -> None:
     """Commits, and when each of the viewers was told."""
     bearer = {"Authorization": f"Bearer {token(base)}"}
     query = urllib.parse.urlencode({"uri": LIVE, "by": "country", "value": "revenue", "agg": "sum"})
+    known = f"{base}/paimon/api/table?{urllib.parse.urlencode({'uri': LIVE})}"
+
+    def ask() -> None:
+        OPENER.open(urllib.request.Request(known, headers=bearer), timeout=60).close()
+
+    await_answer(
+        ask, seconds=120, alive=lambda: None
+    )  # the page reads what was collected at its first request
     told: list[tuple[int, float]] = []
     begun = threading.Barrier(viewers + 1)
 
