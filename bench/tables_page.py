@@ -136,9 +136,8 @@ def live(base: str, home: Path, viewers: int, commits: int) -> None:
     def ask() -> None:
         OPENER.open(urllib.request.Request(known, headers=bearer), timeout=60).close()
 
-    await_answer(
-        ask, seconds=120, alive=lambda: None
-    )  # the page reads what was collected at its first request
+    # the page reads what was collected at its first request
+    await_answer(ask, seconds=120, alive=lambda: None)
     told: list[tuple[int, float]] = []
     begun = threading.Barrier(viewers + 1)
 

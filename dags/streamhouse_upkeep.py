@@ -18,7 +18,7 @@ STRATEGIES = {
 
 with DAG(
     dag_id="streamhouse_upkeep",
-    # a new Dag waits for its hour; with False, Airflow would first make up for the run of up to 2.4 hours ago
+    # no run for a night that is past: with False, Airflow starts one until 2.4 hours after it was due
     schedule=CronTriggerTimetable("0 3 * * *", timezone="UTC", run_immediately=timedelta(0)),
     catchup=False,
     max_active_runs=1,

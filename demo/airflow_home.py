@@ -30,7 +30,7 @@ from demo.servers.machine import free_port
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-__all__ = ["AirflowHome", "DemoError"]
+__all__ = ["AirflowHome", "DemoError", "run_to_end"]
 
 LOCAL = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 """Without any proxy: the server is on this machine."""
@@ -254,8 +254,13 @@ class AirflowHome:
         return "\n".join(f"--- {name}\n{self.components.tail(name, 6)}" for name in ours)
 
 
-def run_to_end(what: str, words: Sequence[str], environment: Mapping[str, str], home: Path) -> None:
-    """Run a program in ``home`` until it ends.
+def run_to_end(
+    what: str,
+    words: Sequence[str],
+    environment: Mapping[str, str] | None = None,
+    home: Path | None = None,
+) -> None:
+    """Run a program until it ends: in ``home`` with ``environment``, or with those of this process.
 
     Raises:
         DemoError: it failed; with the end of what it said.

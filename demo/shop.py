@@ -107,12 +107,7 @@ def send_customers(port: int, events: Path) -> None:
     Raises:
         confluent_kafka.KafkaException: the broker did not take one.
     """
-    from confluent_kafka import Producer
-
-    producer = Producer(
-        {"bootstrap.servers": f"127.0.0.1:{port}", "transactional.id": DATABASE, "linger.ms": 20}
-    )
-    producer.init_transactions()
+    producer = kafka.producer(f"127.0.0.1:{port}", DATABASE)
     producer.begin_transaction()
     for number, line in enumerate(events.read_text().splitlines()):
         event = json.loads(line)

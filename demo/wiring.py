@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import secrets
-import subprocess
 import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from demo import shop
-from demo.airflow_home import DemoError
+from demo.airflow_home import DemoError, run_to_end
 from demo.environment import ENGINE, SOURCE, SPARK, of_this_machine
 from demo.servers import kafka, mariadb, s3, spark
 from demo.servers.machine import NotReadyError, await_answer, free_port
@@ -122,7 +121,7 @@ def _mariadb(
     port, password = free_port(), secrets.token_urlsafe(12)
     data = folder / "data"
     data.parent.mkdir(parents=True)
-    _set_up(mariadb.install_command(data))
+    run_to_end("mariadb-install-db", mariadb.install_command(data))
     command = mariadb.server_command(data, port)
     _start(components, "mariadb", command, lambda: mariadb.connect(port).close())
     shop.make_database(port, password)
@@ -142,7 +141,7 @@ def _kafka(
     folder.mkdir(parents=True)
     settings = folder / "server.properties"
     settings.write_text(kafka.properties(folder / "data", port, free_port()))
-    _set_up(kafka.format_command(settings))
+    run_to_end("formatting Kafka's storage", kafka.format_command(settings))
     command = kafka.server_command(settings)
     _start(components, "kafka", command, lambda: kafka.admin(port).list_topics(timeout=2))
     shop.make_topic(port)
@@ -167,13 +166,6 @@ def _s3(folder: Path, components: Components, common: Mapping[str, str]) -> Wiri
     return Wiring(
         f"s3://{BUCKET}/{WAREHOUSE}", storage, keys, common, s3.command_line(port, **keys)
     )
-
-
-def _set_up(command: Sequence[str]) -> None:
-    """Run a command that makes what a server needs before it starts."""
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise DemoError(f"{command[0]} failed:\n{(done.stdout + done.stderr)[-2000:]}")
 
 
 def _start(

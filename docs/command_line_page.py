@@ -27,8 +27,8 @@ table-core tables
 
 `--warehouse` does the same for one call, and wins. A warehouse is a folder or a [URI of a store](stores.md).
 
-A store is reached as its own programs reach it, by variables of the environment. For S3 these are `AWS_REGION`, `AWS_ACCESS_KEY_ID`,
-`AWS_SECRET_ACCESS_KEY` and, for another server than Amazon's, `AWS_ENDPOINT_URL`. No key is ever given on the command line.
+The command takes a store's address and keys from the environment, as the store's own tools do. For S3, set `AWS_REGION`,
+`AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`. Set `AWS_ENDPOINT_URL` too if the server is not Amazon's.
 
 ## What all commands have in common
 

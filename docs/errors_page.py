@@ -67,7 +67,7 @@ ADVICE = {
         "read a newer snapshot; raise `snapshot.time-retained`, or hold the state with a tag or a consumer",
     ),
     "ForeignOverwriteError": (
-        "another program replaced a snapshot that was committed, or the table was rolled back and went on",
+        "another program replaced a snapshot that was committed, or the table was rolled back and written again",
         'after a rollback, open the table again; else stop all writers, `facts["theirs"]` committed without a lock; [what to do](stores.md#writers-that-take-no-lock)',
     ),
     "GaveUpError": (

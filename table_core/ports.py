@@ -47,6 +47,8 @@ class FileInfo:
     size: int
     modified_ms: int
     is_dir: bool = False
+    tag: str = ""
+    """What else changes with the content, where the store says it: an ETag, or a finer time."""
 
 
 class Storage(Protocol):

@@ -29,7 +29,7 @@ from demo.servers import s3 as s3_server
 from demo.servers.machine import free_port
 
 ROOT = Path(__file__).resolve().parent.parent
-READY_S = 60
+READY_S = 180
 
 
 def wait(ready: object, process: subprocess.Popen[bytes], log: Path) -> None:

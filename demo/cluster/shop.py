@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 import pymysql
-from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from demo.cluster.definition import TOPIC
+from demo.servers import kafka
 from demo.shop import run, statements
 
 if TYPE_CHECKING:
@@ -51,9 +51,7 @@ def send_orders(files: Path) -> int:
     Raises:
         confluent_kafka.KafkaException: the broker did not take one.
     """
-    told = {"transactional.id": "shop", "log_level": 0}  # the first id waits for its coordinator
-    producer = Producer({"bootstrap.servers": _servers(), **told})
-    producer.init_transactions()
+    producer = kafka.producer(_servers(), "shop")
     producer.begin_transaction()
     query = "SELECT order_id::VARCHAR, to_json(o)::VARCHAR FROM read_parquet(?) o"
     count = 0

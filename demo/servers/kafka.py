@@ -5,7 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-__all__ = ["JARS", "POM", "admin", "format_command", "jars_command", "properties", "server_command"]
+__all__ = [
+    "JARS",
+    "POM",
+    "admin",
+    "format_command",
+    "jars_command",
+    "producer",
+    "properties",
+    "server_command",
+]
 
 ROOT = Path(__file__).resolve().parents[2]
 JARS = ROOT / ".cache" / "kafka"
@@ -58,6 +67,28 @@ def admin(port: int) -> Any:
     from confluent_kafka.admin import AdminClient
 
     return AdminClient({"bootstrap.servers": f"127.0.0.1:{port}", "log_level": 0})
+
+
+def producer(servers: str, name: str) -> Any:
+    """A client whose transactions, called ``name``, hold every record that was reported as delivered.
+
+    It sends one request at a time.  With more, a broker that makes a topic may refuse the first batch and
+    take the second.  It then calls the first a duplicate when it is sent again: its records are lost, and
+    the client reports them as delivered, without an offset.
+    """
+    from confluent_kafka import Producer
+
+    made = Producer(
+        {
+            "bootstrap.servers": servers,
+            "transactional.id": name,
+            "max.in.flight.requests.per.connection": 1,
+            "linger.ms": 20,
+            "log_level": 0,  # the first id waits for its coordinator, and that is no news
+        }
+    )
+    made.init_transactions()
+    return made
 
 
 def _java() -> list[str]:

@@ -6,6 +6,7 @@ needs a newer one than the oldest; ``docs/compatibility_page.py`` writes it into
 
 from __future__ import annotations
 
+import os
 import re
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
@@ -53,6 +54,7 @@ if TYPE_CHECKING or AIRFLOW >= (3, 2):
         AirflowException,
         AirflowFailException,
         AirflowNotFoundException,
+        AirflowSkipException,
     )
     from airflow.sdk.lineage import get_hook_lineage_collector
 else:
@@ -61,6 +63,7 @@ else:
         AirflowException,
         AirflowFailException,
         AirflowNotFoundException,
+        AirflowSkipException,
     )
     from airflow.lineage.hook import get_hook_lineage_collector
     from airflow.providers.standard.operators.branch import BranchMixIn
@@ -105,6 +108,7 @@ __all__ = [
     "AirflowFailException",
     "AirflowNotFoundException",
     "AirflowRuntimeError",
+    "AirflowSkipException",
     "Asset",
     "AssetAlias",
     "AssetWatcher",
@@ -141,6 +145,7 @@ __all__ = [
     "has",
     "is_left_out",
     "is_mapped",
+    "is_tasks_test",
     "let_thread_ask",
     "mask_secret",
     "refuse_deferrable_jobs",
@@ -245,6 +250,11 @@ def task_state(context: Mapping[str, Any] | Any) -> Any:
     return TaskVariables(context)
 
 
+def is_tasks_test() -> bool:
+    """Whether ``airflow tasks test`` runs the task: it says so to the task, and to nobody else."""
+    return os.environ.get("AIRFLOW_TEST_MODE") == "True"
+
+
 def asset_state(context: Mapping[str, Any] | Any, asset: Any) -> Any:
     """The state of an asset, as a task sees it: ``get``, ``set`` and ``delete`` by key."""
     if has(Feature.STATE_STORES):
@@ -294,8 +304,6 @@ def let_thread_ask(loop: Any) -> None:
     Airflow 3.1 looks for the loop where asgiref leaves it for threads of its own.
     """
     if AIRFLOW < (3, 2):
-        import os
-
         from asgiref.sync import SyncToAsync
 
         SyncToAsync.threadlocal.main_event_loop = loop

@@ -41,9 +41,9 @@ __all__ = ["Hooks", "PaimonTaskGroup", "load_dags"]
 
 _RUN: Final[Mapping[str, str]] = {name: action.operator for name, action in ACTIONS.items()}
 """The operator of each of ``grammar.RUN_ACTIONS``."""
-_NEVER_BACK: Final = timedelta(0)
-"""A new Dag waits for its hour.  With False, Airflow would first run for an hour that is past, if less than a
-tenth of the schedule has gone since: 2.4 hours of a day."""
+_NO_PAST_RUN: Final = timedelta(0)
+"""The first run of a new Dag is the next that is scheduled.  With False, Airflow also runs the last one if less
+than a tenth of the interval has passed since: 2.4 hours of a day."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -343,7 +343,7 @@ def _schedule(declared: Any, declaration: Declaration) -> Any:
         return None
     cron = spread(str(declared), declaration.name)
     zone = declaration.pipeline.get("timezone") or "UTC"
-    return CronTriggerTimetable(cron, timezone=zone, run_immediately=_NEVER_BACK)
+    return CronTriggerTimetable(cron, timezone=zone, run_immediately=_NO_PAST_RUN)
 
 
 def _pooled(declaration: Declaration) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from paimon_provider.arguments.table_identity import is_template, require_named_
 from paimon_provider.assets import table_asset
 from paimon_provider.failures import TABLE_RETRIES, airflow_failures
 from paimon_provider.runs.identity import run_identity
+from paimon_provider.runs.landed import landed_ms
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -83,7 +84,8 @@ class PaimonDecoratedOperator(DecoratedOperator):
 
         session: Any = None
         with airflow_failures():
-            hook = PaimonHook(self.paimon_conn_id, identity=run_identity(context))
+            identity = run_identity(context, landed_ms=self._landed_ms)
+            hook = PaimonHook(self.paimon_conn_id, identity=identity)
             self._require_named_so(hook.warehouse.catalog_name)
             injected: dict[str, Any] = {
                 name: hook.table(table) for name, table in self.tables.items()
@@ -98,6 +100,13 @@ class PaimonDecoratedOperator(DecoratedOperator):
             finally:
                 if session is not None:
                     session.stop()
+
+    def _landed_ms(self, user: str) -> list[int]:
+        """When ``user`` has committed to a table that the task names."""
+        from paimon_provider.hooks.paimon import PaimonHook
+
+        tables = {*self.tables.values(), *self.writes}
+        return landed_ms(PaimonHook(self.paimon_conn_id).catalog(), sorted(tables), user)
 
     def _require_named_so(self, catalog: str) -> None:
         """Refuse to announce tables under the name of another catalog."""

@@ -11,9 +11,10 @@ over.  Rows that break a rule stay on the branch, for a look, and readers of mai
 
 from __future__ import annotations
 
+import uuid
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from paimon_provider._compat import TaskGroup, task_state
+from paimon_provider._compat import NEVER_EXPIRE, TaskGroup, task_state
 from paimon_provider.arguments.trigger_rules import fails_with_others
 from paimon_provider.operators.branches import (
     PaimonCreateBranchOperator,
@@ -47,33 +48,47 @@ class PaimonBranchOfRunOperator(PaimonCreateBranchOperator):
     def __init__(self, *, own_name: bool, **kwargs: Any) -> None:
         super().__init__(**{**kwargs, "from_head": True, "if_not_exists": False})
         self.own_name = own_name
+        self._made_by: str | None = None
 
     def arguments(self) -> dict[str, Any]:
         """Those of ``table.branches.create``."""
-        return {**super().arguments(), "to_publish": True}
+        return {**super().arguments(), "to_publish": True, "made_by": self._made_by}
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Make it."""
-        store: Any = task_state(context)
-        whole = f"{self.table}$branch_{self.branch}"
-        self.replace = self.own_name or store.get(_KEY) == whole
-        if not self.replace:
-            self._require_free(whole)
-            store.set(_KEY, whole)
-            self.replace = True  # an attempt that is cut short leaves a part of it
+        self.replace = True  # an attempt that is cut short leaves a part of it
+        if not self.own_name:
+            self._require_own_or_free(context)
         return super().execute(context)
 
-    def _require_free(self, whole: str) -> None:
+    def _require_own_or_free(self, context: Context) -> None:
+        """Refuse the branch of somebody else; the one that this run makes has its name in it.
+
+        A run that is cleared after it has published may find that another one has made the branch since.
+        """
         from paimon_provider.failures import airflow_failures
 
+        store: Any = task_state(context)
+        whole, kept = f"{self.table}$branch_{self.branch}", store.get(_KEY)
+        if kept == whole:  # an earlier release, which said nothing in the branch
+            own = ""
+        elif isinstance(kept, dict) and kept.get("branch") == whole:
+            own = self._made_by = str(kept.get("made_by"))
+        else:
+            own = None
         with airflow_failures():
-            if self.branch in self.hook.table(self.table).branches:
+            branches = self.hook.table(self.table).branches
+            if self.branch in branches and (own is None or branches.maker(self.branch) != own):
                 raise AlreadyExistsError(
                     f"{whole} was made by somebody else, maybe with rows that nobody has published: "
                     "give each run a branch of its own, or delete this one "
                     "(PaimonDeleteBranchOperator)",
                     name=self.branch,
                 )
+        if self._made_by is None:
+            self._made_by = uuid.uuid4().hex
+            document = {"branch": whole, "made_by": self._made_by}
+            store.set(_KEY, document, retention=NEVER_EXPIRE)
 
 
 class PaimonWriteAuditPublish(TaskGroup):

@@ -9,7 +9,7 @@ from paimon_provider.arguments.checks import require_early
 from paimon_provider.arguments.table_actions import ACTIONS, AskedAction, asked_action
 from paimon_provider.failures import airflow_failures
 from paimon_provider.operators.base import PaimonTableOperator
-from table_core.errors import AccessDeniedError, NotFoundError
+from table_core.errors import AccessDeniedError, ArgumentError, NotFoundError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -112,6 +112,7 @@ class PaimonTableActionOperator(PaimonTableOperator):
         Raises:
             AccessDeniedError: it is of another catalog or database than this Dag is for.
             NotFoundError: there is no such table.
+            ArgumentError: there are two that differ in case alone.
         """
         database, _, _ = asked.table.partition(".")
         own = self.hook.warehouse.catalog_name.lower()
@@ -123,10 +124,22 @@ class PaimonTableActionOperator(PaimonTableOperator):
                 reason="not declared",
             )
         catalog = self.hook.catalog()
-        for name in catalog.databases():
-            for table in catalog.tables(name) if name.lower() == database else ():
-                if f"{name}.{table}".lower() == asked.table:
-                    return f"{name}.{table}"
+        spelled = [
+            f"{name}.{table}"
+            for name in catalog.databases()
+            if name.lower() == database
+            for table in catalog.tables(name)
+            if f"{name}.{table}".lower() == asked.table
+        ]
+        if len(spelled) > 1:
+            raise ArgumentError(
+                f"{asked.table} may be {' or '.join(spelled)}, which differ in case alone: act on it by the "
+                "command line or a Dag",
+                argument="table",
+                value=asked.table,
+            )
+        if spelled:
+            return spelled[0]
         raise NotFoundError(f"there is no table {asked.table}", name=asked.table, available=[])
 
     def _tag_foretold(self, asked: AskedAction) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -19,6 +20,7 @@ from table_core.cli.arguments import (
     TableName,
     Warehouse,
     commit_as,
+    named_once,
     pairs,
 )
 from table_core.cli.commands import Entry
@@ -69,16 +71,22 @@ def moment(text: str | None) -> datetime | None:
         raise ArgumentError(f"{text!r}: {error}", argument="timestamp", value=text) from error
 
 
-def partition_of(text: str) -> dict[str, str]:
-    """``dt=2026-01-01,hour=5`` as a partition.
+def partition_of(text: str) -> dict[str, Any]:
+    """``dt=2026-01-01,hour=5`` as a partition, or the same as JSON, which has NULL and values with commas.
 
     Raises:
-        ArgumentError: a part has no '='.
+        ArgumentError: a part has no '=', it is no JSON object, or a column is named twice.
     """
+    if text.lstrip().startswith("{"):
+        try:
+            members = json.loads(text, object_pairs_hook=tuple)
+        except ValueError as error:
+            raise ArgumentError(f"{text}: no JSON: {error}", argument="partition") from error
+        return named_once(members, "--partition")
     parts = [part.partition("=") for part in text.split(",")]
     if any(not mark for _, mark, _ in parts):
         raise ArgumentError(f"{text!r}: write dt=2026-01-01,hour=5", argument="partition")
-    return {name.strip(): value for name, _, value in parts}
+    return named_once(((name.strip(), value) for name, _, value in parts), "--partition")
 
 
 def _command(action: Action, command: Command) -> Callable[..., None]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
@@ -13,6 +13,9 @@ from table_core.cli.completion import (
     complete_table,
 )
 from table_core.errors import ArgumentError, NotFoundError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 __all__ = [
     "After",
@@ -39,11 +42,13 @@ __all__ = [
     "Where",
     "catalog_of",
     "commit_as",
+    "named_once",
     "names",
     "opened",
     "pairs",
 ]
 
+Value = TypeVar("Value")
 Warehouse = Annotated[
     str,
     typer.Option("--warehouse", "-w", envvar=WAREHOUSE, help="URI or folder."),
@@ -169,14 +174,32 @@ def pairs(texts: list[str] | None, flag: str = "--option") -> dict[str, str]:
     """``key=value`` texts of the option ``flag``.
 
     Raises:
-        ArgumentError: one has no ``=``.
+        ArgumentError: one has no ``=``, or a key comes twice.
     """
-    options = {}
+    assignments = []
     for text in texts or []:
         key, sign, value = text.partition("=")
         if not sign:
             raise ArgumentError(
                 f"{flag} {text}: write key=value", argument=flag.lstrip("-"), value=text
             )
-        options[key.strip()] = value.strip()
-    return options
+        assignments.append((key.strip(), value.strip()))
+    return named_once(assignments, flag)
+
+
+def named_once(assignments: Iterable[tuple[str, Value]], flag: str) -> dict[str, Value]:
+    """The names and values that the option ``flag`` gives, each name once.
+
+    Raises:
+        ArgumentError: a name comes twice.
+    """
+    by_name: dict[str, Value] = {}
+    for name, value in assignments:
+        if name in by_name:
+            raise ArgumentError(
+                f"{flag} names {name} twice: say which value is meant",
+                argument=flag.lstrip("-"),
+                value=name,
+            )
+        by_name[name] = value
+    return by_name

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
+from table_core.cli.arguments import named_once
 from table_core.errors import ArgumentError
 from table_core.options.nearest import require_one_of
 
@@ -31,14 +32,15 @@ def clause_of(text: str) -> dict[str, Any]:
     """The clause as the action takes it.
 
     Raises:
-        ArgumentError: it begins with no clause, or a value is not ``column = SQL``.
+        ArgumentError: it begins with no clause, a value is not ``column = SQL``, or a column comes twice.
     """
     action, _, rest = text.strip().partition(" ")
     require_one_of("when", action, _ACTIONS)
     values, condition = _parts(f" {rest.strip()}", text)
     clause: dict[str, Any] = {"action": action}
     if values is not None:
-        clause["values"] = dict(_assignment(one, text) for one in _split(values, ","))
+        assignments = (_assignment(one, text) for one in _split(values, ","))
+        clause["values"] = named_once(assignments, "--when")
     if condition is not None:
         clause["condition"] = condition
     return clause

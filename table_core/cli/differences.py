@@ -24,6 +24,7 @@ from table_core.cli.commands import Entry
 from table_core.cli.data_files import data_files, named_shortly
 from table_core.cli.grid import Layout
 from table_core.datatypes.text import type_text
+from table_core.errors import ArgumentError
 from table_core.jobs.action import Heading
 
 if TYPE_CHECKING:
@@ -68,17 +69,27 @@ def diff(
     A row that is gone is shown as -D, another one as it is later. Of a table without key, the rows of new
     files are shown.
     """
+    format = rows.asked_format(format, as_json=as_json)
+    of_rows = {"--columns": columns, "--where": where, "-o": file, "--format": None}
+    if format not in {"table", "json"}:
+        of_rows["--format"] = format
+    if what is not What.ROWS and any(of_rows.values()):
+        option = next(name for name, value in of_rows.items() if value)
+        raise ArgumentError(
+            f"{option} is for rows, and {what} are compared: leave it out",
+            argument=option.strip("-"),
+        )
     handle = opened(warehouse, table, branch)
     if what is What.ROWS:
         scan = handle.changes(
             after=before, to=after, columns=names(columns), where=where, mode="diff"
         )
-        rows.show_rows(scan, "json" if as_json else format, file)
+        rows.show_rows(scan, format, file)
         return
     records, layout = _OF[what](handle, before, after)
     if what is What.FILES:
-        records = named_shortly(records, as_json=as_json)
-    rows.show_records(records, as_json=as_json, layout=layout)
+        records = named_shortly(records, as_json=format == "json")
+    rows.show_records(records, as_json=format == "json", layout=layout)
 
 
 def _files(handle: Any, before: int, after: int) -> tuple[list[dict[str, Any]], Layout]:

@@ -63,7 +63,7 @@ def read(
         watermark=watermark,
         limit=limit,
     )
-    rows.show_rows(scan, "json" if as_json else format, file)
+    rows.show_rows(scan, rows.asked_format(format, as_json=as_json), file)
 
 
 def follow(
@@ -85,7 +85,7 @@ def follow(
         after=after, consumer=consumer, poll_seconds=poll_seconds
     )
     with contextlib.suppress(KeyboardInterrupt):
-        rows.show_changes(tables, "json" if as_json else format, limit)
+        rows.show_changes(tables, rows.asked_format(format, as_json=as_json), limit)
 
 
 def changes(
@@ -106,7 +106,7 @@ def changes(
     scan = opened(warehouse, table, branch, option).changes(
         after=after, to=to, columns=names(columns), where=where, mode=mode
     )
-    rows.show_rows(scan, "json" if as_json else format, file)
+    rows.show_rows(scan, rows.asked_format(format, as_json=as_json), file)
 
 
 ENTRIES: Final[Sequence[Entry]] = (

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from table_core.table.read.scan import Scan
 
-__all__ = ["show_changes", "show_records", "show_rows"]
+__all__ = ["asked_format", "show_changes", "show_records", "show_rows"]
 
 _SHOWN_ROWS: Final = 200
 _ENDINGS: Final = {".csv": "csv", ".json": "json", ".jsonl": "json", ".parquet": "parquet"}
@@ -61,6 +61,21 @@ def _told(value: object) -> str:
     if isinstance(value, datetime):
         return f"{value:%Y-%m-%d %H:%M:%S}"
     return "" if value is None else str(value)
+
+
+def asked_format(format: str, *, as_json: bool) -> str:
+    """The format that ``--format`` and ``--json`` ask for together.
+
+    Raises:
+        ArgumentError: they ask for two.
+    """
+    if as_json and format not in {"table", "json"}:
+        raise ArgumentError(
+            f"--json and --format {format} ask for two formats: give one of them",
+            argument="format",
+            value=format,
+        )
+    return "json" if as_json else format
 
 
 def show_rows(scan: Scan, format: str, file: str | None) -> None:

@@ -209,7 +209,9 @@ def _column(text: str) -> tuple[str, str]:
 
 
 def _overwrite(text: str | None) -> Any:
-    return partition_of(text) if text is not None and "=" in text else text
+    if text is None or not ("=" in text or text.startswith("{")):
+        return text
+    return partition_of(text)
 
 
 @contextmanager
@@ -251,9 +253,17 @@ def _source(
     """What rows come from, as the action takes it."""
     if (sql is None) == (not texts):
         raise ArgumentError("name the rows by --source, or by --sql", argument="source")
+    if views and sql is None:
+        raise ArgumentError("--view names a table for --sql, and there is none", argument="view")
+    is_table = sql is None and _is_table(catalog, texts)
+    if format is not None and (sql is not None or is_table):
+        what = "--sql" if sql is not None else f"the table {texts[0]}"
+        raise ArgumentError(
+            f"--format is that of files, and the rows come from {what}", argument="format"
+        )
     if sql is not None:
         yield {"sql": sql, "sources": {name: {"table": table} for name, table in views.items()}}
-    elif _is_table(catalog, texts):
+    elif is_table:
         yield {"table": texts[0]}
     else:
         with _named(texts, format) as files:

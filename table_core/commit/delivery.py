@@ -156,7 +156,7 @@ def _by_files(
     retracted = sum(e.file.delete_row_count or 0 for e in delta if e.kind is EntryKind.ADD)
     fewer = max(0, went - came)
     match operation:
-        case "OVERWRITE":  # other rows in the place of those that it takes out
+        case "OVERWRITE" if came:  # other rows in the place of those that it takes out
             return came - retracted, 0, retracted
         case "UPDATE":
             return 0, masked or came, 0

@@ -62,6 +62,8 @@ def _of_step(step: Step, declaration: Declaration) -> Iterator[tuple[tuple[str, 
         views[pending_view(pending)] = None if table is None else [*table.columns]
     known = ", ".join(views) or "nothing"
     parameters = (step.arguments.get("with") or {}).get("parameters") or {}
+    if parameters and not arguments.get("sql"):
+        yield ("with", "parameters"), "values of $name in SQL, and there is none"
     for path, sql, makes in (
         (("sql",), arguments.get("sql"), step.table if step.verb == "sql" else ""),
         (("pending", "sql"), pending.get("sql"), str(pending.get("table"))),

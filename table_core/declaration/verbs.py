@@ -81,6 +81,21 @@ _READS: Final = MapOf(
     item=_SOURCE,
     named="reads",
 )
+_STATES: Final = MapOf(
+    about="View name to a table, or to {table}: its newest snapshot.",
+    names=VIEW,
+    names_are="no name of a view: letters, digits and _, no digit first",
+    item=OneOf(
+        what="a table or {table}: a merge reads its newest snapshot",
+        shapes=[
+            Text(),
+            Record(
+                members={"table": Text(), "mode": Text(one_of=("snapshot",))}, required=["table"]
+            ),
+        ],
+    ),
+    named="states",
+)
 _PARTITION: Final = MapOf(item=Text(), least=1)
 _OVERWRITE: Final = OneOf(
     about="What the rows replace: table, partitions, or one partition.",
@@ -102,7 +117,7 @@ CLAUSES: Final = (
 _MERGE_SOURCE: Final = OneOf(
     what="{table} or {sql, reads}",
     shapes=[
-        Record(members={"sql": Text(), "reads": _READS, "sources": _READS}, required=["sql"]),
+        Record(members={"sql": Text(), "reads": _STATES, "sources": _STATES}, required=["sql"]),
         Record(members={"table": Text()}, required=["table"]),
         Record(members={"path": Text()}, required=["path"]),
     ],

@@ -54,7 +54,10 @@ PARTITIONS: Final = Parameter(
     kind=Kind.PARTITIONS,
     about="Only these partitions.",
     templated=True,
-    option=Option(flag="--partition", about="E.g. dt=2026-01-01,hour=5. Can be repeated."),
+    option=Option(
+        flag="--partition",
+        about='E.g. dt=2026-01-01,hour=5, or as JSON: {"dt": null, "city": "a,b"}. Can be repeated.',
+    ),
 )
 IDLE_TIME: Final = Parameter(
     name="idle_time",

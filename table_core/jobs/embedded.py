@@ -7,7 +7,7 @@ its own, which is bounded in memory, disk and time.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from table_core.table.metadata.sharing import Share
 
 __all__ = ["EmbeddedEngine", "SqlLimits", "one_select", "view_rows"]
+
+_KIND: Final = pa.field(ROW_KIND_COLUMN, pa.string())
 
 
 class EmbeddedEngine:
@@ -128,11 +130,8 @@ def one_select(sql: str) -> tuple[str, set[str]]:
 
 def view_rows(view: View) -> pa.Table:
     """The rows of ``view``; no rows and the table's columns where there is no snapshot."""
-    if view.after is not None:
-        return view.table.changes(after=view.after, to=view.snapshot).to_arrow()
+    scan = view.scan()
+    if scan is not None:
+        return scan.to_arrow()
     rows = view.table.arrow_schema.empty_table()
-    if view.snapshot is not None:
-        rows = view.table.read(snapshot=view.snapshot).to_arrow()
-    if not view.changes:
-        return rows
-    return rows.append_column(ROW_KIND_COLUMN, pa.repeat(pa.scalar("+I"), rows.num_rows))
+    return rows.add_column(0, _KIND, pa.array([], _KIND.type)) if view.changes else rows

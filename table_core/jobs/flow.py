@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from table_core.cdc.model.generated import ComputedRows
 from table_core.errors import ArgumentError
-from table_core.jobs.flow_name import view_of_pending
+from table_core.jobs.flow_name import require_state, view_of_pending
 from table_core.jobs.pinning import View, pin
 from table_core.ondisk.layout import MAIN
 from table_core.options import keys_commit
@@ -91,9 +91,14 @@ class Engine(Protocol):
 
 
 def views_of(catalog: Catalog, sources: Mapping[str, Mapping[str, Any]]) -> dict[str, View]:
-    """Sources of a plain query, each pinned to its newest snapshot."""
+    """Sources of a plain query, each pinned to its newest snapshot.
+
+    Raises:
+        ArgumentError: one asks for more than that.
+    """
     views = {}
     for name, source in sources.items():
+        require_state(name, source)
         table = catalog.table(source["table"])
         head = table.latest_snapshot()
         views[name] = View(table=table, snapshot=head.id if head else None)

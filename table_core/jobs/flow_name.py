@@ -6,15 +6,24 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from table_core.errors import ArgumentError
+from table_core.options.nearest import meant
 from table_core.position.reader import Reader, ReaderKind, digest_of, require_position_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["PREFIX", "FlowName", "refuse_one_name", "view_of_pending"]
+__all__ = [
+    "PREFIX",
+    "FlowName",
+    "refuse_one_name",
+    "require_source",
+    "require_state",
+    "view_of_pending",
+]
 
 PREFIX: Final = "tc.flow."
 """How the properties begin that hold the positions of flows."""
+_SOURCE: Final = ("table", "mode", "position")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,3 +84,34 @@ def refuse_one_name(views: list[str]) -> None:
                     argument="sources",
                     value=view,
                 )
+
+
+def require_source(view: str, source: Mapping[str, Any]) -> None:
+    """Refuse a source with a member that is none, as a slip of ``mode`` would be: it reads something else.
+
+    Raises:
+        ArgumentError: names the member.
+    """
+    for member in source:
+        if member not in _SOURCE:
+            raise ArgumentError(
+                f"source {view!r}: {member!r} is none of {', '.join(_SOURCE)}{meant(member, _SOURCE)}",
+                argument="sources",
+                value=member,
+            )
+
+
+def require_state(view: str, source: Mapping[str, Any]) -> None:
+    """Refuse a source of a plain query that asks for more than the newest state of a table.
+
+    Raises:
+        ArgumentError: it has a position, or is to give changes.
+    """
+    require_source(view, source)
+    if (source.get("mode") or "snapshot") != "snapshot" or source.get("position"):
+        raise ArgumentError(
+            f"source {view!r}: mode and position are for writes, which keep a position; a merge reads the "
+            "newest snapshot of each table",
+            argument="sources",
+            value=dict(source),
+        )

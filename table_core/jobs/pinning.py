@@ -11,14 +11,18 @@ nobody publishes it, main reads the same again.  The next run puts the consumer 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from table_core.errors import ArgumentError, PositionDivergedError
-from table_core.jobs.flow_name import PREFIX, FlowName, refuse_one_name, view_of_pending
-from table_core.ondisk.data_file import EntryKind
+from table_core.jobs.flow_name import (
+    PREFIX,
+    FlowName,
+    refuse_one_name,
+    require_source,
+    view_of_pending,
+)
+from table_core.jobs.window import refuse_half_told, refuse_window
 from table_core.ondisk.layout import MAIN
-from table_core.ondisk.properties import ROWS_KEPT_PROPERTY
-from table_core.ondisk.snapshot import CommitKind
 from table_core.position.decide import Diverged, another_reader
 from table_core.position.document import Position
 from table_core.position.kept import Kept
@@ -30,6 +34,7 @@ from table_core.table.metadata.positions import came_to, positions_of, standing,
 from table_core.table.metadata.refs.branches import is_to_be_published
 from table_core.table.metadata.refs.consumers import delete_consumer, next_snapshot_of, set_consumer
 from table_core.table.metadata.timeline import find_snapshot
+from table_core.table.read.source_rows import first_rows, new_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,11 +42,9 @@ if TYPE_CHECKING:
     from table_core.ondisk.snapshot import Snapshot
     from table_core.table.api.catalog import Catalog
     from table_core.table.api.table import Table
+    from table_core.table.read.scan import Scan
 
 __all__ = ["Pinned", "View", "pin", "views_ahead"]
-
-_TAKES_AWAY: Final = frozenset({"TRUNCATE", "DELETE"})
-"""Operations of snapshots that bring no row."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +63,16 @@ class View:
     def is_empty(self) -> bool:
         """Whether nothing can be in it."""
         return self.snapshot is None or self.after == self.snapshot
+
+    def scan(self) -> Scan | None:
+        """The rows; None for a table without snapshots."""
+        if self.snapshot is None:
+            return None
+        if not self.changes:
+            return self.table.read(snapshot=self.snapshot)
+        if self.after is None:
+            return first_rows(self.table.access, self.snapshot)
+        return new_rows(self.table.access, self.after, self.snapshot)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -116,8 +129,8 @@ class Pinned:
 
     @property
     def runs(self) -> bool:
-        """Whether there is anything to compute."""
-        return self.first or self.moved or not self.views
+        """Whether there is anything to compute: a query of states alone is, whatever they hold."""
+        return self.first or self.moved or not any(view.changes for view in self.views.values())
 
     @property
     def stores(self) -> bool:
@@ -170,6 +183,7 @@ def pin(catalog: Catalog, table: Table, args: Mapping[str, Any]) -> Pinned:
     )
     heads: dict[str, Snapshot | None] = {}
     for name, source in sources.items():
+        require_source(name, source)
         handle = catalog.table(source["table"])
         at = f"{handle.uri}${handle.access.branch}"
         if at not in heads:
@@ -283,8 +297,10 @@ class _Source:
         consumer = _consumer(self.pinned, self.target, self.table, key, self.view)
         consumer.hold(after or (access.metadata.floor() if self.head else 1))
         consumer.hold_for_main(reader, source, key, after)
+        if stored is not None and stored.reader.kind is ReaderKind.QUERY:
+            refuse_half_told(self.table, reader, source, after)
         if after:
-            self._refuse_overwritten(reader, source, after, newest.id)
+            refuse_window(self.table, reader, source, after, newest.id)
         self.pinned.consumers[self.view] = consumer
         self.pinned.views[self.view] = View(
             table=self.table, snapshot=newest.id or None, after=after or None, changes=True
@@ -315,34 +331,6 @@ class _Source:
                     source=self.table.uri,
                     stored=str(position.place),
                 ).error()
-
-    def _refuse_overwritten(self, reader: Reader, source: TableId, after: int, to: int) -> None:
-        """Refuse to pass over rows that an overwrite has brought: no change tells of them."""
-        access = self.table.access
-        for id in range(after + 1, to + 1):
-            snapshot = find_snapshot(access, id)
-            if snapshot is None or snapshot.commit_kind is not CommitKind.OVERWRITE:
-                continue
-            kept = ROWS_KEPT_PROPERTY in (snapshot.properties or {})
-            if (
-                kept
-                or snapshot.operation in _TAKES_AWAY
-                or not any(entry.kind is EntryKind.ADD for entry in access.metadata.delta(snapshot))
-            ):
-                continue
-            raise Diverged(
-                reason="overwritten",
-                why=f"snapshot {id} of {self.table.name} has overwritten rows with others, and "
-                "its changes do not tell which",
-                reader=str(reader),
-                source=str(source),
-                stored=f"snapshot {after}",
-                actual=f"snapshot {id}, {snapshot.operation or 'OVERWRITE'}",
-                ways_out=(
-                    "empty the target and 'table-core position reset', to compute it anew",
-                    f"'table-core position set --snapshot {id}', to go on after it",
-                ),
-            ).error()
 
 
 def _pin_pending(pinned: Pinned, target: Table, view: str, table: Table) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from table_core.cdc.apply.target import CLAIMS_PROPERTY
+from table_core.cdc.files.source import FilesSource
 from table_core.cdc.model.position import POSITION_PROPERTY
 from table_core.cdc.sync.source_kinds import SOURCE_KINDS
 from table_core.errors import NotFoundError
@@ -13,7 +14,6 @@ from table_core.jobs.engine_choice import Touched
 from table_core.jobs.registry import action_of
 from table_core.position.document import Positions
 from table_core.position.files import FilesRead
-from table_core.storage.row_files import list_files, split_glob
 from table_core.storage.stores.locate import open_storage
 
 if TYPE_CHECKING:
@@ -58,9 +58,9 @@ def touched_by_sync(job: Job) -> Touched:
 
 
 def _sizes(source: Mapping[str, Any], storage_options: Mapping[str, str]) -> dict[str, int]:
-    folder, pattern = split_glob(str(source["uri"]))
-    storage = open_storage(folder, source.get("storage_options") or storage_options)
-    return {f"{storage.uri}/{info.path}": info.size for info in list_files(storage, pattern)}
+    files = FilesSource(str(source["uri"]), format=str(source.get("format", "debezium-json")))
+    storage = open_storage(files.folder, source.get("storage_options") or storage_options)
+    return {f"{storage.uri}/{info.path}": info.size for info in files.listing(storage)}
 
 
 def _tables(job: Job) -> Iterator[Table]:

@@ -120,12 +120,13 @@ def with_older(
     """
     names = {file.file_name for file in picked.files}
     taken = before = sum(run.files[0].file_name in names for run in levels.runs)
+    keys = {file.file_name: bounds(file) for run in levels.runs for file in run.files}
 
     def meets(older: DataFile) -> bool:
-        low, high = bounds(older)
+        low, high = keys[older.file_name]
         for run in levels.runs[:taken]:
             for file in run.files:
-                first, last = bounds(file)
+                first, last = keys[file.file_name]
                 if not (high < first or last < low) and must_meet(file, older):
                     return True
         return False

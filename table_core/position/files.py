@@ -22,6 +22,8 @@ from table_core.position.members import checked
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from table_core.ports import FileInfo
+
 __all__ = ["FILES_MAX", "FileFacts", "FilesRead", "FilesTaken", "Look", "Piece", "Taken"]
 
 FILES_MAX: Final = 4000
@@ -43,6 +45,12 @@ class FileFacts:
     tag: str = ""
     """What the store says of its content, e.g. an ETag; '' if it says nothing."""
 
+    @classmethod
+    def of(cls, root: str, info: FileInfo) -> FileFacts:
+        """What the store at the URI ``root`` shows of a file."""
+        path = f"{root.rstrip('/')}/{info.path}"
+        return cls(path=path, size=info.size, modified_ms=info.modified_ms, tag=info.tag)
+
     @property
     def key(self) -> bytes:
         """What stands for its path."""
@@ -53,6 +61,11 @@ class FileFacts:
         """What stands for its content."""
         text = f"{self.size}|{self.modified_ms}|{self.tag}"
         return hashlib.sha256(text.encode()).digest()[:_STATE]
+
+    @property
+    def untagged(self) -> FileFacts:
+        """As earlier releases saw it: a position of theirs knows no tags."""
+        return replace(self, tag="")
 
     @property
     def number(self) -> int:
@@ -101,13 +114,14 @@ class FilesTaken:
         for file in sorted(listing, key=lambda f: f.path):
             entry = self.known.get(file.key)
             if entry is not None:
-                if entry[1] != file.state:
+                if entry[1] not in {file.state, file.untagged.state}:
                     changed.append(file)
             elif file.modified_ms <= self.before_ms:
                 old.append(file)
             else:
                 new.append(file)
-        unclear = () if not old or _Sealed.of(old) == self.sealed else tuple(old)
+        sums = (_Sealed.of(old), _Sealed.of([file.untagged for file in old]))
+        unclear = () if not old or self.sealed in sums else tuple(old)
         return Look(tuple(new), tuple(changed), unclear)
 
     def after(self, listing: Iterable[FileFacts]) -> FilesTaken:
@@ -189,6 +203,8 @@ class Taken:
     """Bytes."""
     mark: str = ""
     """What tells the file from another at its path, e.g. a digest of how it begins."""
+    state: str = ""
+    """How the store showed it then, in a few letters; '' if nobody looked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,8 +260,9 @@ class FilesRead:
         folders: dict[str, dict[str, list[Any]]] = {}
         for path, taken in sorted(self.files.items()):
             folder, _, name = path.rpartition("/")
-            members = [taken.lines, taken.size, taken.mark]
-            folders.setdefault(folder, {})[name] = members if taken.mark else members[:2]
+            members = [taken.lines, taken.size, taken.mark, taken.state]
+            count = 4 if taken.state else 3 if taken.mark else 2
+            folders.setdefault(folder, {})[name] = members[:count]
         return {"kind": self.kind, "folders": folders}
 
     @classmethod

@@ -26,7 +26,18 @@ if TYPE_CHECKING:
     from table_core.options.table import TableOptions
     from table_core.scan.time_travel import Timeline
 
-__all__ = ["Deliver", "Ended", "Follower", "Levels", "Skip", "Start", "Step", "Wait", "start"]
+__all__ = [
+    "Deliver",
+    "Ended",
+    "Follower",
+    "Levels",
+    "Skip",
+    "Start",
+    "Step",
+    "Wait",
+    "levels_of",
+    "start",
+]
 
 _FULL: Final = frozenset({"default", "full", "latest-full"})
 _AT_COMPACTION: Final = frozenset({"lookup", "full-compaction"})
@@ -159,7 +170,11 @@ def _mode(options: TableOptions) -> str:
 
 
 def _levels(options: TableOptions) -> Levels:
-    producer = options.get(keys_scan.CHANGELOG_PRODUCER)
+    return levels_of(options.get(keys_scan.CHANGELOG_PRODUCER))
+
+
+def levels_of(producer: str) -> Levels:
+    """Which levels a first, full read sees: the changes of the others are still to come."""
     return {"lookup": Levels.ABOVE_ZERO, "full-compaction": Levels.TOP}.get(producer, Levels.ALL)
 
 
@@ -213,12 +228,18 @@ class Follower:
         return begin.full is not None and self._is_past(begin.full)
 
     def step(
-        self, next_id: int, snapshot: Snapshot | None, *, earliest: int | None, now_ms: int
+        self,
+        next_id: int,
+        snapshot: Snapshot | None,
+        *,
+        earliest: int | None,
+        now_ms: int,
+        producer: str | None = None,
     ) -> Step:
         """What to do about snapshot ``next_id``; ``snapshot`` is None if it is not there.
 
-        ``earliest`` is the oldest snapshot, or kept changelog, that is there.  After ``Deliver``
-        and ``Skip`` the next id follows.
+        ``earliest`` is the oldest snapshot, or kept changelog, that is there; ``producer`` that of the
+        snapshot.  After ``Deliver`` and ``Skip`` the next id follows.
 
         Raises:
             NotFoundError: ``next_id`` has expired.
@@ -239,18 +260,21 @@ class Follower:
         delay = self.options.get(keys_scan.STREAMING_READ_SNAPSHOT_DELAY)
         if delay is not None and now_ms < snapshot.time_millis + delay:
             return Wait(snapshot.time_millis + delay - now_ms)
-        return self.reads(snapshot)
+        return self.reads(snapshot, producer)
 
     def _is_past(self, snapshot: Snapshot) -> bool:
         bound = self.options.get(keys_scan.SCAN_BOUNDED_WATERMARK)
         return bound is not None and snapshot.watermark is not None and snapshot.watermark > bound
 
-    def reads(self, snapshot: Snapshot) -> Deliver | Skip:
+    def reads(self, snapshot: Snapshot, producer: str | None = None) -> Deliver | Skip:
         """What of ``snapshot`` a stream reads, whenever it does.
+
+        ``producer`` is the changelog producer that it was written under; None: that of the options.
 
         Raises:
             OptionError: the table's options cannot be streamed together.
         """
+        producer = producer or self.options.get(keys_scan.CHANGELOG_PRODUCER)
         if snapshot.commit_kind is CommitKind.OVERWRITE:
             option = (
                 keys_scan.STREAMING_READ_OVERWRITE
@@ -259,7 +283,7 @@ class Follower:
             )
             if not self.options.get(option):
                 return Skip()
-            if (producer := self.options.get(keys_scan.CHANGELOG_PRODUCER)) in _AT_COMPACTION:
+            if producer in _AT_COMPACTION:
                 raise OptionError(
                     f"{option.key} cannot be set with changelog-producer={producer}: what was "
                     "overwritten would be delivered twice",
@@ -268,7 +292,7 @@ class Follower:
                 )
             name, size = snapshot.delta_manifest_list, snapshot.delta_manifest_list_size
             return Deliver(name, size, with_deleted=self.is_key_table)
-        if self.options.get(keys_scan.CHANGELOG_PRODUCER) != "none":
+        if producer != "none":
             changelog, size = (
                 snapshot.changelog_manifest_list,
                 snapshot.changelog_manifest_list_size,

@@ -46,6 +46,7 @@ from table_core.spark.writing.source_writing import (
     take_back,
     write_rows,
 )
+from table_core.table.dml.overwrite import overwrite_selection
 from table_core.table.read.scan import MemoryScan
 from table_core.table.read.split_reader import SplitReader
 from table_core.table.write.writer import refuse_unwritable
@@ -207,6 +208,7 @@ class _Writer(DataSourceArrowWriter):
             self._commit = options.commit
             self._table = options.open(fields_of(typed(schema)))
             refuse_unwritable(self._table.access, adds_only=True)
+            overwrite_selection(self._table.access, self._overwrite, ())
             self._names = table_names(schema, self._table.access)
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import re
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
@@ -19,17 +18,15 @@ from table_core.storage.json_rows import json_line, json_rows
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from table_core.ports import FileInfo, Storage
+    from table_core.ports import Storage
 
 __all__ = [
     "FORMATS",
     "format_of",
     "inferred_schema",
-    "list_files",
     "parquet_column",
     "parquet_schema",
     "read_rows",
-    "split_glob",
     "wrong_row",
 ]
 
@@ -44,24 +41,6 @@ _ENDINGS: Final = {
 _PACKED: Final = ".gz"
 FORMATS: Final = ("parquet", "csv", "json")
 """What rows can be read from; JSON is one object a line."""
-
-
-def split_glob(uri: str) -> tuple[str, str]:
-    """The folder that ``uri`` is sure of, and the pattern below it.
-
-    ``file:///in/*/part-*.parquet`` is ``file:///in`` and ``*/part-*.parquet``.
-    """
-    scheme, mark, path = uri.rpartition("://")
-    parts = path.split("/")
-    fixed = next((n for n, part in enumerate(parts) if re.search(r"[*?]", part)), len(parts) - 1)
-    return f"{scheme}{mark}{'/'.join(parts[:fixed])}", "/".join(parts[fixed:])
-
-
-def list_files(storage: Storage, pattern: str) -> list[FileInfo]:
-    """The files that ``pattern`` matches, sorted by path.  ``*`` and ``?`` stay within a folder."""
-    wanted = re.compile("".join({"*": "[^/]*", "?": "[^/]"}.get(c, re.escape(c)) for c in pattern))
-    matches = (info for info in storage.walk("") if wanted.fullmatch(info.path))
-    return sorted(matches, key=lambda info: info.path)
 
 
 def parquet_schema(storage: Storage, path: str) -> pa.Schema:

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
@@ -14,7 +15,7 @@ from bench.page_home import make_warehouse
 from demo.airflow_home import AirflowHome
 from demo.servers.machine import free_port
 from tests.browser.pictures import Pictures
-from tests.browser.site import DAGS, USERS, Site
+from tests.browser.site import DAGS, SALES, USERS, Site
 from tests.servers import ROOT
 
 BUNDLE = ROOT / "provider" / "paimon_provider" / "pages" / "ui" / "dist" / "tables.js"
@@ -68,6 +69,22 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 
 @pytest.fixture(scope="session")
+def run_id(site: Site) -> str:
+    """A run of a Dag that writes the table of sales, and that the page knows as the last one that wrote."""
+    made = site.run("sell")
+    site.run("collect")
+
+    def known() -> bool:
+        status, work = site.ask("api/work", user="admin", dag_id="sell", run_id=made)
+        _, table = site.ask("api/table", user="admin", uri=SALES)
+        wrote = status == 200 and any(one["snapshot_id"] for one in work["done"])
+        return wrote and table["last_writer"]["by"] is not None
+
+    site.airflow.wait("the page knows the run", known, 60)
+    return made
+
+
+@pytest.fixture(scope="session")
 def chromium() -> Iterator[Browser]:
     expect.set_options(timeout=60_000)  # no test here is about time
     with sync_playwright() as playwright:
@@ -115,5 +132,5 @@ def open_page(site: Site, chromium: Browser) -> Iterator[Open]:
 
 
 @pytest.fixture
-def pictures(chromium: Browser) -> Pictures:
-    return Pictures(chromium)
+def pictures(chromium: Browser, tmp_path: Path) -> Pictures:
+    return Pictures(chromium, tmp_path)

@@ -17,22 +17,6 @@ from tests.browser.site import SALES, Site
 TAB = "paimon-tables"
 
 
-@pytest.fixture(scope="module")
-def run_id(site: Site) -> str:
-    """A run of a Dag that writes the table of sales, and that the page knows as the last one that wrote."""
-    made = site.run("sell")
-    site.run("collect")
-
-    def known() -> bool:
-        status, work = site.ask("api/work", user="admin", dag_id="sell", run_id=made)
-        _, table = site.ask("api/table", user="admin", uri=SALES)
-        wrote = status == 200 and any(one["snapshot_id"] for one in work["done"])
-        return wrote and table["last_writer"]["by"] is not None
-
-    site.airflow.wait("the page knows the run", known, 60)
-    return made
-
-
 def through_tab(page: Page, destination: str) -> None:
     """Click our tab among Airflow's own, then the table in it; the table's page is there."""
     page.locator(f"a[href$='plugin/{TAB}-{destination}']").first.click()

@@ -25,7 +25,8 @@ TABS = (
 
 
 def settled(page: Page) -> None:
-    page.wait_for_function("!document.querySelector('.pt-loading')")
+    """Wait until the page neither waits for its first data nor for newer ones."""
+    page.wait_for_function("!document.querySelector('.pt-loading, .pt-stale')")
 
 
 def serious(page: Page) -> list[str]:
@@ -40,6 +41,7 @@ def serious(page: Page) -> list[str]:
     ]
 
 
+@pytest.mark.usefixtures("run_id")  # the pictures show that a task wrote last, and which
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_walk_from_the_list_to_a_table(
     site: Site, open_page: Open, pictures: Pictures, scheme: str

@@ -196,6 +196,9 @@ class Kafka:
     def admin(self) -> Any:
         return kafka.admin(self.port)
 
+    def producer(self, name: str) -> Any:
+        return kafka.producer(self.servers, name)
+
     def __exit__(self, *_: object) -> None:
         if self.process is not None:
             self.process.terminate()

@@ -41,18 +41,11 @@ class Topics(Warehouse):
             return {"missing": str(error)}
 
     def put(self, phase: int, seed: int | None) -> None:
-        from confluent_kafka import Producer
         from confluent_kafka.admin import NewTopic
 
         super().put(phase, seed)
         admin = self.kafka.admin()
-        given = {
-            "bootstrap.servers": self.kafka.servers,
-            # of this stream alone: a broker may never end a transaction whose id is taken up at once again
-            "transactional.id": f"{self.events}/{phase}",
-        }
-        producer = Producer(given)
-        producer.init_transactions()
+        producer = self.kafka.producer(f"{self.events}/{phase}")
         records = [
             json.loads(line)
             for line in (self.events / f"{phase:02}.jsonl").read_bytes().splitlines()

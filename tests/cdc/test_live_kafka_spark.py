@@ -155,14 +155,12 @@ def test_killed_tasks_lose_and_repeat_nothing(
 
 def produce_orders(kafka: Kafka, topic: str) -> None:
     """Updates and deletes, a column from the middle on; records of aborted transactions among them."""
-    from confluent_kafka import Producer
     from confluent_kafka.admin import NewTopic
 
     admin = kafka.admin()  # its topics are made only while it is there
     for made in admin.create_topics([NewTopic(topic, 3, 1)]).values():
         made.result()
-    producer = Producer({"bootstrap.servers": kafka.servers, "transactional.id": topic})
-    producer.init_transactions()
+    producer = kafka.producer(topic)
     for n in range(RECORDS):
         if n % 20_000 == 0:
             producer.begin_transaction()

@@ -26,6 +26,8 @@ def avro_schema(node: dict[str, Any], known: set[str], path: str = "R") -> Any:
         for member in ("name", "version", "parameters", "default")
         if member in node
     }
+    if kind == "bytes" and isinstance(node.get("default"), str):  # a letter for each byte
+        told["connect.default"] = base64.b64decode(node["default"]).decode("latin-1")
     found: Any
     if kind == "struct":
         name = node.get("name") or path

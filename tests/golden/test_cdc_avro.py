@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from table_core.cdc.debezium.avro_events import AvroEvents
+from table_core.cdc.debezium.avro_events import AvroEvents, connect_schema
 from table_core.cdc.kafka.registry import SchemaRegistry
 from table_core.cdc.kafka.source import KafkaSource, json_text
 from table_core.cdc.model.embedded_schema import declared_columns
@@ -22,7 +24,9 @@ from table_core.errors import (
     UnsupportedFeatureError,
 )
 from tests.golden import streams
-from tests.golden.avro_form import Registry
+from tests.golden.avro_form import Registry, avro_schema
+from tests.unit.cdc.lake import Lake
+from tests.unit.cdc.shapes import ID, bytes_of, record, with_schema
 
 PLACE = Place("topic t, partition 0, offset 7", {"topic": "t"}, 0)
 
@@ -96,6 +100,36 @@ def test_logical_types_of_other_writers_mean_what_they_say() -> None:
         False,
         False,
     ]
+
+
+def test_rows_that_are_there_get_the_default_of_a_new_column_of_bytes(tmp_path: Path) -> None:
+    decimal = ("bytes", "org.apache.kafka.connect.data.Decimal", {"scale": "2"}, bytes_of(150))
+    told = {"id": ID, "price": decimal, "body": ("bytes", None, None, "AP8=")}
+    lake = Lake(tmp_path)
+    lake.put("1.jsonl", *with_schema({"id": ID}, record("c", None, {"id": 1})))
+    lake.sync()
+    after = {"id": 2, "price": bytes_of(-1), "body": None}
+    (event,) = with_schema(told, record("c", None, after))
+    schema = avro_schema(event["value"]["schema"], set())
+    assert '"connect.default": "\\u0000\\u0096"' in json.dumps(schema)
+    event["value"]["schema"] = connect_schema(schema)
+    lake.put("2.jsonl", event)
+    lake.sync()
+    assert [tuple(row.values()) for row in lake.rows("t")] == [
+        (1, Decimal("1.50"), b"\x00\xff"),
+        (2, Decimal("-0.01"), None),
+    ]
+
+
+def test_a_default_of_avro_itself_is_a_letter_for_each_byte() -> None:
+    schema = {
+        "type": "record", "name": "Row", "fields": [
+            {"name": "body", "type": ["bytes", "null"], "default": "\u00ffA"},
+            {"name": "note", "type": "string", "default": "\u00ffA"},
+        ],
+    }  # fmt: skip
+    told = declared_columns(connect_schema(schema))
+    assert [one.default for one in told.values()] == ["/0E=", "\u00ffA"]
 
 
 @pytest.mark.parametrize(

@@ -310,7 +310,7 @@ def test_a_schedule_of_changes_watches_so_that_foreign_commits_start_the_dag() -
 
 @pytest.mark.parametrize("schedule", ["declared", "demo"])
 @pytest.mark.parametrize("minutes", [1, 60, 23 * 60])
-def test_a_new_dag_waits_for_its_hour(
+def test_the_first_run_of_a_new_dag_is_the_next_that_is_scheduled(
     file: Path, monkeypatch: pytest.MonkeyPatch, schedule: str, minutes: int
 ) -> None:
     dag_of = {

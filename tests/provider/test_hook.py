@@ -8,9 +8,10 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+import table_core as tc
 from paimon_provider.hooks.paimon import PaimonHook
 from paimon_provider.runs.identity import RunIdentity
-from paimon_provider.watching.conditions import NewSnapshots, Seen, UnseenSnapshots
+from paimon_provider.watching.conditions import NewSnapshots, Seen, UnseenSnapshots, counts
 
 
 @pytest.fixture
@@ -146,3 +147,42 @@ def test_a_connection_may_refer_to_another_and_says_so_if_that_is_not_there(
     assert (good, "refers to 'keys', which is not there" in told) == (False, True)
     monkeypatch.setenv("AIRFLOW_CONN_KEYS", json.dumps({"conn_type": "generic", "password": "k3y"}))
     assert PaimonHook("referring").warehouse.storage_options == {"anything": "k3y"}
+
+
+def test_a_retry_finds_the_position_that_its_handle_has_set(hook: PaimonHook) -> None:
+    catalog = hook.catalog()
+    catalog.create_database("shop")
+    for name in ("shop.source", "shop.counted"):
+        catalog.create_table(name, pa.schema([("id", pa.int64())]), options={"bucket": "-1"})
+    for id in (1, 2):
+        with catalog.table("shop.source").write() as writer:
+            writer.write(pa.table({"id": [id]}))
+            writer.commit()
+    source = catalog.table("shop.source")
+
+    def attempt(attempted: PaimonHook) -> list[object]:
+        positions = attempted.table("shop.counted").positions
+        done = [
+            positions.set("tc.flow.a", snapshot=1, source=source, dry_run=True),
+            positions.set("tc.flow.a", snapshot=1, source=source),
+            positions.reset("tc.flow.a"),
+        ]
+        return [one.details.get("replayed") for one in done]
+
+    assert attempt(hook) == [None, False, False]
+    catalog.table("shop.counted").positions.set("tc.flow.a", snapshot=2, source=source)
+    assert attempt(PaimonHook(identity=RunIdentity("me"))) == [None, True, True]
+    assert hook.table("shop.counted").positions.list()[0]["place"] == "snapshot 2"
+
+
+def test_a_commit_counts_by_the_producer_that_it_was_made_under(hook: PaimonHook) -> None:
+    hook.catalog().create_database("d")
+    schema = pa.schema([pa.field("id", pa.int64(), nullable=False)])
+    table = hook.catalog().create_table("d.t", schema, primary_key=["id"], options={"bucket": "1"})
+    with table.write() as writer:
+        writer.write(pa.table({"id": [1]}, schema=schema))
+        writer.commit()
+    hook.catalog().alter_table("d.t", [tc.SetOption("changelog-producer", "lookup")])
+    assert hook.new_snapshots("d.t", NewSnapshots()) is not None
+    unseen = hook.unseen_snapshots("d.t", Seen())
+    assert [counts(s, unseen.producer, "changes") for s in unseen.snapshots] == [True]

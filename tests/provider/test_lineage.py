@@ -31,7 +31,8 @@ def test_operators_say_what_they_read() -> None:
     more = {"table": "a.b", "on": ["x"], "when": [{"action": "matched-delete"}]}
     merge = PaimonMergeIntoOperator(task_id="m", source={"table": "a.o"}, **more)
     assert merge.tables_read() == ["a.o"]
-    query = PaimonMergeIntoOperator(task_id="q", source={"sql": "S", "sources": sources}, **more)
+    states = {"o": {"table": "a.o"}, "c": {"table": "a.c"}}
+    query = PaimonMergeIntoOperator(task_id="q", source={"sql": "S", "sources": states}, **more)
     assert query.tables_read() == ["a.o", "a.c"]
 
 

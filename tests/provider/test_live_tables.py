@@ -87,9 +87,11 @@ def test_whoever_looks_is_told_that_the_view_has_ended(fault: Exception) -> None
     async def look() -> None:
         live = LiveTables()
         viewer = Viewer(asyncio.get_running_loop(), None)
-        live.join(URI, viewer, broken)
+        follower = live.join(URI, viewer, broken)
         document = await told(viewer, "gone")
         assert document["error"]["message"]
         assert live.followed == 0
+        await asyncio.to_thread(follower.join, 60)  # or its fault fails the next test
+        assert not follower.is_alive()
 
     asyncio.run(look())

@@ -12,6 +12,20 @@ from tests.provider.attempts import of_dag
 
 pytestmark = [pytest.mark.airflow, pytest.mark.filterwarnings("default")]
 
+DYING_LATE = """
+import os
+class _Late:
+    '''The second index does its work, and then dies while the file ``die`` is there.'''
+    def execute(self, context):
+        found = super().execute(context)
+        if context["ti"].map_index == 1 and os.path.exists(os.environ["DIE"]):
+            raise RuntimeError("after the work")
+        return found
+class RelayThatDies(_Late, PaimonRelayPartitionsOperator):
+    pass
+class ReportThatDies(_Late, PaimonChangeReportOperator):
+    pass
+"""
 SCHEMA = pa.schema([("id", pa.int64()), ("dt", pa.string())])
 
 
@@ -22,6 +36,13 @@ def tables(warehouse: Catalog) -> None:
         warehouse.create_table(
             f"shop.{name}", SCHEMA, partition_by=("dt",), options={"bucket": "-1"}
         )
+
+
+@pytest.fixture
+def die(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    path = tmp_path / "die"
+    monkeypatch.setenv("DIE", str(path))
+    return path
 
 
 def put(warehouse: Catalog, name: str) -> None:
@@ -74,3 +95,30 @@ PaimonChangeReportOperator.partial(
         assert [runs.xcom("relay", "two", n) for n in (0, 1)] == [["dt=a"], ["dt=b"]]
         assert [runs.xcom("report", "two", n)["rows"] for n in (0, 1)] == [1, 2]
         assert sorted(uri.rpartition("/")[2] for _, uri, _ in runs.events("two")) == ["a", "b"]
+
+
+def test_what_a_mapped_task_has_read_and_not_told_comes_again(
+    airflow_home: Path, warehouse: Catalog, die: Path
+) -> None:
+    """Index 1 fails behind its work, index 0 does not."""
+    body = """
+tables = ["shop.a", "shop.b"]
+RelayThatDies.partial(task_id="relay", retries=0).expand(table=tables)
+ReportThatDies.partial(
+    task_id="report", retries=0, label_column="dt", value_column="id").expand(table=tables)
+"""
+    with of_dag(airflow_home, body, head=DYING_LATE) as runs:
+        runs.create("one")
+        assert set(runs.finish("one").values()) == {"success"}
+        for name in ("a", "b"):
+            put(warehouse, name)
+        die.touch()
+        runs.create("two")
+        found = runs.finish("two")
+        assert [found[f"relay[{n}]"] for n in (0, 1)] == ["success", "failed"]
+        assert [found[f"report[{n}]"] for n in (0, 1)] == ["success", "failed"]
+        die.unlink()
+        runs.create("three")
+        assert set(runs.finish("three").values()) == {"success"}
+        assert [runs.xcom("relay", "three", n) for n in (0, 1)] == [[], ["dt=b"]]
+        assert [runs.xcom("report", "three", n)["rows"] for n in (0, 1)] == [0, 1]

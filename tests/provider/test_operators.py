@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import inspect
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from airflow.sdk import BaseOperator
+from airflow.sdk.exceptions import AirflowFailException
 
 from paimon_provider.hooks.paimon import PaimonHook
 from paimon_provider.operators.analyze import PaimonAnalyzeOperator
@@ -157,6 +159,56 @@ def test_rows_come_from_one_place() -> None:
     for wrong in ({"sql": None}, {"sql": "SELECT 1", "rows_uri": "x"}):
         with pytest.raises(ArgumentError, match="give either sql or rows_uri"):
             make(PaimonWriteOperator, **wrong)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("sources", {"o": {"table": "a.o"}}),
+        ("parameters", {"x": 1}),
+        ("pending", {"table": "a.w", "sql": "SELECT 1"}),
+        ("flow_name", "f"),
+        ("rows_position", "tc.files"),
+    ],
+)
+def test_what_only_the_other_way_to_rows_has_is_refused(name: str, value: Any) -> None:
+    way = {} if name == "rows_position" else {"sql": None, "rows_uri": "x/*.csv"}
+    with pytest.raises(ArgumentError, match=f"{name} has no effect"):
+        make(PaimonWriteOperator, **way, **{name: value})
+
+
+@pytest.mark.parametrize("rendered", ["", "None", None])
+def test_a_place_that_renders_to_nothing_does_not_start_a_reader_again(rendered: Any) -> None:
+    task = make(PaimonPositionOperator, snapshot="{{ params.snapshot }}")
+    task.snapshot = rendered
+    with pytest.raises(AirflowFailException, match="write 0 if that is meant"):
+        task.execute({})
+
+
+@pytest.mark.parametrize(
+    ("cls", "name"),
+    [
+        (PaimonFastForwardOperator, "state"),
+        (PaimonCreateBranchOperator, "tag"),
+        (PaimonCloneOperator, "tag"),
+        (PaimonWriteOperator, "overwrite"),
+    ],
+)
+def test_a_template_that_renders_to_nothing_does_not_mean_the_opposite(cls: Any, name: str) -> None:
+    """Left out, they mean any state, an empty branch, the newest state, and rows that are appended."""
+    task = make(cls, **{name: "{{ ti.xcom_pull('check') }}"})
+    setattr(task, name, None)
+    with pytest.raises(AirflowFailException, match=f"the template of {name} has rendered to None"):
+        task.execute({"ti": SimpleNamespace(dag_id="d", task_id="t")})
+    make(cls, **{name: None})
+
+
+def test_a_merge_takes_values_for_sql_alone_and_reads_states() -> None:
+    with pytest.raises(ArgumentError, match="values of"):
+        make(PaimonMergeIntoOperator, source={"table": "a.o"}, parameters={"x": 1})
+    views = {"o": {"table": "a.o", "mode": "changes"}}
+    with pytest.raises(ArgumentError, match="reads the newest"):
+        make(PaimonMergeIntoOperator, source={"sql": "SELECT 1", "sources": views})
 
 
 def test_defaults_of_sources_are_spelled_out() -> None:

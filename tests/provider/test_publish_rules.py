@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 from airflow.sdk import DAG, task_group
 
+import table_core as tc
 from paimon_provider.operators.branches import PaimonFastForwardOperator
 from paimon_provider.operators.write import PaimonWriteOperator
 from paimon_provider.publish import PaimonWriteAuditPublish
@@ -220,6 +221,24 @@ def test_the_branch_of_another_run_is_left_alone(airflow_home: Path, warehouse: 
     assert ids(warehouse) == []
 
 
+def test_a_run_that_is_cleared_leaves_the_branch_that_another_has_made_since(
+    airflow_home: Path, warehouse: Catalog
+) -> None:
+    body = WAP.replace('group_id="wap"', 'group_id="wap", branch="trial"') + LOAD
+    with published(airflow_home, body) as runs:
+        runs.create("first", id=1)
+        assert set(runs.finish("first").values()) == {"success"}
+        runs.create("second", id=1000)
+        assert runs.finish("second")["wap.audit"] == "failed"
+        runs.clear("wap.branch", "wap.load", run_id="first")
+        assert runs.finish("first")["wap.branch"] == "failed"
+        trial = warehouse.table("shop.orders", branch="trial")
+        assert trial.read().to_arrow()["id"].to_pylist() == [1, 1000]
+        runs.clear("wap.branch", "wap.load", run_id="second")
+        assert runs.finish("second")["wap.branch"] == "success", "its own it makes anew"
+    assert ids(warehouse) == [1]
+
+
 @pytest.mark.parametrize("rule", ["all_done", "one_success", "none_skipped"])
 def test_a_failure_reaches_the_audit_past_a_task_that_begins_all_the_same(
     airflow_home: Path, warehouse: Catalog, rule: str
@@ -299,3 +318,51 @@ def test_what_a_dead_attempt_has_published_is_announced_by_the_next(
         ((task, _, extra),) = runs.events()
     assert (task, extra["snapshot_id"], extra["rows"]["added"]) == ("wap.publish", 1, 1)
     assert ids(warehouse) == [1, 2]
+
+
+@pytest.mark.parametrize("rows", [0, 1])
+def test_a_table_without_rows_is_published(
+    airflow_home: Path, warehouse: Catalog, rows: int
+) -> None:
+    """A day without rows, of a table that has none yet, breaks no rule: nothing is what is published."""
+    body = WAP.replace(', "rows": [1, None]', "") + LOAD.replace(
+        "AS id", "AS id WHERE {{ dag_run.conf['rows'] }} = 1"
+    )
+    with published(airflow_home, body) as runs:
+        runs.create("none", id=7, rows=rows)
+        assert set(runs.finish("none").values()) == {"success"}
+        assert ids(warehouse) == [7] * rows
+        assert warehouse.table("shop.orders").branches.list() == []
+
+
+def test_a_column_that_came_without_rows_is_on_the_branch(
+    airflow_home: Path, warehouse: Catalog
+) -> None:
+    """The table is altered and nobody writes to it but the group: its branch has the column."""
+    load = """
+    PaimonWriteOperator(task_id="load", table=wap.branch_table, engine="local",
+        sql="SELECT CAST({{ dag_run.conf['id'] }} AS BIGINT) AS id{{ dag_run.conf['more'] }}")
+"""
+    with published(airflow_home, WAP + load) as runs:
+        for run_id, id, more in (("one", 1, ""), ("two", 2, ", 'new' AS note")):
+            if more:
+                warehouse.alter_table("shop.orders", [tc.AddColumn("note", "STRING")])
+            runs.create(run_id, id=id, more=more)
+            assert set(runs.finish(run_id).values()) == {"success"}
+    rows = warehouse.table("shop.orders").read().to_arrow().to_pylist()
+    assert sorted((row["id"], row["note"]) for row in rows) == [(1, None), (2, "new")]
+
+
+def test_a_change_of_the_schema_meanwhile_is_not_undone(
+    airflow_home: Path, warehouse: Catalog
+) -> None:
+    alter = """
+    load = PaimonWriteOperator(task_id="load", table=wap.branch_table, engine="local",
+        sql="SELECT CAST(1 AS BIGINT) AS id")
+    load >> PaimonAlterTableOperator(task_id="alter", table="shop.orders",
+        changes=[{"change": "AddColumn", "name": "note", "type": "STRING"}])
+"""
+    with published(airflow_home, WAP + alter) as runs:
+        runs.create()
+        assert runs.finish()["wap.publish"] == "failed"
+        assert warehouse.table("shop.orders").arrow_schema.names == ["id", "note"]

@@ -131,7 +131,9 @@ class Run(SimpleNamespace):
 
     ended: dict[str, str]
 
-    def get_task_states(self, dag_id: str, task_ids: list[str], run_ids: list[str]) -> Any:
+    def get_task_states(
+        self, dag_id: str, map_index: int | None, task_ids: list[str], run_ids: list[str]
+    ) -> Any:
         return {id: dict.fromkeys(task_ids, self.ended[id]) for id in run_ids if id in self.ended}
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import random
 import uuid
+from argparse import Namespace
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pyarrow as pa
@@ -12,7 +14,9 @@ import pytest
 
 from paimon_provider.hooks.paimon import PaimonHook
 from paimon_provider.runs.identity import IDENTIFIERS_PER_VERB, RunIdentity
+from paimon_provider.runs.landed import landed_ms, landed_ms_in
 from table_core import CommitAs
+from table_core.errors import OutcomeUnknownError
 from table_core.jobs.job_spec import JobSpec
 from table_core.jobs.run import run_embedded
 from table_core.table.api.catalog import Catalog
@@ -121,6 +125,97 @@ def test_a_run_that_was_deleted_and_made_again_writes(runs: Runs, warehouse: Cat
         assert runs.finish()["load"] == "success"
         assert count(warehouse) == rows
         runs.delete()
+
+
+EARLY = """
+import os
+class Early(PaimonWriteOperator):
+    '''Dies before it has done anything while the file ``die`` is there, as a worker does that is taken away.'''
+    def execute(self, context):
+        if os.path.exists(os.environ['DIE']):
+            raise RuntimeError('before anything')
+        return super().execute(context)
+"""
+
+
+def test_a_run_that_was_made_again_writes_though_its_first_attempts_left_nothing(
+    airflow_home: Path, warehouse: Catalog, die: Path
+) -> None:
+    with of_dag(airflow_home, BODY.replace("Dying", "Early"), head=EARLY) as runs:
+        for rows in (1, 2):
+            runs.create(at=datetime.now(UTC))
+            die.touch()
+            runs.step()
+            assert runs.step()["load"] == "up_for_retry"
+            die.unlink()
+            assert runs.finish()["load"] == "success"
+            assert count(warehouse) == rows
+            runs.delete()
+
+
+def test_an_expired_commit_may_be_of_either_run_of_an_id(warehouse: Catalog) -> None:
+    warehouse.create_database("shop")
+    schema = pa.schema([("id", pa.int64())])
+    table = warehouse.create_table("shop.orders", schema, options={"bucket": "-1"})
+    user, other = str(uuid.uuid4()), str(uuid.uuid4())
+    for name in (user, other):
+        with table.write(commit=CommitAs(user=name, identifier=0)) as writer:
+            writer.write(pa.table({"id": [1]}))
+            writer.commit()
+    assert len(landed_ms(warehouse, ["shop.orders", "shop.none"], user)) == 1
+    table.expire_snapshots(retain_max=1, retain_min=1)
+    assert len(landed_ms_in(warehouse, "shop", other)) == 1
+    assert landed_ms_in(warehouse, "none", other) == []
+    with pytest.raises(OutcomeUnknownError, match="has landed and is expired"):
+        landed_ms(warehouse, ["shop.orders"], user)
+
+
+def test_a_task_cleared_under_fewer_retries_is_never_taken_for_a_retry(
+    runs: Runs, warehouse: Catalog
+) -> None:
+    """Clearing sets ``max_tries`` to the attempts so far and the retries of the newest Dag: 1 again."""
+    from airflow.models.taskinstance import TaskInstance
+    from airflow.utils.session import create_session
+
+    runs.create()
+    runs.finish()
+    runs.clear("load")
+    runs.dag.get_task("load").retries = 0
+    with create_session() as session:
+        one = session.query(TaskInstance).filter_by(dag_id=runs.dag.dag_id, task_id="load").one()
+        one.max_tries = one.try_number
+    assert runs.finish()["load"] == "failed", "nobody can tell, so it does not say that it is done"
+    assert count(warehouse) == 1
+    runs.clear("load")
+    assert runs.finish()["load"] == "success"
+    assert count(warehouse) == 2
+
+
+def test_what_is_tested_by_hand_is_done_each_time_and_is_no_attempt_of_the_run(
+    runs: Runs, warehouse: Catalog, die: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``airflow tasks test`` on a task of a run that is done, and on one that waits for its retry."""
+    from airflow.cli.commands.task_command import task_test
+
+    def by_hand(run_id: str) -> None:
+        asked = {"logical_date_or_run_id": run_id, "dag_id": runs.dag.dag_id, "task_id": "load"}
+        more = {"env_vars": None, "task_params": None, "map_index": -1, "post_mortem": False}
+        with monkeypatch.context() as patch:
+            patch.setenv("AIRFLOW_TEST_MODE", "True")  # so that it is taken back
+            task_test(Namespace(subcommand="test", **asked, **more), dag=runs.dag)
+
+    runs.create()
+    die.touch()
+    runs.step()
+    runs.step()
+    die.unlink()
+    by_hand("daily")
+    assert count(warehouse) == 2
+    runs.finish()
+    assert count(warehouse) == 2, "the retry finds what its own first attempt has done"
+    for rows in (3, 4):
+        by_hand("daily")
+        assert count(warehouse) == rows
 
 
 def test_mapped_indices_are_apart_and_each_keeps_its_name(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -30,6 +31,7 @@ from airflow.triggers.base import BaseEventTrigger
 from paimon_provider.hooks.paimon import PaimonHook
 from paimon_provider.triggers import blocking_calls, looking, poll, saved_positions
 from paimon_provider.triggers import snapshot as module
+from paimon_provider.triggers.poll import watches_of
 from paimon_provider.triggers.snapshot import PaimonSnapshotTrigger, PaimonSnapshotWaitTrigger
 from paimon_provider.triggers.wait import PaimonPartitionTrigger
 from paimon_provider.waiting import wait_conditions
@@ -85,18 +87,32 @@ END: list[Any] = []
 """What ends the collecting of events."""
 
 
+def heard_of(head: SnapshotFacts) -> None:
+    """Until every watch is at ``head``, or one cannot be."""
+    until = time.monotonic() + 2
+    watches = watches_of("c").of("a.b")
+    while time.monotonic() < until and not all(
+        w.seen and w.seen.snapshot_id == head.id for w in watches
+    ):
+        time.sleep(0.005)
+
+
 def script(monkeypatch: pytest.MonkeyPatch, *polls: Any, producer: str = "none") -> None:
     """Each poll is a list of snapshots, or an error; after the last one the test ends."""
     answers: Iterator[Any] = iter(polls)
     END.append(lambda: None)
+    given: list[SnapshotFacts] = []
 
     def unseen_snapshots(_: PaimonHook, __: str, since: Seen | None) -> UnseenSnapshots:
+        if given:  # on a busy machine the next look may come before this one is heard
+            heard_of(given[-1])
         answer = next(answers, OverError)
         if answer is OverError:
             END[-1]()
             raise OverError
         if isinstance(answer, Exception):
             raise answer
+        given[:] = answer[-1:]
         shown = answer[-1:] if since is None else answer
         return UnseenSnapshots(snapshots=tuple(shown), since=since, producer=producer)
 
@@ -280,6 +296,28 @@ def test_rows_are_waited_for_and_none_is_forgotten(
     script(monkeypatch, first, first, [*first, fact(3)], [*first, fact(3), fact(4)])
     (payload,) = events(watcher(start="earliest", min_rows=3))
     assert payload["snapshots"] == {"first": 1, "last": 3, "count": 3}
+
+
+def test_watchers_of_one_asset_keep_places_of_their_own(
+    monkeypatch: pytest.MonkeyPatch, supervisor: Supervisor
+) -> None:
+    waiting, plain = {"start": "earliest", "min_rows": 3}, {"start": "earliest"}
+    script(monkeypatch, [fact(1)], [fact(1), fact(2)])
+    assert events(watcher(**waiting)) == []
+    script(monkeypatch, [fact(1), fact(2)])
+    assert ids(events(watcher(**plain))) == [2]
+    script(monkeypatch, [fact(1), fact(2), fact(3)])
+    [event] = events(watcher(**waiting))
+    assert event["snapshots"] == {"first": 1, "last": 3, "count": 3}, "what waited still counts"
+
+
+def test_a_watcher_goes_on_where_an_earlier_release_kept_its_place(
+    monkeypatch: pytest.MonkeyPatch, supervisor: Supervisor
+) -> None:
+    supervisor.kept["paimon.seen"] = {"snapshot_id": 1, "time_millis": 1000}
+    script(monkeypatch, [fact(1), fact(2)])
+    assert ids(events(watcher(on="append"))) == [2]
+    assert supervisor.kept["paimon.seen"]["snapshot_id"] == 1
 
 
 def test_each_snapshot_may_have_an_event_of_its_own(

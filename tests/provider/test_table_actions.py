@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 from paimon_provider.arguments.table_actions import asked_action
+from paimon_provider.table_actions import PaimonTableActionOperator
 from table_core.errors import ArgumentError
 from table_core.table.api.catalog import Catalog
 from tests.provider.dag_runs import run_text, states, xcom
@@ -108,6 +110,22 @@ def test_what_is_not_declared_is_refused(airflow_home: Path, table: Any, conf: A
 def test_a_conf_is_checked_member_by_member(conf: Any, says: str) -> None:
     with pytest.raises(ArgumentError, match=says):
         asked_action(conf)
+
+
+def test_of_two_tables_that_differ_in_case_alone_none_is_guessed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connection = {"conn_type": "paimon", "host": f"file://{tmp_path}/wh"}
+    monkeypatch.setenv("AIRFLOW_CONN_PAIMON_DEFAULT", json.dumps(connection))
+    act = PaimonTableActionOperator(task_id="act", databases=["stall"])
+    catalog = act.hook.catalog()
+    catalog.create_database("stall")
+    asked = asked_action({"action": "rollback", "table": URI, "arguments": {"snapshot": 1}})
+    catalog.create_table("stall.Fruit", pa.schema([("id", pa.int64())]))
+    assert act._allowed(asked) == "stall.Fruit"
+    catalog.create_table("stall.fruit", pa.schema([("id", pa.int64())]))
+    with pytest.raises(ArgumentError, match="differ in case alone"):
+        act._allowed(asked)
 
 
 def test_what_is_left_out_is_a_dry_run() -> None:

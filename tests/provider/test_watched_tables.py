@@ -255,6 +255,9 @@ def test_deletes_are_told_by_whatever_means_and_updates_are_none(
         assert told() == [1], name
         catalog.table(name).compact()
         assert told() == [], name
+        with catalog.table(name).write(overwrite="table") as writer:
+            writer.commit()
+        assert told() == [2], f"{name}: nothing came in the place of what was there"
 
 
 def test_a_sensor_says_of_snapshots_that_expired_and_counts_the_rows_it_can(

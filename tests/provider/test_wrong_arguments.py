@@ -126,6 +126,8 @@ def made(cls: type, **given: Any) -> Any:
     if cls.__name__ == "PaimonWriteOperator" and {"rows_uri", "rows_position"}.intersection(given):
         del needed["sql"]
         needed["rows_uri"] = "file:///nowhere/*.parquet"
+    if cls.__name__ == "PaimonMergeIntoOperator" and "parameters" in given:
+        needed["source"] = {"sql": "SELECT 1 AS id"}
     if issubclass(cls, ChecksArguments):
         needed["task_id"] = "x"
     if "engine" in parameters(cls):

@@ -441,6 +441,10 @@ _NO_MERGE_SOURCE: Final = (
         {"sql": "SELECT 1", "sources": "d.s"},
     ),
     *({"sql": "SELECT * FROM s", "sources": {"s": {"tabel": "d.s"}}}, {"path": ""}, {"path": 5}),
+    *(
+        {"sql": "SELECT * FROM s", "sources": {"s": {"table": "d.s", **more}}}
+        for more in ({"mode": "changes"}, {"position": "tc.x"})
+    ),
 )
 _NO_SYNC_SOURCE: Final = (
     *_NO_MAPPING,

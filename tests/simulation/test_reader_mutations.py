@@ -13,13 +13,13 @@ from typing import Any
 import pytest
 
 from table_core.errors import TableError
-from table_core.jobs import pinning
+from table_core.jobs import pinning, window
 from table_core.position import files
 from table_core.position.kept import Kept
 from table_core.position.place import SnapshotPlace
 from table_core.position.reader import Reader
 from table_core.scan.stream_offset import StreamOffset
-from table_core.table.api import clone, file_rows
+from table_core.table.api import clone
 from table_core.table.maintenance import expire_effects
 from table_core.table.metadata import documents as metadata
 from table_core.table.metadata.refs import consumers
@@ -59,7 +59,7 @@ def holds_the_next_alone(patch: pytest.MonkeyPatch) -> None:
 
 def overwrites_passed_over(patch: pytest.MonkeyPatch) -> None:
     """Rows of an overwrite are no changes."""
-    patch.setattr(pinning._Source, "_refuse_overwritten", lambda *_: None)
+    patch.setattr(window, "_brings_rows", lambda *_: False)
 
 
 def one_reader(patch: pytest.MonkeyPatch) -> None:
@@ -70,11 +70,11 @@ def one_reader(patch: pytest.MonkeyPatch) -> None:
 def files_by_name(patch: pytest.MonkeyPatch) -> None:
     """A file is known by its name, not by its folder."""
 
-    def facts(storage: Any, info: Any) -> files.FileFacts:
+    def of(root: str, info: Any) -> files.FileFacts:
         name = info.path.rpartition("/")[2]
         return files.FileFacts(path=name, size=info.size, modified_ms=info.modified_ms)
 
-    patch.setattr(file_rows, "_facts", facts)
+    patch.setattr(files.FileFacts, "of", of)
 
 
 def files_without_state(patch: pytest.MonkeyPatch) -> None:
@@ -117,7 +117,7 @@ def numbers_in_checkpoints(patch: pytest.MonkeyPatch) -> None:
 
 def end_not_looked_at(patch: pytest.MonkeyPatch) -> None:
     """A stream waits for the number that comes next, whatever became of the one before."""
-    patch.setattr(StreamPlanner, "_stands", lambda *_: False)
+    patch.setattr(StreamPlanner, "_stands", lambda *_: None)
 
 
 def diverged_is_start(patch: pytest.MonkeyPatch) -> None:
@@ -149,6 +149,12 @@ MUTANTS = [
     end_not_looked_at,
     diverged_is_start,
 ]
+
+
+def test_each_mutant_takes_out_what_is_there() -> None:
+    for mutate in MUTANTS:  # also those that run at night alone
+        with pytest.MonkeyPatch.context() as patch:
+            mutate(patch)
 
 
 @pytest.mark.parametrize("mutate", sampled(MUTANTS, 3), ids=lambda mutate: mutate.__name__)

@@ -134,6 +134,19 @@ def test_a_sum_that_overflows_is_an_error_or_null_as_in_spark(
         tcs.aggregate(spark, table, [], values).collect()
 
 
+def test_a_group_may_be_called_as_arrow_calls_a_sum(spark: Any, catalog: tc.Catalog) -> None:
+    schema = pa.schema(
+        [pa.field("id", pa.int64(), nullable=False), ("n_sum", pa.string()), ("v", pa.int64())]
+    )
+    options = {"bucket": "1", "write-only": "true"}
+    table = catalog.create_table("d.named", schema, primary_key=("id",), options=options)
+    for v in (1, 2):
+        put(table, pa.table({"id": [1, 2], "n_sum": ["a", "b"], "v": [v, v]}, schema=schema))
+    values = {"n": ("sum", "v"), "0": ("count", "*")}
+    found = tcs.aggregate(spark, table, ["n_sum"], values)
+    assert sorted(map(tuple, found.collect())) == [("a", 2, 1), ("b", 2, 1)]
+
+
 def test_what_is_asked_wrongly_is_refused(spark: Any, table: tc.Table) -> None:
     with pytest.raises(tc.errors.ArgumentError, match="use one of count, sum, min, max"):
         tcs.aggregate(spark, table, [], {"v": ("median", "x")})

@@ -22,10 +22,13 @@ from tests.spark_servers import SMALL, Standalone, standalone
 
 SLOW = (
     "SELECT id, CAST(id % 3 AS STRING) v FROM "
-    "(SELECT id, aggregate(sequence(1L, 3000000L + id), 0L, (a, x) -> (a + x * 31) % 1000003) slow "
-    "FROM range(0, 80, 1, 4)) WHERE slow IS NOT NULL"
+    "(SELECT id, aggregate(sequence(1L, 200000L + id), 0L, (a, x) -> (a + x * 31) % 1000003) slow "
+    "FROM range(0, 80, 1, 4) LATERAL VIEW explode(array(id)) AS one) WHERE slow IS NOT NULL"
 )
-"""Rows that take a while each, by arithmetic: SQL of users calls no Java."""
+"""Rows that take a while each, by arithmetic: SQL of users calls no Java.
+
+Spark cannot tell how many rows ``explode`` gives, so tasks write them and not the driver.
+"""
 
 
 def kill_executors_at_work(

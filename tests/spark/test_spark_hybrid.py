@@ -19,7 +19,9 @@ import pytest
 import table_core as tc
 import table_core.spark as tcs
 from table_core import errors
+from table_core.spark.reading.frames import frame_of
 from table_core.spark.session.create import parallelism
+from table_core.table.read.source_rows import first_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -141,6 +143,20 @@ def test_both_ways_of_reading_give_the_rows_of_the_table(
     assert texts(some.toArrow()) == texts(table.read(columns=["id"], where=where).to_arrow())
     assert "FileScan parquet" in plan_of(some)
     assert "PushedFilters: [" in plan_of(some)
+
+
+@pytest.mark.parametrize("make", LAYOUTS)
+def test_the_first_rows_of_a_flow_are_read_both_ways_too(
+    spark: Any, catalog: tc.Catalog, make: Callable[[tc.Catalog], tc.Table]
+) -> None:
+    access = make(catalog).access
+    scan = first_rows(access, access.head().id)
+    frame = frame_of(spark, scan)
+    rows, want = frame.toArrow(), scan.to_arrow()
+    assert rows.column_names == want.column_names
+    assert texts(rows) == texts(want)
+    assert set(rows["_ROW_KIND"].to_pylist()) == {"+I"}
+    assert "FileScan parquet" in plan_of(frame)
 
 
 def test_only_what_needs_merging_goes_through_python(spark: Any, catalog: tc.Catalog) -> None:

@@ -34,7 +34,9 @@ def plain(catalog: tc.Catalog) -> tc.Table:
 
 
 def rows(spark: Any, first: int = 0, count: int = 100) -> Any:
-    return spark.range(first, first + count, 1, 2).selectExpr("id", "id * 2 AS n")
+    """By a plan that does not say how many rows there are."""
+    ids = spark.range(first, first + count, 1, 2).selectExpr("explode(array(id)) AS id")
+    return ids.selectExpr("id", "id * 2 AS n")
 
 
 def ran(spark: Any, verb: Any) -> dict[str, int]:
@@ -56,6 +58,22 @@ def test_a_write_is_its_shuffle_and_its_files_until_a_compaction_is_due(
     assert kinds(table) == ["APPEND"] * 4
     assert ran(spark, lambda: tcs.write(rows(spark), table)) == {"jobs": 3, "stages": 3}
     assert kinds(table) == ["APPEND"] * 5 + ["COMPACT"]
+
+
+def test_few_rows_are_written_without_a_shuffle(spark: Any, catalog: tc.Catalog) -> None:
+    table = keyed(catalog)
+    few = spark.range(0, 20_000, 1, 2).selectExpr("id % 50 AS id", "id AS n")
+    assert ran(spark, lambda: tcs.write(few, table)) == {"jobs": 1, "stages": 1}
+    values = spark.sql("SELECT * FROM VALUES (7L, -1L), (70L, -2L) AS v(id, n)")
+    assert ran(spark, lambda: tcs.write(values, table)) == {"jobs": 1, "stages": 1}
+    found = {row["id"]: row["n"] for row in table.read().to_arrow().to_pylist()}
+    assert found == {n: 19_950 + n for n in range(50)} | {7: -1, 70: -2}
+    one_more = spark.range(0, 20_001, 1, 2).selectExpr("id % 50 AS id", "id AS n")
+    assert ran(spark, lambda: tcs.write(one_more, table)) == SHUFFLED
+    large = pa.schema([pa.field("id", pa.int64(), nullable=False), ("b", pa.binary())])
+    blobs = catalog.create_table("d.b", large, primary_key=("id",), options={"bucket": "2"})
+    images = spark.range(0, 9, 1, 2).selectExpr("id", "X'00' AS b")
+    assert ran(spark, lambda: tcs.write(images, blobs)) == SHUFFLED
 
 
 def test_a_write_with_lookup_compacts_by_one_job_more(spark: Any, catalog: tc.Catalog) -> None:

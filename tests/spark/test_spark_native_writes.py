@@ -275,6 +275,26 @@ def test_partitions_are_told_apart_by_value(spark: Any, catalog: tc.Catalog) -> 
     assert table.read().to_arrow().num_rows == len(values)
 
 
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("parquet.column.statistics.enabled", "false"), ("parquet.statistics.truncate.length", "2")],
+)
+def test_footers_tell_everything_whatever_the_session_says(
+    spark: Any, catalog: tc.Catalog, key: str, value: str
+) -> None:
+    schema = pa.schema([("id", pa.int64()), ("dt", pa.string()), ("v", pa.string())])
+    table = create(catalog, "t", schema, partition_by=("dt",))
+    frame = spark.range(4).selectExpr("id", "concat('day', id % 2) dt", "concat('text', id) v")
+    spark.conf.set(key, value)
+    try:
+        tcs.write(frame, table)
+    finally:
+        spark.conf.unset(key)
+    assert sorted(table.read(where="dt = 'day1'").to_arrow()["id"].to_pylist()) == [1, 3]
+    assert all(is_native(path) for _, path in files_of(table))
+    check_descriptions(table)
+
+
 def test_a_frame_is_evaluated_once(spark: Any, catalog: tc.Catalog) -> None:
     schema = pa.schema([pa.field("a", pa.int32(), nullable=False), ("b", pa.float64())])
     table = create(catalog, "t", schema)

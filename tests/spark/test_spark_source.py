@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import table_core as tc
-from table_core.spark import register
+from table_core.spark import register, write
 
 NAME = "paimon"
 
@@ -153,6 +153,31 @@ def test_overwrite_replaces_the_table_or_what_occurs(source: Any, catalog: tc.Ca
     save("append", [("a", 1), ("b", 1)])
     assert save("overwrite", [("a", 2)], **{"overwrite-mode": "partitions"}) == [("a", 2), ("b", 1)]
     assert save("overwrite", [("c", 3)]) == [("c", 3)]
+
+
+def test_partitions_are_not_replaced_where_keys_move_between_them(
+    source: Any, catalog: tc.Catalog
+) -> None:
+    """The row of a key in another partition would stay beside the new one."""
+    schema = pa.schema([pa.field("id", pa.int64(), nullable=False), ("dt", pa.string())])
+    table = catalog.create_table(
+        "d.t", schema, primary_key=("id",), partition_by=("dt",), options={"bucket": "-1"}
+    )
+    frame = source.createDataFrame([(1, "new")], "id long, dt string")
+    write(source.createDataFrame([(1, "old"), (2, "new")], "id long, dt string"), table)
+    head = table.latest_snapshot()
+    by_format = frame.coalesce(1).write.format(NAME).mode("overwrite")
+    by_format = by_format.option("overwrite-mode", "partitions")
+    for overwrite in (
+        lambda: write(frame, table, "overwrite-partitions"),
+        lambda: write(frame, table, {"dt": "new"}),
+        lambda: by_format.save(table.uri),
+    ):
+        with pytest.raises(Exception, match="a key may move between partitions"):
+            overwrite()
+    assert table.latest_snapshot() == head
+    write(frame, table, "overwrite")
+    assert table.read().to_arrow().to_pylist() == [{"id": 1, "dt": "new"}]
 
 
 def test_time_travel_by_canonical_and_short_names(source: Any, catalog: tc.Catalog) -> None:

@@ -92,6 +92,42 @@ def test_delete_and_update_are_those_of_the_embedded_engine(
     assert tcs.delete(spark, two, "id > 1000").snapshot_after == two.latest_snapshot().id
 
 
+@pytest.mark.parametrize("producer", ["none", "lookup"])
+def test_rows_of_a_statement_wait_for_a_bucket_as_rows_of_the_embedded_engine_do(
+    spark: Any, catalog: tc.Catalog, producer: str
+) -> None:
+    options = {"bucket": "-2", "changelog-producer": producer}
+    one, two = (
+        catalog.create_table(f"d.{name}", COLUMNS, primary_key=("id",), options=options)
+        for name in ("one", "two")
+    )
+
+    def put(*ids: int) -> None:
+        rows = {"id": ids, "dt": ["d"] * len(ids), "v": ["old"] * len(ids), "n": [0] * len(ids)}
+        for table in (one, two):
+            with table.write() as writer:
+                writer.write(pa.table(rows, schema=COLUMNS))
+                writer.commit()
+
+    def places(table: tc.Table) -> list[tuple[int, int, int]]:
+        live = table.access.live_entries(table.latest_snapshot())
+        return sorted((each.bucket, each.total_buckets, each.file.row_count) for each in live)
+
+    put(1, 2, 3)
+    one.update({"v": "'new'"}, "id < 3")
+    tcs.update(spark, two, {"v": "'new'"}, "id < 3")
+    assert places(one) == places(two)
+    put(4)
+    one.delete("id = 1")
+    tcs.delete(spark, two, "id = 1")
+    assert places(one) == places(two)
+    put(5)
+    for table in (one, two):
+        table.compact()
+    assert rows_of(one) == rows_of(two)
+    assert [row[0] for row in rows_of(two)] == [2, 3, 4, 5]
+
+
 CLAUSES: tuple[Any, ...] = (
     tc.MatchedDelete(condition="source.n < 0"),
     tc.MatchedUpsert(values={"v": "source.v", "n": "target.n + source.n"}),
@@ -147,6 +183,21 @@ def test_several_source_rows_for_one_target_row_are_an_error(
     clause = tc.MatchedDelete(condition="source.nothing = 1")
     with pytest.raises(errors.ArgumentError, match="nothing"):
         tcs.merge_into(spark, one, "SELECT 1L id", ["id"], [clause])
+
+
+def test_of_source_rows_that_match_nothing_no_clause_is_asked(
+    spark: Any, catalog: tc.Catalog
+) -> None:
+    """They may be alike, and the condition of a clause may have no answer for them."""
+    one, _ = twins(catalog, "key")
+    alike = "SELECT 'nowhere' v, 0L n FROM range(2)"
+    for condition in ("target.v = 'v3'", "10 % source.n = 1"):
+        clause = tc.MatchedDelete(condition=condition)
+        tcs.merge_into(spark, one, f"{alike} UNION ALL SELECT 'v3', 3L", ["v"], [clause])
+        tcs.merge_into(
+            spark, one, "SELECT 3L id, 'd1' dt, 'v3' v, 3L n", ["id", "dt"], [tc.NotMatchedInsert()]
+        )
+    assert one.read().to_arrow().num_rows == 40
 
 
 def test_columns_of_a_source_match_in_any_case(spark: Any, catalog: tc.Catalog) -> None:
@@ -222,3 +273,103 @@ def test_sort_compaction_and_databases_by_tasks(spark: Any, catalog: tc.Catalog)
     assert set(done.details["tables"]) == {"three", "two"}
     assert done.details["tables"]["three"]["files_deleted"] > 0
     assert rows_of(third) == sorted((tuple(r.values()) for r in SOURCE.to_pylist()), key=repr)
+
+
+@pytest.mark.parametrize("layout", ["key", "append", "marked"])
+def test_each_clause_gives_values_of_the_columns_own_type(
+    spark: Any, catalog: tc.Catalog, layout: str
+) -> None:
+    """Spark would make doubles of all whole numbers where one clause gives a double."""
+    big = 2**53 + 1
+    one, two = twins(catalog, layout)
+    source = pa.table(
+        {"id": [4, 5, 6, 100], "dt": ["d0", "d1", "d0", "d1"], "n": [big] * 4, "x": [1.0] * 4}
+    )
+    when = (
+        tc.MatchedUpsert(values={"n": "source.x"}, condition="source.id = 4"),
+        tc.MatchedUpsert(values={"n": "source.n"}, condition="source.id = 5"),
+        tc.MatchedUpsert(values={"v": "NULL", "n": "NULL"}),
+        tc.NotMatchedInsert(values={"id": "source.id", "dt": "source.dt", "n": "source.n"}),
+    )
+    one.merge_into(source, ["id", "dt"], when)
+    tcs.merge_into(spark, two, spark.createDataFrame(source), ["id", "dt"], when)
+    found = {row[0]: row[3] for row in rows_of(two)}
+    assert [found[id] for id in (4, 5, 6, 100)] == [1, big, None, big]
+    assert rows_of(two) == rows_of(one)
+    lossy = tc.MatchedUpsert(values={"n": "source.x + 0.5D"}, condition="source.id = 4")
+    with pytest.raises(errors.DataError, match=r"'n'.*1\.5.*without loss"):
+        tcs.merge_into(spark, two, spark.createDataFrame(source), ["id", "dt"], [lossy])
+    assert rows_of(two) == rows_of(one)
+
+
+@pytest.mark.parametrize("layout", ["key", "append", "marked"])
+def test_only_a_row_that_is_inserted_gets_a_default(
+    spark: Any, catalog: tc.Catalog, layout: str
+) -> None:
+    one, two = twins(catalog, layout)
+    for table in (one, two):
+        catalog.alter_table(table.name, [tc.UpdateColumnDefault("n", "7")])
+    source = pa.table({"id": [0, 5, 100], "dt": ["d0", "d1", "d0"], "v": ["a", "b", "c"]})
+    when = (
+        tc.MatchedUpsert(values={"v": "source.v"}),
+        tc.NotMatchedInsert(),
+        tc.NotMatchedBySourceUpsert(values={"v": "'alone'"}, condition="target.n IS NULL"),
+    )
+    catalog.table(one.name).merge_into(source, ["id", "dt"], when)
+    frame = spark.createDataFrame(source)
+    tcs.merge_into(spark, catalog.table(two.name), frame, ["id", "dt"], when)
+    found = {row[0]: row[3] for row in rows_of(two)}
+    assert [found[id] for id in (0, 5, 10, 100)] == [None, None, None, 7]
+    assert rows_of(two) == rows_of(one)
+
+
+@pytest.mark.parametrize("layout", ["key", "dynamic", "cross-partition"])
+@pytest.mark.parametrize("on", ["the key", "more"])
+def test_a_new_key_that_two_rows_would_have_is_an_error(
+    spark: Any, catalog: tc.Catalog, layout: str, on: str
+) -> None:
+    """Which of them wins would be chance."""
+    one, two = twins(catalog, layout)
+    key = list(one.primary_key)
+    names = key if on == "the key" else [*key, "v"]
+    alike = "SELECT 500L id, 'd1' dt, 'x' v, 1L n FROM range(3)"
+    tcs.merge_into(spark, two, alike, names, [tc.NotMatchedInsert()])
+    assert len(rows_of(two)) == 41
+    head = two.latest_snapshot()
+    sources = ["SELECT 600L + id % 2 id, 'd1' dt, CAST(id AS STRING) v, 1L n FROM range(4)"]
+    if on == "more":
+        sources.append("SELECT 3L id, 'd1' dt, 'not matched' v, 1L n")
+    for source in sources:
+        with pytest.raises(errors.DataError, match="the key"):
+            tcs.merge_into(spark, two, source, names, [tc.NotMatchedInsert()])
+        rows = spark.sql(source).toArrow()
+        with pytest.raises(errors.DataError, match="the key"):
+            one.merge_into(rows, names, [tc.NotMatchedInsert()])
+    assert two.latest_snapshot() == head
+
+
+@pytest.mark.parametrize("keyed", [True, False])
+def test_columns_may_have_names_that_a_program_would_choose(
+    spark: Any, catalog: tc.Catalog, keyed: bool
+) -> None:
+    names = ["__row", "__task", "__order", "__file", "__clause", "__count", "__old", "target"]
+    schema = pa.schema(
+        [pa.field("id", pa.int64(), nullable=False), *((name, pa.int64()) for name in names)]
+    )
+    table = catalog.create_table(
+        "d.t",
+        schema,
+        primary_key=("id",) if keyed else (),
+        options={"bucket": "2" if keyed else "-1"},
+    )
+    values = ", ".join(f"id * 100 + {at} AS {name}" for at, name in enumerate(names))
+    frame = spark.sql(f"SELECT IF(id < 0, NULL, id) AS id, {values} FROM range(4)")
+    tcs.write(frame, table)
+    rows = [(id, *(id * 100 + at for at in range(len(names)))) for id in range(4)]
+    assert rows_of(table) == rows
+    when = [tc.MatchedUpsert(values={"__file": "source.__old"}), tc.NotMatchedInsert()]
+    tcs.merge_into(spark, table, frame.where("id = 3"), ["id"], when)
+    tcs.update(spark, table, {"__row": "target"}, "id = 2")
+    rows[3] = (*rows[3][:4], 306, *rows[3][5:])
+    rows[2] = (2, 207, *rows[2][2:])
+    assert rows_of(table) == rows

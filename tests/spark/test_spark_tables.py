@@ -156,7 +156,7 @@ def test_rows_with_kinds_are_sorted_after_the_shuffle(
     two = [("+I", 1, "a"), ("+I", 2, "b")]  # of one row Spark knows that it is sorted
     rows = spark.createDataFrame(two, "_ROW_KIND string, id long, v string")
     by_bucket(rows, schema, 2).explain()
-    assert "Sort [__order" in capsys.readouterr().out
+    assert "Sort [__paimon_spark_order" in capsys.readouterr().out
     by_bucket(rows.drop("_ROW_KIND"), schema, 2).explain()
     assert "Sort [" not in capsys.readouterr().out
 

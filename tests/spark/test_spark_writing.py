@@ -5,6 +5,7 @@ Method: the embedded engine reads what came of it.
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 import pyarrow as pa
@@ -13,6 +14,7 @@ import pytest
 import table_core as tc
 import table_core.spark as tcs
 from table_core import errors
+from table_core.spark.verbs import sql
 from table_core.spark.writing.frames import compacted_along, written
 
 
@@ -74,6 +76,83 @@ def test_a_table_is_made_from_a_query(spark: Any, catalog: tc.Catalog) -> None:
     with pytest.raises(errors.DataError, match="DIVIDE_BY_ZERO"):
         tcs.create_table_as(spark, bad, "d.bad", catalog=catalog)
     assert "bad" not in catalog.tables("d")
+
+
+@pytest.mark.parametrize("mode", ["error", "ignore", "append", "overwrite"])
+def test_a_query_that_is_repeated_makes_its_table_once(
+    spark: Any, catalog: tc.Catalog, mode: str
+) -> None:
+    query, commit = "SELECT 1L id, 'a' v", tc.CommitAs(user="job", identifier=1)
+    catalog.create_table("d.t", pa.schema([("id", pa.int64()), ("v", pa.string())]))
+    how = {"catalog": catalog, "mode": mode, "commit": commit}
+    tcs.create_table_as(spark, query, "d.t", **how)  # the first run died before it wrote
+    assert rows_of(catalog.table("d.t")) == [(1, "a")]
+    catalog.drop_table("d.t")
+    made = tcs.create_table_as(spark, query, "d.t", **how)
+    again = tcs.create_table_as(spark, query, "d.t", **how)
+    assert (again.replayed, again.snapshot_ids) == (True, made.snapshot_ids)
+    assert rows_of(catalog.table("d.t")) == [(1, "a")]
+
+
+@pytest.mark.parametrize(
+    ("mode", "rows"), [("ignore", [7]), ("append", [1, 7]), ("overwrite", [1]), ("error", [7])]
+)
+def test_a_table_that_somebody_else_makes_first_was_there(
+    spark: Any, catalog: tc.Catalog, monkeypatch: Any, mode: str, rows: list[int]
+) -> None:
+    tcs.create_table_as(spark, "SELECT 7L id", "d.t", catalog=catalog)
+    monkeypatch.setattr(sql, "_exists", lambda *_: False)  # it came after we had looked
+    with pytest.raises(errors.AlreadyExistsError) if mode == "error" else nullcontext():
+        tcs.create_table_as(spark, "SELECT 1L id", "d.t", catalog=catalog, mode=mode)
+    assert [row[0] for row in rows_of(catalog.table("d.t"))] == rows
+
+
+@pytest.mark.parametrize(
+    ("primary_key", "partition_by", "options"),
+    [
+        ((), ("p",), {"bucket": "-1"}),
+        ((), ("p",), {"bucket": "-1", "write.by-spark": "false"}),
+        ((), ("p",), {"bucket": "2", "bucket-key": "id"}),
+        ((), (), {"bucket": "2", "bucket-key": "p"}),
+        (("id",), ("p",), {"bucket": "-1"}),
+    ],
+)
+def test_a_column_that_rows_lack_is_null_where_it_says_their_place(
+    spark: Any, catalog: tc.Catalog, primary_key: Any, partition_by: Any, options: Any
+) -> None:
+    schema = pa.schema([pa.field("id", pa.int64(), nullable=False), ("p", pa.string())])
+    how = {"primary_key": primary_key, "partition_by": partition_by, "options": options}
+    table = catalog.create_table("d.t", schema, **how)
+    tcs.write(spark.createDataFrame([(id,) for id in range(9)], "id long"), table)
+    assert rows_of(table) == [(id, None) for id in range(9)]
+    assert table.read(where="p IS NULL AND id = 7").to_arrow().num_rows == 1
+
+
+def test_a_key_that_rows_lack_is_named(spark: Any, catalog: tc.Catalog) -> None:
+    table = keyed(catalog)
+    with pytest.raises(errors.DataError, match="'id' is NOT NULL"):
+        tcs.write(spark.createDataFrame([("a",), ("b",)], "v string"), table)
+
+
+@pytest.mark.parametrize("bucket", ["-1", "3"])
+def test_a_key_that_a_default_completes_is_one_key(
+    spark: Any, catalog: tc.Catalog, bucket: str
+) -> None:
+    """The row with NULL and the row with 5 have one key, and so belong to one task."""
+    columns = [pa.field(name, pa.int64(), nullable=False) for name in "ab"]
+    options = {"bucket": bucket, "sink.parallelism": "3"}
+    catalog.create_table("d.t", pa.schema(columns), primary_key=("a", "b"), options=options)
+    catalog.alter_table("d.t", [tc.UpdateColumnDefault("a", "5")])
+    table = catalog.table("d.t")
+    rows = [(a, b) for b in range(20) for a in (None, 5)]
+    tcs.write(spark.createDataFrame(rows, "a long, b long"), table)
+    assert rows_of(table) == [(5, b) for b in range(20)]
+    numbers = [
+        (each.bucket, number)
+        for each in table.access.live_entries(table.latest_snapshot())
+        for number in range(each.file.min_sequence_number, each.file.max_sequence_number + 1)
+    ]
+    assert bucket == "-1" or len(numbers) == len(set(numbers))
 
 
 @pytest.mark.parametrize("tasks", ["1", "3"])

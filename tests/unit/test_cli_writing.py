@@ -188,6 +188,9 @@ def test_a_wrong_value_is_named_and_nothing_is_written(orders: Shell) -> None:
     assert list(orders.folder.glob("wh/**/*.parquet")) == []
 
 
+MERGE = ("merge-into", "shop.orders", "--on", "id", "--when", "matched-upsert")
+
+
 def test_misuse_says_what_to_write(orders: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     here = orders.file("a.csv", CSV)
     for error, words, told in (
@@ -205,6 +208,18 @@ def test_misuse_says_what_to_write(orders: Shell, monkeypatch: pytest.MonkeyPatc
         (ArgumentError, ("write", "shop.orders", here, "--commit-identifier", "1"), "without a user"),
         (ArgumentError, ("merge-into", "shop.orders", "--on", "id", "--when", "matched-upsert"), "name the rows by --source"),
         (ArgumentError, ("merge-into", "shop.orders", "--on", "id", "--when", "matched", "--source", here), "matched"),
+        (ArgumentError, (*MERGE, "--source", here, "--view", "o=shop.orders"), "--view names a table for --sql"),
+        (ArgumentError, (*MERGE, "--source", "shop.orders", "--format", "csv"), "--format is that of files"),
+        (ArgumentError, (*MERGE, "--sql", "SELECT 1 AS id", "--format", "csv"), "--format is that of files"),
+        (ArgumentError, ("read", "shop.orders", "--json", "--format", "csv"), "two formats"),
+        (ArgumentError, ("changes", "shop.orders", "--json", "--format", "parquet"), "two formats"),
+        (ArgumentError, ("follow", "shop.orders", "--json", "--format", "csv"), "two formats"),
+        (ArgumentError, ("diff", "shop.orders", "1", "2", "--json", "--format", "csv"), "two formats"),
+        (ArgumentError, ("diff", "shop.orders", "1", "2", "--what", "files", "--where", "id = 1"), "--where is for rows"),
+        (ArgumentError, ("diff", "shop.orders", "1", "2", "--what", "schema", "-o", "x.csv"), "-o is for rows"),
+        (ArgumentError, ("diff", "shop.orders", "1", "2", "--what", "options", "--format", "csv"), "--format is for rows"),
+        (ArgumentError, ("position", "set", "shop.orders", "tc.x", "--text", "t", "--source", "shop.orders"), "stored as it is"),
+        (ArgumentError, ("position", "set", "shop.orders", "tc.x", "--text", "t", "--reader", "r"), "stored as it is"),
     ):  # fmt: skip
         with pytest.raises(error, match=told.replace("(", r"\(")):
             orders.run(*words)
@@ -360,3 +375,44 @@ def test_options_are_shown_with_defaults_and_meanings(orders: Shell) -> None:
     assert all(one["meaning"] for one in every.values())
     shown = orders.run("options", "shop.orders", "--all", "--like", "snapshot.time-retained")
     assert "1 h (default)" in shown
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("drop-partitions", "shop.days", "--partition", "day=1,day=2"),
+        ("mark-done", "shop.days", "--partition", "day=1,day=1"),
+        ("mark-done", "shop.days", "--partition", '{"day": "1", "day": null}'),
+        ("write", "shop.days", "-", "--format", "csv", "--overwrite", "day=1,day=2"),
+        ("update", "shop.days", "--set", "n = 1", "--set", "n=2", "--where", "true"),
+        ("read", "shop.days", "-O", "scan.mode=latest", "-O", "scan.mode=latest-full"),
+        (
+            *("merge-into", "shop.days", "--source", "shop.days", "--on", "day"),
+            *("--when", "matched-upsert set n = 1, n = 2"),
+        ),
+    ],
+)
+def test_what_is_said_twice_is_no_slip_that_the_last_one_wins(
+    shell: Shell, words: tuple[str, ...]
+) -> None:
+    columns = ("--column", "day STRING", "--column", "n INT", "--partition-by", "day")
+    shell.run("create", "shop.days", *columns)
+    with pytest.raises(ArgumentError, match="twice"):
+        shell.run(*words, stdin=b"day,n\n1,1\n")
+
+
+def test_json_names_a_partition_of_null_and_values_with_commas(shell: Shell) -> None:
+    columns = ("--column", "city STRING", "--column", "n INT", "--partition-by", "city")
+    shell.run("create", "shop.cities", *columns)
+    lines = '{"n": 1}\n{"city": "a, b", "n": 2}\n{"city": "c", "n": 3}\n'
+    shell.run("write", "shop.cities", "-", "--format", "json", stdin=lines.encode())
+    replaced = ("--overwrite", '{"city": "a, b"}')
+    shell.run(
+        *("write", "shop.cities", "-", "--format", "json", *replaced),
+        stdin=b'{"city": "a, b", "n": 4}',
+    )
+    shell.run("drop-partitions", "shop.cities", "--partition", '{"city": null}')
+    assert sorted(row["n"] for row in shell.rows("shop.cities")) == [3, 4]
+    for wrong in ('{"city": null', '{"city": {"a": 1}}', '{"town": null}'):
+        with pytest.raises(ArgumentError):
+            shell.run("drop-partitions", "shop.cities", "--partition", wrong)

@@ -16,6 +16,7 @@ from table_core.storage.stores.faults import Crash, Fault, Faults, FaultyStorage
 from table_core.table.api.state_jobs import create_branch as make_branch
 from table_core.table.api.state_jobs import fast_forward
 from table_core.table.commit_io.deliveries import told
+from table_core.table.maintenance.fast_forward import FastForward
 from table_core.table.metadata.documents import Metadata
 from tests.unit.test_shared_files import create, fresh, keys, on_branch, put
 
@@ -160,6 +161,28 @@ def test_a_retry_tells_all_that_the_branch_has_brought_wherever_the_run_was_cut(
         assert "own" in table.tags.list(), nth
         nth += 1
     assert nth > 3
+
+
+def test_a_commit_to_main_at_the_last_moment_stays() -> None:
+    """Between the look at main and the first snapshot that it takes over."""
+    table = create()
+    put(table, 1)
+    make_branch(table, {"name": "b", "from_head": True})
+    for key in (3, 4):
+        put(on_branch(table, "b"), key)
+    plan = FastForward.of(table.access, "b")
+
+    def other() -> Any:
+        return tc.Table(_through(table.access, table.access.storage))
+
+    put(other(), 2)
+    with pytest.raises(tc.errors.CommitConflictError, match="snapshot 2"):
+        plan.perform()
+    assert keys(other()) == [1, 2]
+    with pytest.raises(tc.errors.ArgumentError, match=r"\[2\] would be lost"):
+        fast_forward(other(), {"branch": "b"})
+    put(other(), 5)
+    assert keys(other()) == [1, 2, 5]
 
 
 def _through(access: Any, storage: Any) -> Any:

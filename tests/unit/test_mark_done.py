@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
 import table_core as tc
+from table_core.errors import ArgumentError
+from table_core.table.api.state_jobs import create_branch as make_branch
+from table_core.table.api.state_jobs import fast_forward
 from tests.tables import new_catalog, write_rows
+from tests.unit.test_shared_files import on_branch
 
 SCHEMA = pa.schema(
     [pa.field("dt", pa.date32()), pa.field("h", pa.string()), pa.field("v", pa.int32())]
@@ -88,3 +93,68 @@ def test_a_done_partition_is_a_folder_beside_and_an_event_is_told() -> None:
     left = table.remove_orphan_files(older_than=soon, allow_young=True)
     assert (left.files_deleted, left.details["foreign"]) == (0, [])
     assert list(marks(table)) == ["dt=20454/h=a%2Fb.done/_SUCCESS"]
+
+
+class Ticking:
+    """A clock on which no two moments are one."""
+
+    def __init__(self) -> None:
+        self.at_ms = 1_700_000_000_000
+
+    def now_ms(self) -> int:
+        self.at_ms += 1
+        return self.at_ms
+
+    def local_offset_ms(self, _: int) -> int:
+        return 0
+
+
+def test_what_is_written_to_be_published_is_marked_when_main_takes_it_over() -> None:
+    table = create(bucket="-1", partition__end_input_to_done="true")
+    table = tc.Table(replace(table.access, clock=Ticking()))
+    fill(table, (1, "a"))
+    assert [values["h"] for values, _ in table.done_partitions()] == ["a"]
+    [(_, before_ms)] = table.done_partitions()
+    make_branch(table, {"name": "b", "from_head": True, "to_publish": True})
+    fill(on_branch(table, "b"), (1, "a"), (2, "b"))
+    assert [at_ms for _, at_ms in table.done_partitions()] == [before_ms]
+    assert (
+        on_branch(table, "b").partition({"dt": "2026-01-02", "h": "b"}, with_done=True).done_ms
+        is None
+    )
+    fast_forward(table, {"branch": "b"})
+    marks = table.done_partitions(before_ms)
+    assert sorted(values["h"] for values, _ in marks) == ["a", "b"]
+    fast_forward(table, {"branch": "b"})
+    assert table.done_partitions(before_ms) == marks, "a retry marks nothing again"
+    for path in [f.path for f in table.access.storage.walk("") if f.path.endswith("_SUCCESS")]:
+        table.access.storage.delete([path])
+    fast_forward(table, {"branch": "b"})
+    assert len(table.done_partitions()) == 2, "what a run that was cut short has left out"
+
+
+def test_a_branch_that_is_to_be_published_is_not_marked_by_hand() -> None:
+    table = fill(create(), (1, "a"))
+    make_branch(table, {"name": "b", "from_head": True, "to_publish": True})
+    branch = on_branch(table, "b")
+    for asked in ({"partitions": [{"dt": "2026-01-01", "h": "a"}]}, {"idle_time": "0 s"}):
+        with pytest.raises(ArgumentError, match=r"not published yet.*partition\.end-input-to-done"):
+            branch.mark_done(**asked)
+    assert marks(table) == {}
+
+
+def test_who_publishes_by_hand_marks_too() -> None:
+    table = create(bucket="-1", partition__end_input_to_done="true")
+    make_branch(table, {"name": "b", "from_head": True, "to_publish": True})
+    fill(on_branch(table, "b"), (2, "b"))
+    assert table.done_partitions() == []
+    table.branches.fast_forward("b")
+    assert [values["h"] for values, _ in table.done_partitions()] == ["b"]
+
+
+def test_what_is_written_to_any_other_branch_is_marked_at_once() -> None:
+    table = create(bucket="-1", partition__end_input_to_done="true")
+    fill(table, (1, "a"))
+    make_branch(table, {"name": "b", "from_head": True})
+    fill(on_branch(table, "b"), (2, "b"))
+    assert on_branch(table, "b").partition({"dt": "2026-01-02", "h": "b"}, with_done=True).done_ms

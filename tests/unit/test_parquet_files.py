@@ -302,3 +302,18 @@ def test_the_size_is_estimated_while_rows_come():
     estimate = writer.size_estimate()
     size = writer.close()
     assert 0.5 * size < estimate < 2 * size
+
+
+@pytest.mark.parametrize("dictionary", [{}, {"parquet.enable.dictionary": "false"}])
+def test_a_column_may_be_called_like_the_field_of_another(dictionary):
+    """Arrow names the leaves of both alike when it is told their encodings and bounds."""
+    fields = [Field(0, "c", Row((Field(1, "d", STRING),))), Field(2, "c.d", BIGINT)]
+    schema = pa.schema([("c", pa.struct([("d", pa.string())])), ("c.d", pa.int64())])
+    rows = pa.table({"c": [{"d": "x"}, {"d": "y"}], "c.d": [1, 2]}, schema=schema)
+    storage = written(fields, rows, options=dictionary)
+    assert read(storage, fields).to_pylist() == rows.to_pylist()
+    floats = [Field(0, "c", Row((Field(1, "d", BIGINT),))), Field(2, "c.d", Atomic(Root.DOUBLE))]
+    schema = pa.schema([("c", pa.struct([("d", pa.int64())])), ("c.d", pa.float64())])
+    nan = pa.table({"c": [{"d": 1}], "c.d": [float("nan")]}, schema=schema)
+    group = pq.read_metadata(io.BytesIO(written(floats, nan).read("f"))).row_group(0)
+    assert not group.column(1).is_stats_set

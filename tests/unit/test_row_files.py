@@ -15,7 +15,8 @@ import pytest
 
 from table_core.cli.rows import _write_csv, _write_json
 from table_core.errors import ArgumentError, DataError
-from table_core.storage.row_files import list_files, read_rows, split_glob
+from table_core.storage.globs import list_files, split_glob
+from table_core.storage.row_files import read_rows
 from table_core.storage.stores.local import LocalStorage
 
 SCHEMA = pa.schema([("id", pa.int64()), ("price", pa.decimal128(9, 2))])
@@ -39,6 +40,39 @@ def test_stars_stay_within_a_folder(tmp_path: Path) -> None:
         (tmp_path / name).touch()
     found = list_files(LocalStorage(tmp_path), "*/*.jsonl")
     assert [info.path for info in found] == ["a/x.jsonl", "b/10.jsonl", "b/2.jsonl"]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "found"),
+    [
+        ("*.csv", ["a.csv"]),
+        ("?.csv", ["a.csv"]),
+        ("*/*.csv", ["b/c.csv"]),
+        (".*.csv", [".a.csv"]),
+        (".b/*.csv", [".b/c.csv"]),
+        ("a*", ["a.csv"]),
+        ("**/*.csv", ["a.csv", "b/c.csv", "b/d/e.csv"]),
+        ("b/**/*.csv", ["b/c.csv", "b/d/e.csv"]),
+        ("b/**", ["b/c.csv", "b/d/e.csv"]),
+        ("**/d/*.csv", ["b/d/e.csv"]),
+    ],
+)
+def test_stars_match_no_hidden_name_and_two_match_any_folders(
+    tmp_path: Path, pattern: str, found: list[str]
+) -> None:
+    for name in (
+        "a.csv",
+        ".a.csv",
+        ".csv",
+        "b/c.csv",
+        "b/.c.csv",
+        ".b/c.csv",
+        "b/d/e.csv",
+        "b/.d/e.csv",
+    ):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    assert [info.path for info in list_files(LocalStorage(tmp_path), pattern)] == found
 
 
 def test_both_formats_give_their_rows(tmp_path: Path) -> None:

@@ -79,6 +79,19 @@ def test_an_update_sees_the_row_as_it_was() -> None:
         assert rows(table)[6] == (6, "v6", 6)
 
 
+@pytest.mark.parametrize("key", [True, False])
+def test_an_update_may_use_a_column_called_target(key: bool) -> None:
+    schema = pa.schema(
+        [pa.field("k", pa.int32(), nullable=False), ("target", pa.int64()), ("v", pa.string())]
+    )
+    table = new_catalog().create_table(
+        "d.t", schema, primary_key=("k",) if key else (), options={"bucket": "1"} if key else {}
+    )
+    write_rows(table, pa.table({"k": [1, 2], "target": [5, 6], "v": ["", ""]}, schema=schema))
+    table.update({"v": "CAST(target AS STRING)", "target": "target + 1"}, "target = 5")
+    assert rows(table) == [(1, 6, "5"), (2, 6, "")]
+
+
 def test_an_update_that_does_not_fit_changes_nothing() -> None:
     table = make(key=False)
     with pytest.raises(TableError, match="'k'"):

@@ -229,6 +229,8 @@ def test_a_sync_counts_the_files_that_are_ahead(catalog: Any, tmp_path: Path) ->
     source = {"kind": "files", "uri": f"{folder.as_uri()}/*.jsonl", "format": "debezium-json"}
     args = {"source": source, "primary_key": ["id"]}
     assert "1 files" in choice(catalog, "sync-table", args).reason
+    whole = {**args, "source": {**source, "uri": folder.as_uri()}}
+    assert "1 files" in choice(catalog, "sync-table", whole).reason
     spec = JobSpec(action="sync-table", warehouse=catalog.warehouse, table="d.t", args=args)
     run_job(spec, EmbeddedEngine())
     assert "0 files" in choice(catalog, "sync-table", args).reason

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from pathlib import Path
 from typing import Any
@@ -125,6 +126,20 @@ def test_a_file_that_changed_after_it_was_taken_is_said(job: Any, tmp_path: Path
     with pytest.raises(PositionDivergedError, match=r"1\.jsonl"):
         job("write", "two", **take)
     assert ids_of(tmp_path) == [1]
+
+
+def test_a_file_of_the_same_size_and_millisecond_is_another_by_its_finer_time(
+    job: Any, tmp_path: Path
+) -> None:
+    path = tmp_path / "in" / "1.jsonl"
+    take = {"rows_uri": f"file://{tmp_path}/in/*.jsonl", "rows_position": "tc.files.in"}
+    lines(path, 1)
+    os.utime(path, ns=(10**18, 10**18))
+    job("write", "one", **take)
+    lines(path, 2)
+    os.utime(path, ns=(10**18 + 1000, 10**18 + 1000))
+    with pytest.raises(PositionDivergedError, match=r"1\.jsonl"):
+        job("write", "two", **take)
 
 
 def test_a_position_that_is_not_carried_on_is_refused(job: Any, tmp_path: Path) -> None:

@@ -157,6 +157,8 @@ class ChecksArguments:
     """Mixin: arguments are checked when they are set, and with ``require_arguments`` once more."""
 
     checks: ClassVar[Mapping[str, Check]] = CHECKS
+    never_nothing: ClassVar[Sequence[str]] = ()
+    """Arguments that may be left out, but whose templates must not render to None: it would mean the opposite."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Set it; while the task is being made, refuse what it must not be.
@@ -168,6 +170,8 @@ class ChecksArguments:
         made = getattr(self, "_BaseOperator__instantiated", False)
         if name in self.checks and not made:
             _checked(self, name, value)
+        if name in self.never_nothing and not made and _is_open(value):
+            vars(self).setdefault("_given", set()).add(name)
 
 
 def require_early(task: Any, **arguments: Any) -> None:
@@ -186,6 +190,14 @@ def require_arguments(task: Any) -> None:
     Raises:
         ArgumentError: names the argument and what it must be.
     """
+    for name in vars(task).get("_given", ()):
+        if vars(task)[name] is None:
+            raise ArgumentError(
+                f"task {task.task_id!r}: the template of {name} has rendered to None, and without {name} the "
+                "task would do something else: leave it out if that is meant",
+                argument=name,
+                value=None,
+            )
     for name in task.checks:
         if name in vars(task):
             _checked(task, name, vars(task)[name])

@@ -134,6 +134,13 @@ def merge_source(value: Any, name: str) -> None:
         raise wrong(name, value, "source: give one of table, path and sql")
     if value.get("sources") is not None and "sql" not in value:
         raise wrong(name, value, "source: sources are for sql")
+    for view, one in (value.get("sources") or {}).items():
+        if one.get("mode", "snapshot") != "snapshot" or one.get("position"):
+            raise wrong(
+                f"{name}: sources[{view!r}]",
+                one,
+                "source: a merge reads the newest snapshot of a table",
+            )
 
 
 def partition(value: Any, name: str) -> None:

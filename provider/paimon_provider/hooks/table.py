@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import inspect
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 from paimon_provider._compat import get_hook_lineage_collector
 from paimon_provider.arguments.table_identity import TableIdentity
 from table_core.table.api.table import Table
+from table_core.table.maintenance.reader_positions import ReaderPositions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,6 +19,13 @@ if TYPE_CHECKING:
     from table_core.table.metadata.results import CommitAs
 
 __all__ = ["LineageTable"]
+
+
+@dataclass(frozen=True, slots=True)
+class NamedPositions(ReaderPositions):
+    """``ReaderPositions`` of a handle, with its ``next_commit``."""
+
+    next_commit: Callable[[], CommitAs] | None = None
 
 
 class LineageTable(Table):
@@ -34,6 +42,11 @@ class LineageTable(Table):
         super().__init__(access)
         self.catalog = catalog
         self.next_commit = next_commit
+
+    @property
+    def positions(self) -> NamedPositions:
+        """Those of ``Table.positions``; what is set or reset is committed as the task run too."""
+        return NamedPositions(self.access, self.next_commit)
 
     def asset_parts(self) -> dict[str, str]:
         """The arguments of ``paimon_provider.assets.create_asset``."""
@@ -62,7 +75,7 @@ def _named(done: Callable[..., Any], signature: inspect.Signature) -> Callable[.
     """``done``, so that a retry of the task finds what it has committed."""
 
     @wraps(done)
-    def named(self: LineageTable, *args: Any, **kwargs: Any) -> Any:
+    def named(self: LineageTable | NamedPositions, *args: Any, **kwargs: Any) -> Any:
         if self.next_commit is None:
             return done(self, *args, **kwargs)
         bound = signature.bind(self, *args, **kwargs)
@@ -85,3 +98,6 @@ for _verb in ("write", "commit", "merge_into", "delete", "update", "truncate", "
 for _verb, _done in inspect.getmembers(Table, inspect.isfunction):
     if not _verb.startswith("_") and "commit" in inspect.signature(_done).parameters:
         setattr(LineageTable, _verb, _named(getattr(LineageTable, _verb), inspect.signature(_done)))
+for _verb in ("set", "reset"):
+    _done = getattr(ReaderPositions, _verb)
+    setattr(NamedPositions, _verb, _named(_done, inspect.signature(_done)))

@@ -31,6 +31,7 @@ from paimon_provider.links import SparkUILink, TableLink, show_link, show_table,
 from paimon_provider.runs.auto_engine import engine_now
 from paimon_provider.runs.cluster_jobs import ClusterJobs
 from paimon_provider.runs.identity import run_identity
+from paimon_provider.runs.landed import landed_ms, landed_ms_in
 from paimon_provider.runs.mapped_tables import as_given, over_tables, own_of
 from paimon_provider.runs.worker_attempts import WorkerAttempts
 from paimon_provider.watching.commit_events import (
@@ -166,7 +167,7 @@ class PaimonTableOperator(TellsLineage, ChecksArguments, BaseOperator):
         with airflow_failures():
             require_arguments(self)
             require_approved(self, context)
-            identity = run_identity(context)
+            identity = run_identity(context, landed_ms=self._landed_ms)
             self.hook, user = self._hook_of(identity), identity.user
             self._require_announced_table()
             self.outlets = own_of(self.outlets, self._asset_uri())
@@ -182,7 +183,7 @@ class PaimonTableOperator(TellsLineage, ChecksArguments, BaseOperator):
     def execute_complete(self, context: Context, event: Mapping[str, Any]) -> dict[str, Any]:
         """Take the result of the job that the trigger has seen ending."""
         with airflow_failures():
-            identity = run_identity(context, resumed=True)
+            identity = run_identity(context, resumed=True, landed_ms=self._landed_ms)
             self.hook, user = self._hook_of(identity), identity.user
             self.outlets = own_of(self.outlets, self._asset_uri())
             jobs = ClusterJobs(self.hook.cluster(self.task_conf()), context, user)
@@ -282,6 +283,10 @@ class PaimonTableOperator(TellsLineage, ChecksArguments, BaseOperator):
             self._jobs.end()
         self.hook.cancel()
 
+    def _landed_ms(self, user: str) -> list[int]:
+        """When ``user`` has committed to the table."""
+        return landed_ms(self.hook.catalog(), [self.table], user)
+
     def _hook_of(self, identity: RunIdentity | None) -> PaimonHook:
         from paimon_provider.hooks.paimon import PaimonHook
 
@@ -369,6 +374,10 @@ class PaimonDatabaseOperator(PaimonTableOperator):
         """Those that the result names."""
         details = (self._result or {}).get("details") or {}
         return [f"{self.table}.{name}" for name in details.get("tables") or ()]
+
+    def _landed_ms(self, user: str) -> list[int]:
+        """When ``user`` has committed to one of the tables."""
+        return landed_ms_in(self.hook.catalog(), self.table, user)
 
     def _require_announced_table(self) -> None:
         """They announce nothing of their own."""

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from paimon_provider.arguments.checks import with_checks
+from paimon_provider.arguments.values import text
 from paimon_provider.operators.base import PaimonTableOperator
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 __all__ = ["PaimonCreateBranchOperator", "PaimonDeleteBranchOperator", "PaimonFastForwardOperator"]
+
+
+def _state(value: Any, name: str) -> None:
+    """Refuse what is no state; '' is that of a branch without a snapshot: a template cannot give None."""
+    if value is not None and value != "":
+        text(value, name)
 
 
 class PaimonCreateBranchOperator(PaimonTableOperator):
@@ -25,6 +33,7 @@ class PaimonCreateBranchOperator(PaimonTableOperator):
 
     template_fields: Sequence[str] = (*PaimonTableOperator.template_fields, "branch", "tag")
     action = "create-branch"
+    never_nothing = ("tag",)
 
     def __init__(
         self,
@@ -76,11 +85,11 @@ class PaimonDeleteBranchOperator(PaimonTableOperator):
 class PaimonFastForwardOperator(PaimonTableOperator):
     """Fast-forward main to the state of a branch.
 
-    Fails without a retry if main has snapshots of its own since the branch was created, because
-    they would be lost. Running it again after a success changes nothing.
+    Fails without a retry if main has snapshots or schemas of its own since the branch was created,
+    because they would be lost. Running it again after a success changes nothing.
 
     :param branch: the branch.  (templated)
-    :param force: discard main's own snapshots since the branch was created.
+    :param force: discard main's own snapshots and schemas since the branch was created.
     :param state: accept only this state of the branch: ``details["state"]`` in the result of the
         ``PaimonCheckOperator`` that checked it. (templated)
     :param dry_run: only report which snapshots main would gain and lose.
@@ -88,6 +97,8 @@ class PaimonFastForwardOperator(PaimonTableOperator):
 
     template_fields: Sequence[str] = (*PaimonTableOperator.template_fields, "branch", "state")
     action = "fast-forward"
+    never_nothing = ("state",)
+    checks = with_checks(state=_state)
 
     def __init__(
         self,

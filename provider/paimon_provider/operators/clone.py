@@ -39,6 +39,7 @@ class PaimonCloneOperator(PaimonTableOperator):
         *("source", "snapshot", "tag", "timestamp"),
     )
     action = "clone"
+    never_nothing = ("tag",)
 
     checks = with_checks(source=require_table)
 

@@ -202,7 +202,7 @@ class PaimonUpkeepOperator(PaimonTableOperator):
         results = []
         with airflow_failures():
             require_arguments(self)
-            identity = run_identity(context)
+            identity = run_identity(context, landed_ms=self._landed_ms)
             self.hook, user = self._hook_of(identity), identity.user
             show_table(context, self, self._asset_uri())
             judged = self.hook.run(self.action, self.table, self.arguments(), engine="local")

@@ -6,11 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from paimon_provider.arguments.checks import with_checks
 from paimon_provider.arguments.values import optional, require_table
+from paimon_provider.failures import airflow_failures
 from paimon_provider.operators.base import PaimonTableOperator
 from table_core.errors import ArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from paimon_provider._compat import Context
 
 __all__ = ["PaimonPositionOperator"]
 
@@ -24,7 +27,7 @@ class PaimonPositionOperator(PaimonTableOperator):
     :param table: the table that the flow writes. (templated)
     :param position: the property that holds the position, e.g. ``tc.flow.sales``.  (templated)
     :param snapshot: continue after this snapshot of the source. Without it, or with 0, the flow
-        starts again. (templated)
+        starts again. A template that renders to nothing is an error. (templated)
     :param source: the table that the flow reads, if the property holds the positions of several.
         (templated)
     :param reader: the name of the flow, if several share the property. (templated)
@@ -59,6 +62,19 @@ class PaimonPositionOperator(PaimonTableOperator):
             )
         self.position = position
         self.snapshot = snapshot
+        self._says_where = snapshot is not None
         self.source = source
         self.reader = reader
         self.dry_run_only = dry_run
+
+    def execute(self, context: Context) -> dict[str, Any]:
+        """Do it and return the result document."""
+        with airflow_failures():
+            if self._says_where and self.snapshot in (None, "", "None"):
+                raise ArgumentError(
+                    f"task {self.task_id!r}: snapshot has rendered to {self.snapshot!r}, and without it the "
+                    "reader would take everything again: write 0 if that is meant",
+                    argument="snapshot",
+                    value=self.snapshot,
+                )
+        return super().execute(context)

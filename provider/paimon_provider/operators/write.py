@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from paimon_provider.arguments import documents, values
 from paimon_provider.arguments.checks import with_checks
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from paimon_provider._compat import Context
 
 __all__ = ["PaimonMergeIntoOperator", "PaimonWriteOperator"]
+
+_OF_SQL: Final = ("sources", "parameters", "pending", "flow_name")
+_OF_FILES: Final = ("rows_position",)
 
 
 class PaimonWriteOperator(PaimonTableOperator):
@@ -74,6 +77,7 @@ class PaimonWriteOperator(PaimonTableOperator):
     }
     template_ext: Sequence[str] = (".sql",)
     action = "write"
+    never_nothing = ("overwrite",)
 
     def __init__(  # noqa: PLR0913 - what users may set
         self,
@@ -97,10 +101,10 @@ class PaimonWriteOperator(PaimonTableOperator):
         self.flow_name = flow_name
         self._task: str | None = None
         self.rows_uri = rows_uri
-        self._require_rows()
         self.rows_position = rows_position
         self.overwrite = overwrite
         self.computed_columns = computed_columns
+        self._require_rows()
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Do it and return the result document."""
@@ -112,13 +116,24 @@ class PaimonWriteOperator(PaimonTableOperator):
         return super().execute(context)
 
     def _require_rows(self) -> None:
-        """Refuse a task that has not one way to its rows; a template may have rendered to nothing."""
+        """Refuse a task that has not one way to its rows, or says what only the other has.
+
+        A template may have rendered to nothing.
+        """
         if (self.sql is None) == (self.rows_uri is None):
             raise ArgumentError(
                 f"task {self.task_id!r}: give either sql or rows_uri",
                 argument="sql",
                 value=self.sql,
             )
+        way, others = ("rows_uri", _OF_SQL) if self.sql is None else ("sql", _OF_FILES)
+        for name in others:
+            if getattr(self, name):
+                raise ArgumentError(
+                    f"task {self.task_id!r}: {name} has no effect where rows come by {way}: leave it out",
+                    argument=name,
+                    value=getattr(self, name),
+                )
 
     def derivation(self) -> Derivation | None:
         """The query over ``sources``, and over the rows that waited."""
@@ -188,6 +203,22 @@ class PaimonMergeIntoOperator(PaimonTableOperator):
         self.parameters = parameters
         self.on = on
         self.when = when
+        self._require_sql()
+
+    def execute(self, context: Context) -> dict[str, Any]:
+        """Do it and return the result document."""
+        with airflow_failures():
+            self._require_sql()
+        return super().execute(context)
+
+    def _require_sql(self) -> None:
+        """Refuse values for SQL that there is not."""
+        if self.parameters and isinstance(self.source, dict) and not self.source.get("sql"):
+            raise ArgumentError(
+                f"task {self.task_id!r}: parameters are values of $name in SQL, and the source has none",
+                argument="parameters",
+                value=self.parameters,
+            )
 
     def derivation(self) -> Derivation | None:
         """The source, and what the clauses set."""

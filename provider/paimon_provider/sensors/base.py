@@ -5,7 +5,14 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from paimon_provider._compat import BaseSensorOperator, PokeReturnValue, StartTriggerArgs, conf
+from paimon_provider._compat import (
+    AirflowFailException,
+    AirflowSkipException,
+    BaseSensorOperator,
+    PokeReturnValue,
+    StartTriggerArgs,
+    conf,
+)
 from paimon_provider.arguments.checks import ChecksArguments, require_arguments, require_early
 from paimon_provider.assets import require_named_so
 from paimon_provider.failures import airflow_failures
@@ -85,7 +92,7 @@ class PaimonSensor(ChecksArguments, BaseSensorOperator):
         """Look; wait in the triggerer when it is not so yet and that is wanted."""
         if not self.deferrable:
             return super().execute(context)
-        first = self.poke(context)
+        first = self._first_look(context)
         if not first.is_done:
             from paimon_provider.triggers import wait
 
@@ -95,6 +102,24 @@ class PaimonSensor(ChecksArguments, BaseSensorOperator):
                 timeout=timedelta(seconds=self.timeout),
             )
         return first.xcom_value
+
+    def _first_look(self, context: Context) -> PokeReturnValue:
+        """Look before waiting: a failure is what Airflow makes of it where a sensor waits in the worker."""
+        try:
+            return self.poke(context)
+        except AirflowFailException as error:
+            if self.soft_fail or self.never_fail:
+                raise AirflowSkipException(f"soft_fail or never_fail is set: {error}") from error
+            raise
+        except AirflowSkipException:
+            raise
+        except Exception as error:
+            if self.silent_fail:
+                self.log.exception("Still waiting, for silent_fail is set")
+                return PokeReturnValue(False)
+            if self.never_fail:
+                raise AirflowSkipException(f"never_fail is set: {error}") from error
+            raise
 
     def execute_complete(self, context: Context, event: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG002
         """Take the trigger's answer."""

@@ -17,7 +17,7 @@ from paimon_provider.arguments.table_identity import require_named_so
 from paimon_provider.arguments.values import text, wrong
 from paimon_provider.triggers.blocking_calls import BlockingCalls, Pause
 from paimon_provider.triggers.poll import Watch, one_poll, poll, stream_key, watches_of
-from paimon_provider.triggers.saved_positions import SavedPositions
+from paimon_provider.triggers.saved_positions import SavedPositions, mark_keys, stored_mark
 from paimon_provider.triggers.wait import PaimonSnapshotWaitTrigger
 from paimon_provider.watching.conditions import RESET, NewSnapshots, counts, matching_partitions
 from paimon_provider.watching.events import Gathered, gathered
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
 __all__ = ["PaimonSnapshotTrigger", "PaimonSnapshotWaitTrigger"]
 
-_WATERMARK: Final = "paimon.seen"
 _FLUSH_SECONDS: Final = 1.0
 """The triggerer stores events about once a second: one of a watcher's at a time."""
 _PENDING_MAX: Final = 100
@@ -102,7 +101,7 @@ class PaimonSnapshotTrigger(BaseEventTrigger):
         self.min_rows = min_rows
         self.partitions = _read(partitions)
         self.events = events
-        self._checked = False
+        self._checked, self._mark_keys = False, mark_keys(self.serialize()[1])
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
         """Name this class and every argument of ``__init__``."""
@@ -354,7 +353,7 @@ class PaimonSnapshotTrigger(BaseEventTrigger):
 
     async def _stored_mark(self) -> Seen | None:
         store = trigger_state(self, self.asset_uri)
-        stored = None if store is None else await store.aget(_WATERMARK)
+        stored = None if store is None else await stored_mark(store, self._mark_keys)
         if stored is not None:
             return Seen.from_json(stored)
         return Seen() if self.start == "earliest" else None
@@ -364,7 +363,7 @@ class PaimonSnapshotTrigger(BaseEventTrigger):
         if store is None:
             return
         try:
-            await store.aset(_WATERMARK, {**seen.to_json()})
+            await store.aset(self._mark_keys[0], {**seen.to_json()})
         except Exception as error:  # noqa: BLE001 - at worst an event comes again after a restart
             self.log.warning("Cannot keep the watermark of %s: %s", self.table, error)
 

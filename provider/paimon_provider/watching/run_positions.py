@@ -2,7 +2,8 @@
 
 A run moves it before it is over, and may fail behind that, or be lost: then what it has read was told to
 nobody.  So both ends are kept, with the run that read between them.  That run's next attempt begins where it
-began, and so does another run, unless the one before it has succeeded.
+began, and so does another run, unless the one before it has succeeded.  Of a mapped task that is the index that
+read: another one may succeed where it fails.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ class RunPosition:
             return stored
         if "run" not in stored or ("from" not in stored and "to" not in stored):
             return stored
-        return stored["from" if self._again(stored.get("run")) else "to"]
+        return stored["from" if self._again(stored.get("run"), stored.get("index")) else "to"]
 
     def begin(self, start: Any) -> None:
         """Keep where the very first run begins, before it reads: should it fail, the next begins there."""
@@ -44,20 +45,26 @@ class RunPosition:
 
     def keep(self, start: Any, to: Any) -> None:
         """This run has read from ``start`` up to ``to``."""
-        self._keep({"version": _VERSION, "from": start, "to": to, "run": self._ti.run_id})
+        index = getattr(self._ti, "map_index", None)
+        kept = {"version": _VERSION, "from": start, "to": to, "run": self._ti.run_id}
+        self._keep({**kept, "index": -1 if index is None else index})
 
     def _keep(self, document: dict[str, Any]) -> None:
         self._stored = document
         self._state.set(self._key, document)
 
-    def _again(self, run_id: Any) -> bool:
-        """Whether what ``run_id`` has read has to be read again."""
+    def _again(self, run_id: Any, index: Any) -> bool:
+        """Whether what ``run_id`` has read has to be read again.
+
+        ``index``: of the mapped task that read it, -1 of one that is not mapped; None: an earlier release did
+        not say, so all of them have to have succeeded.
+        """
         if run_id == self._ti.run_id:
             return True
         ask = getattr(self._ti, "get_task_states", None)
         if not run_id or ask is None:
             return False
         ti = self._ti
-        by_run = ask(dag_id=ti.dag_id, task_ids=[ti.task_id], run_ids=[run_id])
+        by_run = ask(dag_id=ti.dag_id, map_index=index, task_ids=[ti.task_id], run_ids=[run_id])
         states = (by_run or {}).get(run_id) or {}
-        return "success" not in {str(state) for state in states.values()}
+        return {str(state) for state in states.values()} != {"success"}

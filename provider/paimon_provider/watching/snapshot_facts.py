@@ -110,6 +110,8 @@ class SnapshotFacts:
     partitions: tuple[Mapping[str, str | None], ...] | None = None
     """Those whose rows changed; None where nobody can tell, or where they are many."""
     partitions_total: int | None = None
+    producer: str | None = field(default=None, compare=False)
+    """The changelog producer that it was written under; None: nobody said."""
 
     @classmethod
     def expired(cls, first: int, last: int) -> SnapshotFacts:
@@ -161,6 +163,7 @@ class SnapshotFacts:
             mark=mark_of(told.get("mark", "")),
             partitions=None if partitions is None else tuple(partitions),
             partitions_total=told["partitions_total"] if known is not None else None,
+            producer=told.get("producer"),
             **rows,
         )
 
@@ -193,7 +196,10 @@ def delivers_changes(snapshot: SnapshotFacts, producer: str) -> bool:
     does if rows were added, changed or deleted by a statement.  A foreign overwrite that replaces as
     many rows as it takes away says so nowhere in its document: it counts, because an event too many
     is better than one too few.
+
+    ``producer``: the table's, for a snapshot that does not say under which it was written.
     """
+    producer = snapshot.producer or producer
     if snapshot.changelog_rows or snapshot.kind is None:
         return True
     if producer != "none":

@@ -2,7 +2,7 @@
 
 A record is a zero byte, four bytes with the number of its schema in a registry, and Avro.  As JSON
 it takes the way of all other events; the schema's text is the same in every line and is cut out
-before anything parses it.
+before anything parses it.  A default of bytes, which Avro has as a letter for each byte, becomes base64.
 
 Source: ``io.confluent.connect.avro.AvroData``; Confluent's documentation, "Wire format".
 """
@@ -227,6 +227,8 @@ class _Names:
             node = {**self.converted(member["type"], space), "field": member["name"]}
             if member.get("default") is not None:
                 node["default"] = member["default"]
+            if node["type"] == "bytes" and isinstance(node.get("default"), str):
+                node["default"] = _base64(node["default"].encode("latin-1"))
             if member.get("doc"):
                 node["doc"] = member["doc"]
             fields.append(node)

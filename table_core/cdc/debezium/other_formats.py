@@ -12,6 +12,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from table_core.cdc.debezium.canal_values import as_text
 from table_core.cdc.debezium.json_fallback import decode_events
 from table_core.cdc.model.bad import UNFORESEEN, unusable
 from table_core.cdc.model.embedded_schema import Declared, writable
@@ -26,7 +27,7 @@ from table_core.cdc.model.envelope import (
 )
 from table_core.cdc.model.mysql_types import is_bytes, mysql_column, mysql_type
 from table_core.cdc.model.record import UNNAMED, SourceTable, shortened
-from table_core.datatypes.kinds import STRING
+from table_core.datatypes.kinds import STRING, Atomic, Root
 from table_core.errors import EventError
 from table_core.validation_errors import unreadable_why
 
@@ -34,7 +35,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from table_core.cdc.model.changes import Changes
+    from table_core.cdc.model.mysql_types import MySqlColumn
     from table_core.cdc.model.record import EventLines, Place
+    from table_core.datatypes.kinds import DataType
     from table_core.schema.type_mapping import TypeMapping
 
     _Read: TypeAlias = Callable[[Mapping[str, Any], Place], Iterator[Event]]
@@ -190,11 +193,19 @@ def _declared(types: Mapping[str, Any], mapping: TypeMapping) -> dict[str, Decla
     for name, text in types.items():
         column = mysql_column(str(text))
         type_ = mysql_type(column, mapping) or STRING
-        logical_type = LogicalType.SET if column.name == "set" else LogicalType.PLAIN
-        if is_bytes(column):
-            logical_type = LogicalType.LATIN1
-        columns[name] = Declared(type_, Encoding(logical_type), None)
+        columns[name] = Declared(type_, _encoding(column, type_), None)
     return writable(columns)
+
+
+def _encoding(column: MySqlColumn, type_: DataType) -> Encoding:
+    """How Canal writes the values of ``column``, which are to be of ``type_``."""
+    if isinstance(type_, Atomic) and type_.root is Root.TIMESTAMP_LTZ:
+        return Encoding(LogicalType.ZONED)
+    if isinstance(type_, Atomic) and type_.root is Root.BINARY and column.name == "bit":
+        return Encoding(LogicalType.BIT_NUMBER, type_.length)
+    if column.name == "set":
+        return Encoding(LogicalType.SET)
+    return Encoding(LogicalType.LATIN1 if is_bytes(column) else LogicalType.PLAIN)
 
 
 def _canal(value: Mapping[str, Any], place: Place) -> Iterator[Event]:
@@ -215,9 +226,11 @@ def _canal(value: Mapping[str, Any], place: Place) -> Iterator[Event]:
     if len(olds) != len(rows):
         why = f"'old' has {len(olds)} rows, and 'data' has {len(rows)}"
         raise bad_line(place, why)
-    for row, old in zip(rows, olds, strict=True):
+    types = value.get("mysqlType")
+    texts = ([as_text(row, types or {}) for row in images] for images in (rows, olds))
+    for row, old in zip(*texts, strict=True):
         before = {**row, **(old or {})} if op == "u" else row if op == "d" else None
-        yield Event(table, op, before, None if op == "d" else row, value.get("mysqlType"), time_ms)
+        yield Event(table, op, before, None if op == "d" else row, types, time_ms)
 
 
 def _maxwell(value: Mapping[str, Any], place: Place) -> Iterator[Event]:

@@ -7,23 +7,23 @@ taken, a file that grew goes on where it was left, and one that is another one b
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from table_core.cdc.apply.diverged import diverged
 from table_core.cdc.files.lines import WINDOW_BYTES, LineReader, window_is_full
-from table_core.cdc.model.position import FilesPosition
+from table_core.cdc.model.position import FileMark, FilesPosition
 from table_core.cdc.model.record import LineBlock
 from table_core.cdc.model.window import Window
 from table_core.errors import NotFoundError
 from table_core.position.decide import Diverged
-from table_core.position.files import FILES_MAX
+from table_core.position.files import FILES_MAX, FileFacts
 from table_core.position.source import FilesId
 from table_core.storage.stores.locate import open_storage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from table_core.cdc.files.source import FilesSource, TextBlock
     from table_core.cdc.model.batch import SourceBatch
@@ -45,6 +45,8 @@ class FilesReader(LineReader[FilesPosition]):
 
     source: FilesSource
     _stores: dict[str, Storage] = field(default_factory=dict)
+    _seen: Mapping[str, FileFacts] = field(default_factory=dict)
+    """The files as this pass found them."""
 
     def parse(self, text: str | None) -> FilesPosition:
         """The position that a table holds; names without a folder are of this one."""
@@ -64,43 +66,47 @@ class FilesReader(LineReader[FilesPosition]):
         Raises:
             SourceDivergedError: a file is shorter than what was read of it, or begins otherwise.
         """
-        listing = dict(self._listing())
+        listing = self._listing()
         for claim in claims:
             at = claim.at
             if not isinstance(at, FilesPosition):
                 continue
             for path, (lines, read) in at.consumed.items():
-                size = listing.get(path)
-                if size is not None and (
-                    size < read or (size > read and not self._is_same(at, path))
-                ):
-                    raise diverged(self._changed(path, lines, read, size))
+                file = listing.get(path)
+                if file is not None and not self._is_same(at.marks.get(path), read, file):
+                    raise diverged(self._changed(path, lines, read, file.size))
 
     @staticmethod
     def _changed(path: str, lines: int, read: int, size: int) -> Diverged:
         return Diverged(
             reason="changed",
-            why=f"{path} had {lines} lines and {read} bytes when it was read; it has {size} bytes "
-            "now and is another file: it was replaced; events go into new files or to the end of old "
-            "ones",
+            why=f"{path} had {lines} lines and {read} bytes when it was read; it has {size} bytes now "
+            f"and {'is shorter' if size < read else 'begins differently'}: it was replaced; "
+            "events go into new files or to the end of old ones",
             reader="sync",
             source=path,
             stored=f"{read} bytes",
             actual=f"{size} bytes",
         )
 
-    def _is_same(self, at: FilesPosition, path: str) -> bool:
-        """Whether a file still begins as it did when it was read."""
-        mark = at.marks.get(path)
-        if not mark:
-            return True
-        length = int(mark.partition(":")[0])
-        return mark == self._mark(path, length)
+    def _is_same(self, mark: FileMark | None, read: int, file: FileFacts) -> bool:
+        """Whether a file of which ``read`` bytes were read is still that file.
 
-    def _mark(self, path: str, length: int) -> str:
+        It begins as it did.  That is looked at if its store shows it otherwise than it did then.
+        """
+        if mark is None or file.size < read:
+            return file.size >= read
+        is_untouched = file.size == read and mark.state in {"", _state(file)}
+        return is_untouched or self._begins(file.path, mark.head)
+
+    def _begins(self, path: str, head: str) -> bool:
+        """Whether a file begins with what ``head`` was made of; '' says nothing."""
+        return not head or head == self._head(path, int(head.partition(":")[0]))
+
+    def _head(self, path: str, length: int) -> str:
         storage, name = self._at(path)
         with storage.open_input(name) as file:
-            return _mark_of(bytes(file.read(length)))
+            return _digest_of(bytes(file.read(length)))
 
     # ------------------------------------------------------------------------------- reading
     def _pass(
@@ -112,23 +118,29 @@ class FilesReader(LineReader[FilesPosition]):
             lines = [(path, LineBlock(path, b.first_line, b.body)) for path, b in blocks]
             for path, block in blocks:
                 reached = reached.after(path, block.lines, block.offset)
-                if block.start == 0 and not path.endswith(".gz"):
-                    mark = _mark_of(block.body[: min(_HEAD_BYTES, block.offset)])
-                    reached = FilesPosition(
-                        reached.consumed, {**reached.marks, path: mark}, reached.beyond
-                    )
+                marks = {**reached.marks, path: self._mark(reached.marks.get(path), path, block)}
+                reached = replace(reached, marks=marks)
             yield self._batch(Window.of(lines), before, reached)
+
+    def _mark(self, known: FileMark | None, path: str, block: TextBlock) -> FileMark:
+        """What tells the file from now on: how it begins as a store has it, and how the store shows it."""
+        known, file = known or FileMark(), self._seen.get(path)
+        head = known.head
+        if block.start == 0:
+            head = _digest_of(block.body[: min(_HEAD_BYTES, block.offset)])
+        elif block.start is None and not head and file is not None:
+            head = self._head(path, min(_HEAD_BYTES, file.size))
+        return FileMark(head, known.state if file is None else _state(file))
 
     def settled(self, position: FilesPosition) -> FilesPosition:
         """``position`` with the new paths of files that were moved, and without many that are gone."""
-        listing = [path for path, _ in self._listing()]
-        present = set(listing)
+        present = self._listing()
         known: dict[str, list[str]] = {}
         for path in position.consumed:
             if path not in present:
                 known.setdefault(path.rpartition("/")[2], []).append(path)
         paths = {}
-        for path in listing:
+        for path in present:
             if path in position.consumed:
                 continue
             for old in known.get(path.rpartition("/")[2], ()):
@@ -148,7 +160,7 @@ class FilesReader(LineReader[FilesPosition]):
     def _is_moved(self, start: FilesPosition, old: str, path: str) -> bool:
         """Whether a file that was read is gone, and stands at ``path`` now."""
         mark = start.marks.get(old)
-        if not mark or mark != self._mark(path, int(mark.partition(":")[0])):
+        if mark is None or not mark.head or not self._begins(path, mark.head):
             return False
         try:
             storage, name = self._at(old)
@@ -187,13 +199,15 @@ class FilesReader(LineReader[FilesPosition]):
                 yield piece.name, block
 
     def _pieces(self, start: FilesPosition, end: FilesPosition | None) -> list[Piece]:
+        self._seen = self._listing() if end is None else {}
         if end is None:
-            return start.ahead(self._listing())
+            return start.ahead([(path, file.size) for path, file in self._seen.items()])
         return start.ahead([(path, size) for path, (_, size) in end.consumed.items()])
 
     # --------------------------------------------------------------------------------- paths
-    def _listing(self) -> Sequence[tuple[str, int]]:
-        return [(self._whole(name), size) for name, size in self.source.listing(self._store)]
+    def _listing(self) -> Mapping[str, FileFacts]:
+        files = (FileFacts.of(self._root, info) for info in self.source.listing(self._store))
+        return {file.path: file for file in files}
 
     @cached_property
     def _store(self) -> Storage:
@@ -217,6 +231,10 @@ class FilesReader(LineReader[FilesPosition]):
         return self._stores[folder], name
 
 
-def _mark_of(head: bytes) -> str:
+def _digest_of(head: bytes) -> str:
     """What tells a file by how it begins."""
     return f"{len(head)}:{hashlib.sha256(head).hexdigest()[:16]}"
+
+
+def _state(file: FileFacts) -> str:
+    return file.state.hex()

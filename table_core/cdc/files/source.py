@@ -9,12 +9,13 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from table_core.errors import ArgumentError, EventError, NotFoundError
+from table_core.storage.globs import glob_pattern, list_files
 from table_core.validation_errors import VALUES_MAX, too_large, too_many_values, unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from table_core.ports import Storage
+    from table_core.ports import FileInfo, Storage
 
 __all__ = ["BINLOG", "EVENT_BYTES_MAX", "FORMATS", "FilesSource", "TextBlock", "check_choices"]
 
@@ -57,7 +58,8 @@ class FilesSource:
 
     Args:
         uri: files as a URI or path with ``*``, ``?`` and ``**``, one file, or a folder of ``.jsonl``
-            and ``.json`` files.  Names that end in ``.gz`` are decompressed.
+            and ``.json`` files.  ``**`` stands for any folders, as in ``**/*.jsonl``; no star matches a
+            hidden name.  Names that end in ``.gz`` are decompressed.
         format: ``debezium-json``, with or without embedded schemas; ``canal-json``,
             ``maxwell-json``, ``ogg-json``; ``json``: each line is a row to insert; or
             ``mysql-binlog``: the files of a server's binary log.
@@ -89,6 +91,7 @@ class FilesSource:
 
     def __post_init__(self) -> None:
         check_choices(self, (*FORMATS, BINLOG))
+        glob_pattern(self.pattern)  # refuses what is none
 
     @property
     def folder(self) -> str:
@@ -112,22 +115,21 @@ class FilesSource:
         cut = self.uri.rfind("/", 0, wild.start() if wild else len(self.uri))
         return (self.uri[:cut] or "/", self.uri[cut + 1 :]) if cut >= 0 else (".", self.uri)
 
-    def listing(self, storage: Storage) -> list[tuple[str, int]]:
-        """Names, relative to ``folder``, and sizes of the files there are now; sorted.
+    def listing(self, storage: Storage) -> list[FileInfo]:
+        """The files that there are now, by path, which is relative to ``folder``.
 
         Args:
             storage: rooted at ``folder``.
 
         Raises:
-            NotFoundError: nothing is there, not even the folder.
+            NotFoundError: nothing is there: not the one file that is meant, not even the folder.
         """
-        pattern = self._split[1]
-        if pattern and not _WILD.search(pattern):
-            return [(pattern, _size(storage, pattern))]
-        infos = storage.walk("") if "/" in pattern or "**" in pattern else storage.list("")
-        names = _matcher(pattern, ("",) if self.format == BINLOG else _ENDINGS)
-        files = sorted((i.path, i.size) for i in infos if not i.is_dir and names(i.path))
-        if not files and not storage.exists(""):
+        ends = ("",) if self.format == BINLOG else _ENDINGS
+        files = list_files(storage, self.pattern or "*")
+        if not self.pattern:
+            files = [i for i in files if i.path.endswith(ends) and not i.path.startswith("_")]
+        is_one_file = self.pattern and not _WILD.search(self.pattern)
+        if not files and (is_one_file or not storage.exists("")):
             raise NotFoundError(f"no events at {self.uri}", name=self.uri, available=[])
         return files
 
@@ -174,21 +176,6 @@ def check_choices(source: Any, formats: tuple[str, ...]) -> None:
                 argument=argument,
                 value=value,
             )
-
-
-def _size(storage: Storage, name: str) -> int:
-    with storage.open_input(name) as file:
-        end: int = file.seek(0, 2)
-    return end
-
-
-def _matcher(pattern: str, endings: tuple[str, ...]) -> Any:
-    """A test of relative paths; ``**`` crosses folders, ``*`` does not."""
-    if not pattern:
-        return lambda path: path.endswith(endings) and not path.startswith((".", "_"))
-    parts = re.split(r"(\*\*/|\*\*|\*|\?)", pattern)
-    wild = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-    return re.compile("".join(wild.get(part, re.escape(part)) for part in parts)).fullmatch
 
 
 def _chunks(file: Any, name: str, size: int, limit: int | None) -> Iterator[bytes]:

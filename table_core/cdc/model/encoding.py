@@ -12,6 +12,7 @@ import json
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import Enum, auto
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -21,6 +22,7 @@ import pyarrow.compute as pc
 from table_core.cdc.model.single_values import (
     address_text,
     base64_bytes,
+    bit_bytes,
     clock_text,
     plain_text,
     unscaled,
@@ -46,6 +48,7 @@ __all__ = [
     "resolved",
 ]
 
+_OF_UTC: Final = r"(\d\d:\d\d:\d\d(?:\.\d*)?)(?:\+00(?::00)?)?$"
 NUMBER: Final = r"^[+-]?\d+(\.\d*)?([eE][+-]?\d+)?$"
 _HEX_EVIDENCE: Final = 12
 """So many letters are not hexadecimal by chance: one time in ten million."""
@@ -78,6 +81,8 @@ class LogicalType(Enum):
     """A letter for each byte, as Canal writes them."""
     BITS = auto()
     """Base64 of little-endian bytes, as Debezium writes BIT(n); stored as the server prints them."""
+    BIT_NUMBER = auto()
+    """The number of those bits, as Canal writes it; ``Encoding.scale`` says in how many bytes they are."""
     SET = auto()
     """Words with commas between them: a list, or that text."""
     UUID = auto()
@@ -85,7 +90,7 @@ class LogicalType(Enum):
     ADDRESS = auto()
     """The four or sixteen bytes of an internet address, or the text of them."""
     ZONED = auto()
-    """Text of a moment with a zone of hours only, as PostgreSQL prints it."""
+    """Text of a moment of UTC, with a zone of hours only, as PostgreSQL prints it, or none, as Canal."""
     ISO = auto()
     """Text of a date or time with a ``Z`` that says nothing."""
     DECIMAL = auto()
@@ -185,7 +190,8 @@ def plain_encoding(array: pa.Array, type_: DataType, settings: PlainSettings) ->
             return Encoding(_binary_type(array, settings.binary))
         if type_.root is Root.DECIMAL and _is_unscaled(array, settings.decimals):
             return Encoding(LogicalType.UNSCALED, type_.scale)
-        if type_.root is Root.BIGINT and _is_padded(array) and _is_unscaled(array, "auto"):
+        padded = pc.any(pc.ends_with(array, "=")).as_py()
+        if type_.root is Root.BIGINT and padded and _is_unscaled(array, "auto"):
             return Encoding(LogicalType.UNSCALED)  # BIGINT UNSIGNED in Debezium's precise mode
     return Encoding()
 
@@ -244,10 +250,6 @@ def _count(flags: pa.BooleanArray) -> int:
     return int(pc.sum(flags).as_py() or 0)
 
 
-def _is_padded(array: pa.Array) -> bool:
-    return bool(pc.any(pc.ends_with(array, "=")).as_py())
-
-
 def _binary_type(array: pa.Array, mode: str) -> LogicalType:
     if mode != "auto":
         return LogicalType.HEX if mode == "hex" else LogicalType.BASE64
@@ -258,9 +260,8 @@ def _binary_type(array: pa.Array, mode: str) -> LogicalType:
             array, r"^([A-Za-z0-9+/_-]{4})*[A-Za-z0-9+/_-]{2}[A-Za-z0-9+/_=-]{2}$"
         ),
     )
-    if _count(base64_alone) > _count(hexadecimal):
-        return LogicalType.BASE64
-    if not _count(hexadecimal):
+    count = _count(hexadecimal)
+    if not count or _count(base64_alone) > count:
         return LogicalType.BASE64
     array = array.filter(hexadecimal)
     letters = pc.sum(pc.binary_length(array)).as_py() or 0
@@ -336,6 +337,10 @@ def _leaf(value: Any) -> str | None:
     return json.dumps(value, default=str) if isinstance(value, dict | list | bool) else str(value)
 
 
+def _decoded(array: pa.Array, decode: Callable[[Any], Any]) -> list[Any]:
+    return [None if text is None else decode(text) for text in array.to_pylist()]
+
+
 def _meant(array: pa.Array, encoding: Encoding) -> pa.Array:
     """Apply the meaning: the second step starts from a date, not from days."""
     logical_type = encoding.logical_type
@@ -345,10 +350,10 @@ def _meant(array: pa.Array, encoding: Encoding) -> pa.Array:
     ):
         return array  # a number without digits of its own is the default of a column
     if is_text:
-        if logical_type in _TO_BYTES:
-            return pa.array(_decoded(array, _TO_BYTES[logical_type]), pa.binary())
+        if (decode := _to_bytes(encoding)) is not None:
+            return pa.array(_decoded(array, decode), pa.binary())
         if logical_type is LogicalType.ZONED:
-            return pc.replace_substring_regex(array, r"\+00(:00)?$", "Z")
+            return pc.replace_substring_regex(array, _OF_UTC, r"\1Z")
         if logical_type is LogicalType.ISO or logical_type in _PER_MILLI:
             return pc.replace_substring_regex(array, r"(Z|\+00:00)$", "")
         if logical_type is LogicalType.UNSCALED:
@@ -368,6 +373,12 @@ def _meant(array: pa.Array, encoding: Encoding) -> pa.Array:
     return array.cast(pa.timestamp(_UNIT[logical_type]))
 
 
+def _to_bytes(encoding: Encoding) -> Callable[[str], bytes] | None:
+    if encoding.logical_type is LogicalType.BIT_NUMBER:
+        return partial(bit_bytes, size=encoding.scale)
+    return _TO_BYTES.get(encoding.logical_type)
+
+
 _OF_BYTES: Final[dict[LogicalType, Callable[[bytes], str]]] = {
     LogicalType.UUID: uuid_text,
     LogicalType.ADDRESS: address_text,
@@ -379,10 +390,6 @@ _PER_MILLI: Final = {
     LogicalType.TIME_MICROS: 1000,
     LogicalType.TIME_NANOS: 1_000_000,
 }
-
-
-def _decoded(array: pa.Array, decode: Callable[[Any], Any]) -> list[Any]:
-    return [None if text is None else decode(text) for text in array.to_pylist()]
 
 
 _TO_BYTES: Final[dict[LogicalType, Callable[[str], bytes]]] = {

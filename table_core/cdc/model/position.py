@@ -19,7 +19,7 @@ from table_core.validation_errors import UNFORESEEN
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-__all__ = ["POSITION_PROPERTY", "FilesPosition", "OffsetsPosition", "Piece"]
+__all__ = ["POSITION_PROPERTY", "FileMark", "FilesPosition", "OffsetsPosition", "Piece"]
 
 POSITION_PROPERTY: Final = "tc.source.position"
 _VERSION: Final = 1
@@ -40,12 +40,22 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
+class FileMark:
+    """What tells a file from another one of its name."""
+
+    head: str = ""
+    """How it begins; '' if nobody looked."""
+    state: str = ""
+    """How its store showed it when it was read; '' if nobody looked."""
+
+
+@dataclass(frozen=True, slots=True)
 class FilesPosition:
     """Lines and bytes consumed, by file name.  ``text`` and ``parse`` are inverse."""
 
     consumed: Mapping[str, tuple[int, int]] = field(default_factory=dict)
-    marks: Mapping[str, str] = field(default_factory=dict)
-    """What tells a file from another one of its name; not part of ``text``."""
+    marks: Mapping[str, FileMark] = field(default_factory=dict)
+    """By file; not part of ``text``."""
     beyond: Mapping[str, str] = field(default_factory=dict)
     """Lines behind those that were taken too, by file: ``lines_ahead``; not part of ``text``."""
 
@@ -90,8 +100,9 @@ class FilesPosition:
         """The same for the document of positions; what was taken out of turn is not in it."""
         return FilesRead(
             files={
-                name: Taken(lines, size, self.marks.get(name, ""))
+                name: Taken(lines, size, mark.head, mark.state)
                 for name, (lines, size) in self.consumed.items()
+                for mark in (self.marks.get(name, FileMark()),)
             }
         )
 
@@ -100,7 +111,7 @@ class FilesPosition:
         """The position at ``place``."""
         return cls(
             {name: (taken.lines, taken.size) for name, taken in place.files.items()},
-            {name: taken.mark for name, taken in place.files.items() if taken.mark},
+            {name: FileMark(taken.mark, taken.state) for name, taken in place.files.items()},
             beyond,
         )
 

@@ -191,9 +191,9 @@ def _moved(changes: Changes, target: Target, settings: PlainSettings) -> pa.Bool
         if before.type == after.type and not _is_incomparable(before.type):
             moved |= np.asarray(pc.fill_null(pc.not_equal(before, after), False))
             continue
-        told_with_the_rows: list[BadEvent] = []
+        known: list[BadEvent] = []  # told when the rows are made
         old, new = (
-            _column(changes, rows, updates, field, settings, told_with_the_rows)[0]
+            _column(changes, rows, updates, field, settings, known)[0]
             for rows in (changes.before, changes.after)
         )
         moved[updates] |= np.asarray(pc.fill_null(pc.not_equal(old, new), False))

@@ -7,7 +7,15 @@ import ipaddress
 from decimal import Decimal
 from typing import Final
 
-__all__ = ["address_text", "base64_bytes", "clock_text", "plain_text", "unscaled", "uuid_text"]
+__all__ = [
+    "address_text",
+    "base64_bytes",
+    "bit_bytes",
+    "clock_text",
+    "plain_text",
+    "unscaled",
+    "uuid_text",
+]
 
 _URL_SAFE: Final = frozenset("-_")
 _SCALE_MAX: Final = 200_000
@@ -46,6 +54,18 @@ def base64_bytes(text: str) -> bytes:
         ValueError: it is none.
     """
     return base64.b64decode(text, altchars=b"-_" if _URL_SAFE & set(text) else None, validate=True)
+
+
+def bit_bytes(text: str, size: int) -> bytes:
+    """The bits of a number, the highest first.
+
+    Raises:
+        ValueError: they are more than ``size`` bytes hold.
+    """
+    number = int(text)
+    if not 0 <= number < 256**size:
+        raise ValueError(f"{number} has more than {8 * size} bits")
+    return number.to_bytes(size, "big")
 
 
 def unscaled(text: str, scale: int) -> Decimal:

@@ -80,7 +80,7 @@ class BinlogFilesReader:
     def identity(self) -> tuple[SourceId, str]:
         """The server that wrote the files, by its number in the first of them."""
         storage = open_storage(self.source.folder, self.source.storage_options)
-        names = sorted(n for n, _ in self.source.listing(storage) if _NAME.search(n))
+        names = [i.path for i in self.source.listing(storage) if _NAME.search(i.path)]
         if not names:
             return MySqlId(), ""
         with storage.open_input(names[0]) as raw, _buffered(names[0], raw) as file:
@@ -130,7 +130,7 @@ class BinlogFilesReader:
         """What comes after ``start``: until ``end``, or what is there now."""
         start = start or _START
         storage = open_storage(self.source.folder, self.source.storage_options)
-        names = [n for n, _ in self.source.listing(storage) if _NAME.search(n)]
+        names = [i.path for i in self.source.listing(storage) if _NAME.search(i.path)]
         names = _one_after_the_other(names, start)
         most = max(EVENT_BYTES, self.source.max_event_bytes)
         rows = BinlogRows(

@@ -72,6 +72,13 @@ ACTIONS: Final = (
                 operator=None,
                 option=None,
             ),
+            Parameter(
+                name="made_by",
+                kind=Kind.TEXT,
+                about="Who makes a branch that will be published: recorded with it.",
+                operator=None,
+                option=None,
+            ),
             replace(DRY_RUN, operator=None),
         ),
     ),
@@ -101,7 +108,7 @@ ACTIONS: Final = (
                 name="force",
                 kind=Kind.FLAG,
                 default=False,
-                about="Discard the snapshots that main has made since the branch was created.",
+                about="Discard the snapshots and schemas that main has made since the branch was created.",
                 option=None,
             ),
             Parameter(

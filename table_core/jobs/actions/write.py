@@ -24,6 +24,7 @@ def _write(job: Job) -> ResultDocument:
     from table_core.table.api.file_rows import append_files
 
     table, args = job.table, job.args
+    _require_one_way(args)
     if args["dry_run"] and not args.get("rows_files") and not args.get("rows_uri"):
         raise ArgumentError(
             "dry_run is for files: a query has no side effect, so read its rows instead",
@@ -35,12 +36,64 @@ def _write(job: Job) -> ResultDocument:
     return run_flow(job.catalog, table, args, job.commit, job.engine)
 
 
+def _require_one_way(args: Mapping[str, Any]) -> None:
+    """Refuse rows from nowhere or from two places, and what only rows from another place have.
+
+    Raises:
+        ArgumentError: names what is too much.
+    """
+    ways = [way for way in _BELONGS if args.get(way)]
+    if len(ways) != 1:
+        told = f"not {' and '.join(ways)}" if ways else "for rows have to come from somewhere"
+        raise ArgumentError(
+            f"give one of {', '.join(_BELONGS)}, {told}",
+            argument=ways[-1] if ways else "sql",
+        )
+    [way] = ways
+    for other in dict.fromkeys(name for names in _BELONGS.values() for name in names):
+        if args.get(other) and other not in _BELONGS[way]:
+            raise ArgumentError(
+                f"{other} has no effect where rows come by {way}: leave it out", argument=other
+            )
+
+
+_BELONGS: Final[Mapping[str, tuple[str, ...]]] = {
+    "sql": ("parameters", "sources", "pending", "name"),
+    "rows_uri": ("rows_format", "rows_position"),
+    "rows_files": ("rows_format",),
+}
+"""What rows of a write come from, and what is for these alone."""
+_SOURCES: Final = ("table", "path", "files", "sql")
+
+
+def _require_one_source(args: Mapping[str, Any]) -> None:
+    """Refuse a merge of nothing or of two things, and values for SQL that there is not.
+
+    Raises:
+        ArgumentError: names them.
+    """
+    source = args["source"]
+    sources = [name for name in _SOURCES if source.get(name)]
+    if len(sources) != 1:
+        raise ArgumentError(
+            f"the source of a merge is one of {', '.join(_SOURCES)}, not {' and '.join(sources) or 'none'}",
+            argument="source",
+            value=sources,
+        )
+    if args.get("parameters") and sources != ["sql"]:
+        raise ArgumentError(
+            f"parameters are values of $name in SQL, and the source is {sources[0]}: leave them out",
+            argument="parameters",
+        )
+
+
 def _merge_into(job: Job) -> ResultDocument:
     from table_core.jobs.flow import views_of
     from table_core.table.api.file_rows import rows_of_files
     from table_core.table.api.opening import open_table
 
     args, source = job.args, job.args["source"]
+    _require_one_source(args)
     rows: Any
     if source.get("sql"):
         views = views_of(job.catalog, source.get("sources") or {})
@@ -53,9 +106,10 @@ def _merge_into(job: Job) -> ResultDocument:
         rows = job.catalog.table(source["table"])
     when = tuple(_clause(document) for document in args["when"])
     table = job.table
-    commit = job.commit.with_request(
-        "merge-into", table.access.branch, source=source, on=args["on"], when=args["when"]
-    )
+    asked = {name: args[name] for name in ("source", "on", "when")}
+    if args.get("parameters"):
+        asked["parameters"] = args["parameters"]
+    commit = job.commit.with_request("merge-into", table.access.branch, **asked)
     if args["dry_run"]:  # only counts, so in this process
         return table.merge_into(source=rows, on=args["on"], when=when, dry_run=True)
     merge = job.engine.verb("merge_into", table)
@@ -80,13 +134,16 @@ def _touched_by_write(job: Job) -> Touched | None:
     return touched_by_flow(job)
 
 
-def _touched_by_merge(job: Job) -> Touched:
-    """The source, in memory, and all of the target, which any of its rows may match."""
+def _touched_by_merge(job: Job) -> Touched | None:
+    """The source, in memory, and all of the target, which any of its rows may match; None for files."""
     from table_core.jobs.flow import views_of
     from table_core.jobs.touched import touched_by_query, touched_state
     from table_core.table.api.opening import open_table
 
     target, source = job.table.access, job.args["source"]
+    _require_one_source(job.args)
+    if source.get("files"):  # in the memory of one process, wherever that is
+        return None
     touched = touched_state(target, target.head())
     if source.get("sql"):
         views = views_of(job.catalog, source.get("sources") or {})

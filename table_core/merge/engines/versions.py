@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Versions"]
 
-_ROW: Final = "__row"
+_ROW: Final = "__tc_row"
 _SHOWN_MAX: Final = 60
 
 

@@ -179,8 +179,10 @@ def _met(
 ) -> DataFrame:
     """What tasks grouped and what Spark scans itself, in one aggregation."""
     fields = shown_fields(scan, "refuse")
-    result = _whole(session.createDataFrame([], spark_schema(fields)), by, measures).schema
-    shape = spark.StructType([spark.StructField(e.name, e.dataType) for e in result])
+    types = {column.name: column.dataType for column in spark_schema(fields)}
+    shape = spark.StructType([spark.StructField(name, types[name]) for name in by])
+    for measure in measures:
+        shape.add(measure.name, _result_type(measure, types))
     grouping = _grouping(scan.reader, fields, by, measures, shape)
     planned = planned_in_tasks(session, scan)
     if planned is not None:
@@ -200,6 +202,19 @@ def _met(
             for measure in measures
         )
     )
+
+
+def _result_type(measure: _Measure, types: Mapping[str, spark.DataType]) -> spark.DataType:
+    """The type that Spark gives the value."""
+    if measure.function == "count" or measure.column is None:
+        return spark.LongType()
+    type_ = types[measure.column]
+    if measure.function in _EXTREMES:
+        return type_
+    if isinstance(type_, spark.DecimalType):
+        return spark.DecimalType(type_.precision + _MORE_DIGITS, type_.scale)
+    is_whole = isinstance(type_, spark.IntegralType)
+    return spark.LongType() if is_whole else spark.DoubleType()
 
 
 def _part_of_row(measure: _Measure, type_: spark.DataType) -> Column:
@@ -261,11 +276,16 @@ def _grouped(parts: pa.Table, by: Sequence[str], measures: Sequence[_Measure]) -
     for name in sums:
         if pa.types.is_integer(parts.schema.field(name).type) and not _fits(parts[name]):
             return None
-    asked = [(measure.name, _OVER_PARTS[measure.function]) for measure in measures]
-    grouped = parts.group_by(list(by), use_threads=False).aggregate(asked)
-    columns = [grouped[name] for name in by]
-    columns += [grouped[f"{name}_{how}"].cast(parts.schema.field(name).type) for name, how in asked]
-    return pa.Table.from_arrays(columns, schema=parts.schema)
+    # By number, for Arrow calls the sum of x "x_sum", as a column may be called.
+    keys = [str(at) for at in range(len(by))]
+    asked = [
+        (str(at), _OVER_PARTS[measure.function]) for at, measure in enumerate(measures, len(by))
+    ]
+    numbered = parts.rename_columns([str(at) for at in range(parts.num_columns)])
+    grouped = numbered.group_by(keys, use_threads=False).aggregate(asked)
+    columns = [grouped[name] for name in (*keys, *(f"{name}_{how}" for name, how in asked))]
+    fitted = [column.cast(field.type) for column, field in zip(columns, parts.schema, strict=True)]
+    return pa.Table.from_arrays(fitted, schema=parts.schema)
 
 
 def _fits(column: pa.ChunkedArray) -> bool:

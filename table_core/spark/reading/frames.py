@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyspark.sql import types as spark_types
 
 from table_core.datatypes.arrow import fields_from_arrow
 from table_core.datatypes.row_kind import ROW_KIND_COLUMN
@@ -25,6 +26,7 @@ from table_core.table.files.row_form import RowForm
 from table_core.table.read.file_parts import in_parts
 from table_core.table.read.scan import MemoryScan, Scan
 from table_core.table.read.split_reader import SplitReader
+from table_core.table.write.coerce import cast_column
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -45,6 +47,7 @@ __all__ = [
     "batches_for_spark",
     "changes",
     "frame_of",
+    "frame_of_arrow",
     "groups_for",
     "read",
     "read_splits",
@@ -123,6 +126,25 @@ def frame_of(spark: SparkSession, scan: Scan, nanoseconds: str = "refuse") -> Da
             frames.append(distribute(spark, groups, read_splits(scan.reader, fields), shape))
         frame = frames[0] if len(frames) == 1 else frames[0].unionAll(frames[1])
         return _as_parallel_as_asked(frame, own.access.options, spark)
+
+
+def frame_of_arrow(spark: SparkSession, rows: pa.Table) -> DataFrame:
+    """``rows`` of no table; Spark by itself takes a time for an instant, and cuts nanoseconds off.
+
+    Raises:
+        DataError: a time is finer than Spark's microseconds.
+        UnsupportedFeatureError: a column has a type that Spark cannot hold.
+    """
+    shape, columns = spark_types.StructType(), []
+    for column, field in zip(rows.columns, rows.schema, strict=True):
+        if pa.types.is_null(field.type):
+            shape.add(field.name, spark_types.NullType())
+            columns.append(column)
+            continue
+        fields = in_micros(fields_from_arrow(pa.schema([field])))
+        shape.add(spark_schema(fields).fields[0])
+        columns.append(cast_column(fields[0], column).cast(arrow_for_spark(fields)[0].type))
+    return spark.createDataFrame(pa.Table.from_arrays(columns, names=rows.column_names), shape)
 
 
 def groups_for(reader: SplitReader, splits: Sequence[Split], slots: int) -> list[list[Split]]:
@@ -214,11 +236,8 @@ def _cast(column: pa.ChunkedArray, type_: pa.DataType) -> pa.ChunkedArray:
 
 def view_frame(spark: SparkSession, view: View) -> DataFrame:
     """A source of a flow: a state, or the changes after one."""
-    table = view.table
-    if view.after is not None:
-        return changes(spark, table, after=view.after, to=view.snapshot)
-    if view.snapshot is None:
-        rows = spark.createDataFrame([], spark_schema(table.definition.fields))
-    else:
-        rows = read(spark, table, snapshot=view.snapshot)
-    return rows.selectExpr("*", f"'+I' AS {ROW_KIND_COLUMN}") if view.changes else rows
+    scan = view.scan()
+    if scan is not None:
+        return frame_of(spark, scan)
+    rows = spark.createDataFrame([], spark_schema(view.table.definition.fields))
+    return rows.selectExpr(f"'+I' AS {ROW_KIND_COLUMN}", "*") if view.changes else rows

@@ -15,6 +15,7 @@ from pyspark.sql.types import StructType
 from table_core.options import keys_write
 from table_core.spark.session.failures import carried
 from table_core.spark.session.schema_bridge import arrow_for_spark, spark_schema
+from table_core.spark.session.tasks import map_batches
 from table_core.table.api.lookup_join import Dimension
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def lookup_join(
     )
     dimension.refuse_columns(df.columns)
     shape = StructType([*df.schema.fields, *spark_schema(dimension.added).fields])
-    return df.mapInArrow(_joining(dimension), shape)
+    return map_batches(df, _joining(dimension), shape)
 
 
 def _joining(dimension: Dimension) -> Any:

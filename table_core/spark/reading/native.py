@@ -22,6 +22,7 @@ from pyspark.sql import types as spark
 
 from table_core.datatypes.castable import EXACT_INTEGERS, TIMESTAMPS
 from table_core.datatypes.kinds import Atomic, Root, Row
+from table_core.datatypes.row_kind import ROW_KIND_COLUMN
 from table_core.lsm.overlap import sections
 from table_core.ondisk import layout
 from table_core.ondisk.partition_text import partition_text
@@ -99,7 +100,7 @@ class NativeScan:
             keys_scan.SCAN_PLAN_SORT_PARTITION,  # Spark reads the largest file first
         )
         return (
-            self.reader.form is RowForm.STATE
+            self.reader.form in {RowForm.STATE, RowForm.INSERTS}
             and uri.startswith(_SCHEMES)
             and _GLOB.isdisjoint(uri)
             and not options.is_set(keys_scan.SOURCE_SPLIT_TARGET_SIZE)
@@ -125,7 +126,10 @@ class NativeScan:
             rows = rows.unionAll(other)
         condition = self._filter(_columns(self._read_fields))
         assert condition is not None, "nothing is taken where is_possible says no"
-        return rows.where(condition).select(*(named(field.name) for field in self.reader.fields))
+        columns = [named(field.name) for field in self.reader.fields]
+        if self.reader.form is RowForm.INSERTS:
+            columns.insert(0, f.lit("+I").alias(ROW_KIND_COLUMN))
+        return rows.where(condition).select(*columns)
 
     # ------------------------------------------------------------------------------ deciding
     @property

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from table_core.datatypes.kinds import DataType
     from table_core.predicate.bound import Bound, BoundTerm
 
-__all__ = ["named", "spark_condition"]
+__all__ = ["named", "quoted", "spark_condition"]
 
 _EPOCH: Final = dt.datetime(1970, 1, 1)  # noqa: DTZ001  # its text gets a zone where it needs one
 _MICROS_OF: Final = 1_000
@@ -59,7 +59,12 @@ _FLOATS: Final = frozenset({Root.FLOAT, Root.DOUBLE})
 
 def named(name: str) -> Column:
     """The column ``name``, whatever characters it has."""
-    return f.col(f"`{name.replace('`', '``')}`")
+    return f.col(quoted(name))
+
+
+def quoted(name: str) -> str:
+    """``name`` as an identifier of Spark's SQL, whatever characters it has."""
+    return f"`{name.replace('`', '``')}`"
 
 
 def spark_condition(bound: Bound, columns: Mapping[str, Column]) -> Column | None:

@@ -30,6 +30,7 @@ __all__ = [
     "distribute",
     "groups_of",
     "keeps_order",
+    "map_batches",
     "map_pieces",
     "over_rows",
     "packed",
@@ -70,6 +71,23 @@ def distribute(
                     yield from work(pickle.loads(bodies[number]))
 
     return session.range(0, len(bodies), 1, len(bodies)).mapInArrow(run, schema)
+
+
+def map_batches(
+    frame: DataFrame,
+    work: Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]],
+    schema: StructType | str,
+) -> DataFrame:
+    """``frame.mapInArrow``, whatever its columns are called.
+
+    PySpark's own takes a column ``c.d`` for the field ``d`` of ``c``, and finds none whose name has a backtick.
+    """
+    names = frame.columns
+
+    def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        yield from work(batch.rename_columns(names) for batch in batches)
+
+    return frame.toDF(*map(str, range(len(names)))).mapInArrow(run, schema)
 
 
 def over_rows(

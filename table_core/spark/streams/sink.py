@@ -27,6 +27,7 @@ from table_core.spark.writing.source_writing import (
 )
 from table_core.table.commit_io.committer import find_commit, parts_of
 from table_core.table.commit_io.uncommitted import discard
+from table_core.table.dml.overwrite import overwrite_selection
 from table_core.table.write.writer import refuse_unwritable
 
 if TYPE_CHECKING:
@@ -108,6 +109,7 @@ class StreamWriter(DataSourceStreamArrowWriter):
             self._checkpoint = options.checkpoint
             self._table = options.open(fields_of(typed(schema)))
             refuse_unwritable(self._table.access, adds_only=True)
+            overwrite_selection(self._table.access, self._overwrite, ())
             self._names = table_names(schema, self._table.access)
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:

@@ -7,10 +7,10 @@ write the newest versions of rows whose keys stay do without: see ``merge_into``
 
 An update sets the key of (1, a) to 2, and a delete takes (3, c); rows of ``by_key``::
 
-    key  _ROW_KIND  row    __clause  __old
-    2    +U         2, a   0         NULL    under its new key, where another row may be
-    1    -D         1, a   -1        NULL    under the one that it loses; it was counted above
-    3    -D         3, c   1         NULL
+    key  _ROW_KIND  row    clause  old
+    2    +U         2, a   0       NULL    under its new key, where another row may be
+    1    -D         1, a   -1      NULL    under the one that it loses; it was counted above
+    3    -D         3, c   1       NULL
 """
 
 from __future__ import annotations
@@ -29,6 +29,8 @@ from table_core.merge.engines.versions import Versions
 from table_core.merge.pairs import pairs_of
 from table_core.ondisk.layout import POSTPONE_BUCKET
 from table_core.spark.session.conditions import named
+from table_core.spark.session.own_columns import own_column
+from table_core.spark.verbs.column_cast import as_field
 from table_core.table.dml import merge_into as clauses
 from table_core.table.dml.key_changes import KeyChanges, wanted_rows
 
@@ -41,14 +43,22 @@ if TYPE_CHECKING:
     from table_core.table.dml.merge_into import MergeClause
     from table_core.table.metadata.access import TableAccess
 
-__all__ = ["CLAUSE_COLUMN", "OLD_COLUMN", "by_key", "keys_move", "needs_old", "versions_of"]
+__all__ = [
+    "CLAUSE_COLUMN",
+    "OLD_COLUMN",
+    "by_key",
+    "keys_move",
+    "needs_old",
+    "new_rows",
+    "versions_of",
+]
 
-CLAUSE_COLUMN: Final = "__clause"
+CLAUSE_COLUMN: Final = own_column("clause")
 """The number of the clause that a row comes from."""
-OLD_COLUMN: Final = "__old"
+OLD_COLUMN: Final = own_column("old")
 """The target row of a pair."""
-_OCCUPIED: Final = "__occupied"
-_SIDE: Final = "__side"
+_OCCUPIED: Final = own_column("occupied")
+_SIDE: Final = own_column("side")
 _ELSEWHERE: Final = -1
 """In place of a clause: the row was counted already."""
 
@@ -59,12 +69,20 @@ def keys_move(
     on: Mapping[str, str],
     when: Sequence[MergeClause],
 ) -> bool:
-    """Whether a row could come to a key that it is not matched by."""
+    """Whether a row could come to a key that it is not matched by.
+
+    A row that is not matched by more than the key may have the key of one that is there, and so may a row
+    whose key a default completes.
+    """
+    key = access.schema.primary_keys
+    narrower = not set(on) <= set(key)
+    completed = any(access.schema.field(name).default is not None for name in key)
     return any(
-        not _stays(clause, name, source, on)
+        ((narrower or completed) and not clauses.needs_target(clause))
+        or not _stays(clause, name, source, on)
         for clause in when
         if not clauses.deletes(clause)
-        for name in access.schema.primary_keys
+        for name in key
     )
 
 
@@ -95,6 +113,7 @@ def needs_old(access: TableAccess) -> bool:
 def by_key(rows: DataFrame, target: DataFrame, access: TableAccess, *, moves: bool) -> DataFrame:
     """``rows`` of pairs, each once under the key that it gets and once under the one that it loses."""
     names, key = [field.name for field in access.schema.fields], access.schema.primary_keys
+    rows = _completed(rows, access)
     old = f.col(OLD_COLUMN)
     kept = f.lit(True)
     for name in key:
@@ -128,6 +147,18 @@ def by_key(rows: DataFrame, target: DataFrame, access: TableAccess, *, moves: bo
     shown = [named(name) for name in keyed.columns]
     occupied = f.coalesce(f.col(_OCCUPIED), f.lit(False)).alias(_OCCUPIED)
     return keyed.join(keys, same, "left").select(*shown, occupied)
+
+
+def _completed(rows: DataFrame, access: TableAccess) -> DataFrame:
+    """``rows`` with the keys under which they are stored: new ones with a default in place of NULL."""
+    new = named(ROW_KIND_COLUMN) == f.lit("+I")
+    for field in access.schema.select(access.schema.primary_keys):
+        if field.default is not None:
+            have, key = rows.schema[field.name].dataType, named(field.name)
+            new_key = as_field(key, have, field, new, completes=True)
+            kept = as_field(key, have, field, ~new)
+            rows = rows.withColumn(field.name, f.when(new, new_key).otherwise(kept))
+    return rows
 
 
 def versions_of(
@@ -167,6 +198,25 @@ def _versions(
         inserted=new.num_rows,
         others=_others(access, put, met),
         deleted=arrow_schema(access.schema.fields).empty_table(),
+    )
+    yield from changes.written()
+
+
+def new_rows(access: TableAccess, rows: pa.Table) -> Iterator[pa.Table]:
+    """What a task writes for ``rows``, all of new keys: of those that are alike one.
+
+    Raises:
+        DataError: two of them have one key and differ.
+    """
+    new = wanted_rows(access, rows, inserted=True)
+    none = new.slice(0, 0)
+    changes = KeyChanges(
+        access=access,
+        met=none,
+        wanted=new.combine_chunks(),
+        inserted=new.num_rows,
+        others=none.select(list(access.schema.primary_keys)),
+        deleted=none,
     )
     yield from changes.written()
 

@@ -23,13 +23,21 @@ import pyarrow.compute as pc
 from pyspark.sql import types as spark
 
 from table_core.datatypes.row_kind import ROW_KIND_COLUMN
-from table_core.spark.reading.frames import as_spark_takes, frame_of, read
+from table_core.spark.reading.frames import as_spark_takes, frame_of, frame_of_arrow, read
 from table_core.spark.session.create import parallelism, started
 from table_core.spark.session.failures import carried, translated
+from table_core.spark.session.own_columns import own_column, refuse_own_columns
 from table_core.spark.session.schema_bridge import arrow_for_spark, spark_schema
-from table_core.spark.session.tasks import RESULT_TYPE, distribute, groups_of, packed, unpacked
-from table_core.spark.verbs.key_merge import CLAUSE_COLUMN, by_key, needs_old, versions_of
-from table_core.spark.verbs.pairs import MergePairs
+from table_core.spark.session.tasks import (
+    RESULT_TYPE,
+    distribute,
+    groups_of,
+    map_batches,
+    packed,
+    unpacked,
+)
+from table_core.spark.verbs.key_merge import CLAUSE_COLUMN, by_key, needs_old, new_rows, versions_of
+from table_core.spark.verbs.pairs import TWICE_COLUMN, MergePairs
 from table_core.spark.writing.frames import (
     compacted_along,
     distributed,
@@ -41,6 +49,7 @@ from table_core.table.api.table import Table
 from table_core.table.commit_io.committer import commit_parts, find_commit
 from table_core.table.commit_io.uncommitted import undone_by
 from table_core.table.dml import merge_into as clauses
+from table_core.table.dml.key_changes import wanted_rows
 from table_core.table.dml.overwrite import Reads, commit_results
 from table_core.table.dml.postponed_rows import in_buckets
 from table_core.table.dml.row_changes import (
@@ -53,8 +62,8 @@ from table_core.table.dml.row_changes import (
 )
 from table_core.table.files.file_reader import POSITION_COLUMN
 from table_core.table.metadata.results import CommitAs
+from table_core.table.read.committed_rows import committed_rows, refuse_fallback_rows
 from table_core.table.read.state_plan import StatePlanner
-from table_core.table.read.statement_scan import refuse_fallback_rows, statement_scan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -69,7 +78,7 @@ if TYPE_CHECKING:
 
 __all__ = ["merge_into"]
 
-_FILE: Final = "__file"
+_FILE: Final = own_column("file")
 
 
 def merge_into(
@@ -99,7 +108,10 @@ def merge_into(
         refuse_fallback_rows(access, head)
         session = started(spark)
         with translated():
-            pairs = MergePairs(access, _frame(session, source), columns, when)
+            frame = _frame(session, source)
+            refuse_own_columns((field.name for field in access.schema.fields), access.name)
+            refuse_own_columns(frame.columns, "the source")
+            pairs = MergePairs(access, frame, columns, when)
             by_kind = _write_versions if access.schema.is_key_table else _rewrite
             done = by_kind(session, pairs, head, commit, counts)
     return clauses.described(access, head, done, counts, started_ms)
@@ -109,7 +121,7 @@ def _frame(session: SparkSession, source: DataFrame | Table | pa.Table | str) ->
     if isinstance(source, str):
         return session.sql(source)
     if isinstance(source, pa.Table):
-        return session.createDataFrame(source)
+        return frame_of_arrow(session, source)
     return read(session, source) if isinstance(source, Table) else source
 
 
@@ -125,7 +137,7 @@ def _write_versions(
     if head is None:
         target = session.createDataFrame([], spark_schema(access.schema.fields))
     else:
-        target = frame_of(session, statement_scan(access, head))
+        target = frame_of(session, committed_rows(access, head))
     moves = pairs.moves
     by_old = moves or needs_old(access)
     rows = pairs.rows(target, with_old=by_old)
@@ -135,22 +147,30 @@ def _write_versions(
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         decided: Counter[int] = Counter()
-        write = versions_of(access) if by_old else _without_clause
+        write = versions_of(access) if by_old else partial(_newest, access)
         result = prepared_by_share(shared, write(batches, decided), shares)
         yield packed((result, decided))
 
-    outcomes = unpacked(by_bucket(rows, access.schema, slots).mapInArrow(run, RESULT_TYPE))
+    outcomes = unpacked(map_batches(by_bucket(rows, access.schema, slots), run, RESULT_TYPE))
     _count(counts, pairs.when, [decided for _, decided in outcomes])
     results = [result for result, _ in outcomes]
     results.append(compacted_along(session, access, results))
     return commit_results(access, tuple(results), commit, None, Reads.of(clauses.MERGE, head))
 
 
-def _without_clause(batches: Iterable[pa.RecordBatch], decided: Counter[int]) -> Iterator[pa.Table]:
+def _newest(
+    access: TableAccess, batches: Iterable[pa.RecordBatch], decided: Counter[int]
+) -> Iterator[pa.Table]:
+    """The rows as they come, but that a new key has one, however often the source has it."""
+    names, twice = [field.name for field in access.schema.fields], []
     for batch in batches:
         rows = pa.Table.from_batches([batch])
         _count_batch(decided, rows)
-        yield rows.drop_columns([CLAUSE_COLUMN])
+        again = pc.and_(rows[TWICE_COLUMN], pc.equal(rows[ROW_KIND_COLUMN], "+I"))
+        twice.append(rows.filter(again).select(names))
+        yield rows.filter(pc.invert(again)).drop_columns([CLAUSE_COLUMN, TWICE_COLUMN])
+    if any(rows.num_rows for rows in twice):
+        yield from new_rows(access, pa.concat_tables(twice))
 
 
 def _rewrite(
@@ -177,16 +197,16 @@ def _rewrite(
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with carried():
-            change = RowChanges(access, head)
+            change = RowChanges(access.for_whole_rows(), head)
             decided: Counter[int] = Counter()
             gone: dict[int, list[Any]] = defaultdict(list)
             with undone_by(change.abort):
                 for batch in batches:
-                    _take(pa.Table.from_batches([batch]), change, decided, gone)
+                    _take(access, pa.Table.from_batches([batch]), change, decided, gone)
             positions = {number: np.concatenate(parts) for number, parts in gone.items()}
             yield packed((change.prepared(keeps=False).added, positions, decided))
 
-    outcomes = unpacked(by_bucket(rows, access.schema, slots).mapInArrow(run, RESULT_TYPE))
+    outcomes = unpacked(map_batches(by_bucket(rows, access.schema, slots), run, RESULT_TYPE))
     _count(counts, pairs.when, [decided for *_, decided in outcomes])
     came = PreparedChange(
         positions={}, entries={}, added=tuple(e for added, *_ in outcomes for e in added)
@@ -216,7 +236,11 @@ def _placed(
 
 
 def _take(
-    rows: pa.Table, change: RowChanges, decided: Counter[int], gone: dict[int, list[Any]]
+    access: TableAccess,
+    rows: pa.Table,
+    change: RowChanges,
+    decided: Counter[int],
+    gone: dict[int, list[Any]],
 ) -> None:
     """Put in what comes, note what goes."""
     _count_batch(decided, rows)
@@ -224,9 +248,11 @@ def _take(
     numbers, positions = old[_FILE].to_numpy(), old[POSITION_COLUMN].to_numpy()
     for number in np.unique(numbers).tolist():
         gone[number].append(positions[numbers == number])
-    new = rows.filter(pc.not_equal(rows[ROW_KIND_COLUMN], "-D"))
-    if new.num_rows:
-        change.put_in(new.drop_columns([ROW_KIND_COLUMN, CLAUSE_COLUMN, _FILE, POSITION_COLUMN]))
+    names = [field.name for field in access.schema.fields]
+    for kind, inserted in (("+U", False), ("+I", True)):
+        new = rows.filter(pc.equal(rows[ROW_KIND_COLUMN], kind)).select(names)
+        if new.num_rows:
+            change.put_in(wanted_rows(access, new, inserted=inserted))
 
 
 def _changes(

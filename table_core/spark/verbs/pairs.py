@@ -4,9 +4,9 @@ All of it is an expression for Spark; nothing runs here.
 
 Target (1, a), (2, b); source (2, B), (3, C); matched: update, not matched: insert.  A right join, and then::
 
-    target  source  __clause  _ROW_KIND  row
-    2, b    2, B    0         +U         2, B
-    none    3, C    1         +I         3, C
+    target  source  clause  _ROW_KIND  row
+    2, b    2, B    0       +U         2, B
+    none    3, C    1       +I         3, C
 
 A pair that no clause takes has no number and is left out.  Of a source with two rows of key 2 the count over
 the key is 2, and the expression raises: which of them wins would be chance.
@@ -23,10 +23,11 @@ from pyspark.sql import functions as f
 from table_core.datatypes.row_kind import ROW_KIND_COLUMN
 from table_core.errors import DataError, error_to_document
 from table_core.merge.engines.versions import Versions
-from table_core.spark.session.conditions import named
+from table_core.spark.session.conditions import named, quoted
 from table_core.spark.session.failures import MARK
+from table_core.spark.session.own_columns import own_column
 from table_core.spark.session.schema_bridge import spark_type
-from table_core.spark.verbs.key_cast import with_keys_of
+from table_core.spark.verbs.column_cast import as_field, meet_exactly, with_keys_of
 from table_core.spark.verbs.key_merge import CLAUSE_COLUMN, OLD_COLUMN, keys_move
 from table_core.spark.verbs.sql_text import expression_of
 from table_core.spark.writing.frames import table_spelling
@@ -40,11 +41,31 @@ if TYPE_CHECKING:
     from table_core.table.dml.merge_into import MergeClause
     from table_core.table.metadata.access import TableAccess
 
-__all__ = ["CLAUSE_COLUMN", "MergePairs"]
+__all__ = ["CLAUSE_COLUMN", "TWICE_COLUMN", "MergePairs"]
 
-_TARGET: Final = "__in_target"
-_SOURCE: Final = "__in_source"
-_COUNT: Final = "__count"
+TWICE_COLUMN: Final = own_column("twice")
+"""Whether the source has the key of a row several times."""
+
+_TARGET: Final = own_column("in_target")
+_SOURCE: Final = own_column("in_source")
+_COUNT: Final = own_column("count")
+
+
+def _of_a_pair() -> Column:
+    """True, and for Spark not deterministic, so that what depends on it is asked of pairs, after the join.
+
+    Spark copies a condition to the source's side if it can: where target and source are joined by ``b``,
+    ``target.b`` is ``source.b``.  The error would be raised for source rows that match nothing.
+    """
+    return f.monotonically_increasing_id() >= 0
+
+
+def _target(name: str) -> Column:
+    return f.col(f"target.{quoted(name)}")
+
+
+def _source(name: str) -> Column:
+    return f.col(f"source.{quoted(name)}")
 
 
 class MergePairs:
@@ -78,16 +99,13 @@ class MergePairs:
     def rows(
         self, target: DataFrame, extra: Sequence[str] = (), *, with_old: bool = False
     ) -> DataFrame:
-        """Rows to write, with ``_ROW_KIND``, the number of the clause, and ``extra`` of the target.
+        """Rows to write, with ``_ROW_KIND``, the number of the clause, ``TWICE_COLUMN``, and ``extra`` of the target.
 
         Rows of deletes are among them.  ``with_old``: and the whole row of the target, if there is one.
         """
         left = target.withColumn(_TARGET, f.lit(True)).alias("target")
         right = self._source.withColumn(_SOURCE, f.lit(True)).alias("source")
-        same_key = [
-            f.col(f"target.`{mine}`") == f.col(f"source.`{theirs}`")
-            for mine, theirs in self.on.items()
-        ]
+        same_key = [_target(mine) == _source(theirs) for mine, theirs in self.on.items()]
         joined = left.join(right, same_key, self._how()).withColumn(CLAUSE_COLUMN, self._decided())
         kinds = [
             "-D" if clauses.deletes(one) else "+U" if clauses.needs_target(one) else "+I"
@@ -95,15 +113,16 @@ class MergePairs:
         ]
         return joined.where(f.col(CLAUSE_COLUMN).isNotNull()).select(
             self._by_clause([f.lit(kind) for kind in kinds]).alias(ROW_KIND_COLUMN),
-            *(self._column(field.name).alias(field.name) for field in self.access.schema.fields),
+            *self._columns(joined, with_old=with_old),
             f.col(CLAUSE_COLUMN),
-            *(f.col(f"target.{name}").alias(name) for name in extra),
+            f.coalesce(f.col(_COUNT) > 1, f.lit(False)).alias(TWICE_COLUMN),
+            *(_target(name).alias(name) for name in extra),
             *([self._old()] if with_old else []),
         )
 
     def _old(self) -> Column:
         whole = f.struct(
-            *(f.col(f"target.`{n}`").alias(n) for n in (x.name for x in self.access.schema.fields))
+            *(_target(n).alias(n) for n in (x.name for x in self.access.schema.fields))
         )
         return f.when(f.col(_TARGET), whole).alias(OLD_COLUMN)
 
@@ -118,7 +137,7 @@ class MergePairs:
         """The number of the first clause that holds; an error where partners are not unique."""
         there = {True: f.col(_TARGET).isNotNull(), False: f.col(_TARGET).isNull()}
         here = {True: f.col(_SOURCE).isNotNull(), False: f.col(_SOURCE).isNull()}
-        several = there[True] & here[True] & (f.col(_COUNT) > 1)
+        several = there[True] & here[True] & (f.col(_COUNT) > 1) & _of_a_pair()
         number_of_clause = f.when(several, f.raise_error(self._ambiguous()).cast("int"))
         for number, clause in enumerate(self.when):
             holds = there[clauses.needs_target(clause)] & here[clauses.needs_source(clause)]
@@ -137,11 +156,31 @@ class MergePairs:
             value=_COUNT,
         )
         before, after = (MARK + json.dumps(error_to_document(error))).split(json.dumps(_COUNT))
-        key = f.struct(*(f.col(f"target.`{name}`").alias(name) for name in self.on))
+        key = f.struct(*(_target(name).alias(name) for name in self.on))
         return f.concat(f.lit(before), f.to_json(key), f.lit(after))
 
-    def _column(self, name: str) -> Column:
-        return self._by_clause([self._value(clause, name) for clause in self.when])
+    def _columns(self, joined: DataFrame, *, with_old: bool) -> list[Column]:
+        """The columns of the table; where values would lose by meeting, each of the column's type.
+
+        Those of clauses meet each other, and ``with_old`` those of rows as they were.
+        """
+        fields = self.access.schema.fields
+        values = [self._value(clause, field.name) for field in fields for clause in self.when]
+        types = [column.dataType for column in joined.select(*values).schema]
+        columns = []
+        for at, field in enumerate(fields):
+            own = slice(at * len(self.when), (at + 1) * len(self.when))
+            of_clauses = values[own]
+            old = [spark_type(field.type, field.name)] if with_old else []
+            if not meet_exactly([*types[own], *old]):
+                of_clauses = [
+                    as_field(value, type_, field, f.col(CLAUSE_COLUMN) == number)
+                    for number, (value, type_) in enumerate(
+                        zip(of_clauses, types[own], strict=True)
+                    )
+                ]
+            columns.append(self._by_clause(of_clauses).alias(field.name))
+        return columns
 
     def _by_clause(self, values: Sequence[Column]) -> Column:
         chosen = f.when(f.col(CLAUSE_COLUMN) == f.lit(0), values[0])
@@ -153,7 +192,7 @@ class MergePairs:
         """What ``clause`` writes into the column ``name``."""
         schema = self.access.schema
         nothing = f.lit(None).cast(spark_type(schema.field(name).type, name))
-        kept = f.col(f"target.`{name}`")
+        kept = _target(name)
         if clauses.deletes(clause):
             carried = not schema.is_key_table or name in Versions(schema).carried_by_deletes
             return kept if carried else nothing
@@ -161,5 +200,5 @@ class MergePairs:
         if values is not None and name in values:
             return f.expr(expression_of(values[name]))
         if values is None and name in self._source_columns:
-            return f.col(f"source.`{name}`")
+            return _source(name)
         return kept if clauses.needs_target(clause) else nothing

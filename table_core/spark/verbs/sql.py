@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from table_core.datatypes.row_kind import ROW_KIND_COLUMN
@@ -33,7 +34,9 @@ __all__ = ["WAREHOUSE", "create_table_as", "view"]
 _log = logging.getLogger(__name__)
 WAREHOUSE: Final = "spark.sql.paimon.warehouse"
 """The setting of a session that names the warehouse where a call does not."""
-_MODES: Final = ("error", "ignore", "append", "overwrite", "overwrite-partitions")
+_FIRST: Final = ("error", "ignore")
+"""Modes that write nothing into a table that is there."""
+_MODES: Final = (*_FIRST, "append", "overwrite", "overwrite-partitions")
 
 
 def view(
@@ -71,7 +74,8 @@ def create_table_as(  # noqa: PLR0913 - what CREATE TABLE AS SELECT says
     """Write the rows of ``query`` into the table ``name``, which is created from their columns.
 
     ``mode`` says what becomes of a table that is there: ``error``, ``ignore`` (nothing happens), or as
-    for ``write``.  A table that was made for rows which then could not be written is dropped.
+    for ``write``.  A table that was made for rows which then could not be written is dropped.  A run with
+    the same ``commit`` goes on where one that was killed has left a table without rows.
 
     Raises:
         AlreadyExistsError: the table is there, and ``mode`` is ``error``.
@@ -81,31 +85,58 @@ def create_table_as(  # noqa: PLR0913 - what CREATE TABLE AS SELECT says
         raise ArgumentError(
             f"mode={mode!r}: use one of {', '.join(_MODES)}", argument="mode", value=mode
         )
-    home, commit = _catalog(spark, catalog), commit or CommitAs()
-    database, plain = home.split(name)
-    existed = plain in home.tables(database)
-    if existed and mode in ("error", "ignore"):
-        landed = find_commit(home.table(name).access, commit)
-        if landed is None and mode == "error":
-            raise AlreadyExistsError(f"table {name!r} is there already", name=name)
-        return landed or Commit()
+    home = _catalog(spark, catalog)
+    commit = (commit or CommitAs()).with_request("create-table-as", mode=mode)
+    existed = _exists(home, name)
+    if existed and (done := _left_alone(home.table(name), commit, mode)) is not None:
+        return done
     with translated():
         frame = spark.sql(query) if isinstance(query, str) else query
         columns = tuple(f for f in fields_of(frame.schema) if f.name != ROW_KIND_COLUMN)
-    table = home.create_table(
-        name,
-        columns,
-        primary_key=tuple(primary_key),
-        partition_by=tuple(partition_by),
-        options=dict(options or {}),
-        if_not_exists=True,
-    )
+    made = None
+    if not existed:
+        with suppress(AlreadyExistsError):  # somebody was first: for us the table was there
+            made = home.create_table(
+                name,
+                columns,
+                primary_key=tuple(primary_key),
+                partition_by=tuple(partition_by),
+                options=dict(options or {}),
+            )
+    if made is None:
+        table = home.table(name)
+        if not existed and (done := _left_alone(table, commit, mode)) is not None:
+            return done
+        return write(frame, table, "append" if mode in _FIRST else mode, commit)
     try:
-        return write(frame, table, mode if existed else "append", commit)
+        return write(frame, made, "append", commit)
     except TableError:
-        if not existed and table.latest_snapshot() is None:
+        if made.latest_snapshot() is None:
             _drop(home, name)
         raise
+
+
+def _exists(home: Catalog, name: str) -> bool:
+    database, plain = home.split(name)
+    return plain in home.tables(database)
+
+
+def _left_alone(table: Table, commit: CommitAs, mode: str) -> Commit | None:
+    """What is answered where ``table`` is there and nothing is to be written; None if rows are to be.
+
+    A run that is repeated, and whose table has never had rows, died before it wrote them.
+
+    Raises:
+        AlreadyExistsError: ``mode`` is ``error``.
+    """
+    landed = find_commit(table.access, commit)
+    if landed is not None:
+        return landed
+    if mode not in _FIRST or (commit.is_named and table.latest_snapshot() is None):
+        return None
+    if mode == "error":
+        raise AlreadyExistsError(f"table {table.name!r} is there already", name=table.name)
+    return Commit()
 
 
 def _drop(home: Catalog, name: str) -> None:

@@ -1,8 +1,9 @@
 """DELETE and UPDATE by tasks: each gets splits, finds the rows in them, and writes what becomes of them.
 
 What a statement does to rows is decided by ``table.dml``; no row leaves the task that read it.
-In a key table the new versions go to the bucket that the old ones are in; of a table without key each
-task writes its files anew, or says which rows are to be marked.
+In a key table the new versions go to the bucket that the old ones are in, or wait for one as every row of
+such a table does (``bucket = -2``); of a table without key each task writes its files anew, or says which
+rows are to be marked.
 """
 
 from __future__ import annotations
@@ -19,12 +20,12 @@ from table_core.spark.writing.in_tasks import prepared
 from table_core.table.commit_io.committer import commit_parts, find_commit
 from table_core.table.commit_io.uncommitted import undone_by
 from table_core.table.dml.overwrite import Reads, commit_results
-from table_core.table.dml.postponed_rows import in_buckets
+from table_core.table.dml.postponed_rows import in_buckets, spreads_first
 from table_core.table.dml.row_changes import RowChanges, change_part
 from table_core.table.dml.statements import deletion, described, updating
 from table_core.table.metadata.results import CommitAs
+from table_core.table.read.committed_rows import committed_rows, refuse_fallback_rows
 from table_core.table.read.state_plan import StatePlanner
-from table_core.table.read.statement_scan import refuse_fallback_rows, statement_scan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -97,7 +98,7 @@ def _write_versions(
 ) -> tuple[Commit | None, int]:
     access = statement.access
     head = in_buckets(access, head) or head
-    scan = statement_scan(access, head, statement.where)
+    scan = committed_rows(access, head, statement.where)
     reader, splits = scan.reader, scan.splits()
     if not splits:
         return None, 0
@@ -112,7 +113,8 @@ def _write_versions(
                         counted[0] += rows.num_rows
                         yield statement.versions(rows)
 
-            result = prepared(access.for_whole_rows(), versions(), bucket=bucket)
+            known = None if spreads_first(access) else bucket
+            result = prepared(access.for_whole_rows(), versions(), bucket=known)
             yield packed((result, counted[0]))
 
     session = started(spark)

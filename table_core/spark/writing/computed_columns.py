@@ -11,6 +11,7 @@ from table_core.spark.reading.frames import as_spark_takes
 from table_core.spark.session.conditions import named
 from table_core.spark.session.failures import carried, translated
 from table_core.spark.session.schema_bridge import arrow_for_spark, spark_schema
+from table_core.spark.session.tasks import map_batches
 from table_core.spark.writing.frames import table_names, typed
 
 if TYPE_CHECKING:
@@ -50,4 +51,4 @@ def with_computed(df: DataFrame, access: TableAccess, computed: ComputedRows) ->
                     yield from rows.to_batches()
 
         schema = StructType([*frame_schema.fields, *spark_schema(computed.fields).fields])
-        return df.mapInArrow(run, schema)
+        return map_batches(df, run, schema)

@@ -6,17 +6,26 @@ import logging
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any, Final
 
-from pyspark.sql.types import NullType, StructField, StructType
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    MapType,
+    NullType,
+    StructField,
+    StructType,
+    VariantType,
+)
 
 from table_core.datatypes.arrow import arrow_schema
 from table_core.errors import AlreadyExistsError, ArgumentError, TableError
 from table_core.options import keys_identity, keys_write
-from table_core.spark.session.create import parallelism
+from table_core.spark.session.create import context_of, parallelism
 from table_core.spark.session.failures import translated
+from table_core.spark.session.own_columns import refuse_own_columns
 from table_core.spark.session.schema_bridge import fields_of
-from table_core.spark.session.tasks import RESULT_TYPE, packed, unpacked
+from table_core.spark.session.tasks import RESULT_TYPE, map_batches, packed, unpacked
 from table_core.spark.writing.compaction import compact_due
-from table_core.spark.writing.in_tasks import prepared_by_share
+from table_core.spark.writing.in_tasks import prepared, prepared_by_share
 from table_core.spark.writing.native import native_write
 from table_core.spark.writing.native_fit import reason_against
 from table_core.spark.writing.shuffle import assigners, by_bucket
@@ -50,6 +59,9 @@ __all__ = [
 ]
 
 _log = logging.getLogger(__name__)
+_SMALL_ROWS: Final = 20_000
+_LARGE: Final = (BinaryType, VariantType, ArrayType, MapType, StructType)
+"""Types whose values may be large: the driver takes all rows at once."""
 _ASSIGNERS: Final = (
     keys_identity.DYNAMIC_BUCKET_ASSIGNER_PARALLELISM.key,
     keys_identity.DYNAMIC_BUCKET_INITIAL_BUCKETS.key,
@@ -126,18 +138,34 @@ def write_frame(
 
 def written(df: DataFrame, access: TableAccess, *, replaces: bool) -> list[WriteResult]:
     """Write ``df``, shuffled by bucket; what the commit needs."""
+    refuse_own_columns((field.name for field in access.schema.fields), access.name)
     with translated():
         df = df.toDF(*table_names(df.schema, access))
         reason = reason_against(access, df.schema, df.sparkSession)
         if reason is None:
             return native_write(df, access)
         _log.info("%s: Python writes the rows, not Spark: %s", access.name, reason)
+        if _is_small(df):
+            return [prepared(access, df.toArrow().to_batches(), replaces=replaces)]
         shared, shares, slots = distributed(access, df.sparkSession)
 
         def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             yield packed(prepared_by_share(shared, batches, shares, replaces=replaces))
 
-        return unpacked(by_bucket(df, access.schema, slots).mapInArrow(run, RESULT_TYPE))
+        return unpacked(map_batches(by_bucket(df, access.schema, slots), run, RESULT_TYPE))
+
+
+def _is_small(df: DataFrame) -> bool:
+    """Whether the plan itself says that there are few rows, of columns that are no large objects.
+
+    Then no shuffle and no Python worker pays.
+    """
+    if context_of(df.sparkSession) is None:
+        return False
+    if any(isinstance(field.dataType, _LARGE) for field in df.schema.fields):
+        return False
+    most: Any = df._jdf.queryExecution().analyzed().maxRows()  # noqa: SLF001 - PySpark has no such call
+    return bool(most.isDefined() and most.get() <= _SMALL_ROWS)
 
 
 def distributed(access: TableAccess, session: SparkSession) -> tuple[TableAccess, int, int]:

@@ -46,7 +46,7 @@ def prepared(
     replaces: bool = False,
     bucket: Bucket | None = None,
 ) -> WriteResult:
-    """Write ``batches`` inside a task; whatever fails takes the files of this attempt away.
+    """Write ``batches``; whatever fails takes the files of this attempt away.
 
     ``bucket``: where all rows belong, if that is known.
     """

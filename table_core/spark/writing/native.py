@@ -66,6 +66,11 @@ _COMMITTER: Final = {
 }
 _PAGES: Final = {"parquet.writer.version": "PARQUET_1_0"}
 """Encodings that Paimon's vectorised reader knows, whatever the cluster's own configuration says."""
+_BOUNDS: Final = {
+    "parquet.column.statistics.enabled": "true",
+    "parquet.statistics.truncate.length": str(2**31 - 1),
+}
+"""What we know of the rows is what the footers say: all of it, whatever the session is set to."""
 _OF_PARQUET: Final = (
     "parquet.page.size",
     "parquet.dictionary.page.size",
@@ -125,7 +130,7 @@ def _options(factory: FileFactory) -> dict[str, str]:
         factory.target_rows(FileSource.APPEND),
         max(1, factory.target_size() // row_bytes(factory.schema)),
     )
-    options = {**_COMMITTER, **_PAGES, "compression": CODECS[settings.compression]}
+    options = {**_COMMITTER, **_PAGES, **_BOUNDS, "compression": CODECS[settings.compression]}
     options["maxRecordsPerFile"] = str(rows)
     if settings.block_size is not None:
         options["parquet.block.size"] = str(settings.block_size)

@@ -17,6 +17,7 @@ from pyspark.sql import types as spark
 from table_core.errors import error_to_document
 from table_core.spark.session.conditions import named
 from table_core.spark.session.failures import MARK
+from table_core.spark.session.own_columns import own_column
 from table_core.spark.session.schema_bridge import spark_type
 from table_core.spark.writing.native_fit import INTEGER_BITS, STAGED_PARTITION
 from table_core.table.write.coerce import misfit, missing_value
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["native_columns", "row_bytes", "staged_partitions"]
 
 _FIELD_ID: Final = "parquet.field.id"
-_ROW: Final = "__row"
+_ROW: Final = own_column("row")
 _ROW_BITS: Final = 33
 """``monotonically_increasing_id`` has the number of the partition above them."""
 _ANY_ROW: Final = 2**53 + 1

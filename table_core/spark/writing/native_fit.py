@@ -17,6 +17,7 @@ from table_core.datatypes.text import type_text
 from table_core.ondisk.index_builder import IndexBuilder
 from table_core.options import keys_commit, keys_files, keys_merge, keys_write
 from table_core.spark.session.create import context_of
+from table_core.spark.session.own_columns import own_column
 from table_core.spark.session.schema_bridge import spark_type
 from table_core.storage.columns.data_format import WriterSettings, format_name
 
@@ -47,7 +48,7 @@ INTEGER_BITS: Final[Mapping[type[spark.DataType], int]] = {
     spark.LongType: 64,
 }
 """Bits of Spark's whole numbers."""
-STAGED_PARTITION: Final = "__partition_"
+STAGED_PARTITION: Final = own_column("partition_")
 """What the columns begin with by which Spark tells partitions apart."""
 _SCHEMES: Final = ("file:", "hdfs:")
 """Stores where a rename is no copy, and that Spark reaches as we do."""
@@ -115,8 +116,6 @@ def _column_against(schema: TableSchema, frame_schema: spark.StructType) -> str 
     names = [field.name.lower() for field in schema.fields]
     if len(set(names)) != len(names):
         return "names of columns differ by their case only"
-    if any(name.startswith(STAGED_PARTITION) for name in names):
-        return f"a column is called {STAGED_PARTITION}…"
     types = {column.name: column.dataType for column in frame_schema.fields}
     for field in schema.fields:
         if field.default is not None:

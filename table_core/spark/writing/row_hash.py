@@ -17,7 +17,6 @@ four one by one, and the hash would be another one.
 
 from __future__ import annotations
 
-from functools import reduce
 from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as f
@@ -25,7 +24,7 @@ from pyspark.sql import types as spark
 
 from table_core.datatypes.castable import EXACT_INTEGERS
 from table_core.datatypes.kinds import Atomic, Root
-from table_core.spark.session.conditions import named
+from table_core.spark.session.conditions import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,6 +43,7 @@ _ROOTS: Final[dict[type[spark.DataType], Root]] = {
     spark.LongType: Root.BIGINT,
     spark.DateType: Root.DATE,
 }
+_ZEROS: Final = "X'0000000000000000'"
 _INLINE: Final = 7
 _HEADER_FIELDS: Final = 56
 """Null bits of so many columns fit the eight bytes whose first is the kind of the row."""
@@ -57,40 +57,32 @@ def hashed(fields: Sequence[Field], schema: spark.StructType) -> Column | None:
     """
     if len(fields) > _HEADER_FIELDS or not all(_fits(field, schema) for field in fields):
         return None
+    return f.expr(_text(fields))
+
+
+def _text(fields: Sequence[Field]) -> str:
+    """The hash as SQL: Spark is asked once, not for each of a hundred small expressions."""
     nullable = [at for at, field in enumerate(fields) if field.type.nullable]
-    slots = [f.lit(bytes(8))]
-    if nullable:
-        bits = [
-            f.when(_of(fields[at]).isNull(), f.lit(1 << at + 8).cast("bigint")).otherwise(
-                f.lit(0).cast("bigint")
-            )
-            for at in nullable
-        ]
-        slots = [_little_endian(reduce(lambda a, b: a.bitwiseOR(b), bits))]
-    tails: list[Column] = []
-    offset = f.lit(8 + 8 * len(fields)).cast("bigint")
+    bits = [f"IF({_of(fields[at])} IS NULL, {1 << at + 8}L, 0L)" for at in nullable]
+    pieces = [_little_endian(" | ".join(bits)) if bits else _ZEROS]
+    tails: list[str] = []
+    offset = f"{8 + 8 * len(fields)}L"
     for field in fields:
-        if _root(field) is Root.VARCHAR:
-            text = f.coalesce(_of(field).cast("binary"), f.lit(b""))
-            length = f.octet_length(text).cast("bigint")
-            behind = f.pmod(-length, f.lit(8)) + length
-            is_long = length > _INLINE
-            slots.append(
-                f.when(_of(field).isNull(), f.lit(bytes(8)))
-                .when(is_long, _little_endian(f.shiftleft(offset, 32) + length))
-                .otherwise(
-                    f.concat(f.rpad(text, _INLINE, f.lit(bytes(1))), _bytes(length + 128, digits=2))
-                )
-            )
-            tails.append(
-                f.when(is_long, f.rpad(text, behind.cast("int"), f.lit(bytes(1)))).otherwise(
-                    f.lit(b"")
-                )
-            )
-            offset = offset + f.when(is_long, behind).otherwise(0)
-        else:
-            slots.append(_little_endian(_number(field)))
-    return f.hash(f.concat(*slots, *tails))
+        if _root(field) is not Root.VARCHAR:
+            pieces.append(_little_endian(_number(field)))
+            continue
+        text = f"COALESCE(CAST({_of(field)} AS BINARY), X'')"
+        length = f"CAST(OCTET_LENGTH({text}) AS BIGINT)"
+        padded = f"(PMOD(-{length}, 8L) + {length})"
+        is_long = f"{length} > {_INLINE}"
+        inline = f"CONCAT(RPAD({text}, {_INLINE}, X'00'), {_bytes(f'{length} + 128L', digits=2)})"
+        place = _little_endian(f"(SHIFTLEFT({offset}, 32) + {length})")
+        pieces.append(
+            f"CASE WHEN {_of(field)} IS NULL THEN {_ZEROS} WHEN {is_long} THEN {place} ELSE {inline} END"
+        )
+        tails.append(f"IF({is_long}, RPAD({text}, CAST({padded} AS INT), X'00'), X'')")
+        offset = f"({offset} + IF({is_long}, {padded}, 0L))"
+    return f"HASH(CONCAT({', '.join([*pieces, *tails])}))"
 
 
 def _root(field: Field) -> Root | None:
@@ -110,32 +102,32 @@ def _fits(field: Field, schema: spark.StructType) -> bool:
     return EXACT_INTEGERS.index(frame_root) <= EXACT_INTEGERS.index(root)
 
 
-def _of(field: Field) -> Column:
-    return named(field.name)
+def _of(field: Field) -> str:
+    return quoted(field.name)
 
 
-def _number(field: Field) -> Column:
+def _number(field: Field) -> str:
     """The slot as a number: never sign-extended (format T21), zero where null."""
     root = _root(field)
     assert root is not None
-    column = f.unix_date(_of(field)) if root is Root.DATE else _of(field)
-    whole = f.coalesce(column.cast("bigint"), f.lit(0))
+    column = f"UNIX_DATE({_of(field)})" if root is Root.DATE else _of(field)
+    whole = f"COALESCE(CAST({column} AS BIGINT), 0L)"
     bits = _BITS[root]
-    return whole if bits == 64 else whole.bitwiseAND(f.lit((1 << bits) - 1))
+    return whole if bits == 64 else f"({whole} & {(1 << bits) - 1}L)"
 
 
-def _little_endian(number: Column) -> Column:
+def _little_endian(number: str) -> str:
     """The eight bytes of a BIGINT, the lowest first.
 
     Spark has no such function.  So 7 is turned to 7 << 56, whose hex digits, sixteen of them, are the bytes.
     """
-    turned = [
-        f.shiftleft(f.shiftrightunsigned(number, 8 * at).bitwiseAND(f.lit(255)), 56 - 8 * at)
+    turned = (
+        f"SHIFTLEFT(SHIFTRIGHTUNSIGNED({number}, {8 * at}) & 255L, {56 - 8 * at})"
         for at in range(8)
-    ]
-    return _bytes(reduce(lambda a, b: a.bitwiseOR(b), turned), digits=16)
+    )
+    return _bytes(" | ".join(turned), digits=16)
 
 
-def _bytes(number: Column, *, digits: int) -> Column:
+def _bytes(number: str, *, digits: int) -> str:
     """The lowest bytes of a number, the highest of them first."""
-    return f.unhex(f.lpad(f.hex(number), digits, "0"))
+    return f"UNHEX(LPAD(HEX({number}), {digits}, '0'))"

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from table_core.storage.columns.stored_schema import leaf_paths
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 __all__ = ["Encodings", "choose_encodings"]
 
@@ -54,7 +54,15 @@ def choose_encodings(
             dictionary.extend(leaf_paths(name, column.type))
         elif _is_stored_as_int(column.type):
             other[name] = "DELTA_BINARY_PACKED"
+    for path in _nested_paths(table.schema):
+        other.pop(path, None)  # Arrow would give the field d of c what the column "c.d" shall have
     return Encodings(tuple(dictionary), other)
+
+
+def _nested_paths(schema: pa.Schema) -> Iterator[str]:
+    for field in schema:
+        if pa.types.is_nested(field.type):
+            yield from leaf_paths(field.name, field.type)
 
 
 def _sample(rows: int) -> Any:

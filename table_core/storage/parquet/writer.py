@@ -132,8 +132,10 @@ class ParquetFileWriter:
 
 def _bounded(schema: pa.Schema) -> list[str]:
     """Parquet columns with bounds: Java takes those of floats, which leave NaN out, at their word."""
-    flat = (field for field in schema if not pa.types.is_floating(field.type))
-    return [path for field in flat for path in leaf_paths(field.name, field.type)]
+    floats = {field.name for field in schema if pa.types.is_floating(field.type)}
+    others = (field for field in schema if field.name not in floats)
+    paths = (path for field in others for path in leaf_paths(field.name, field.type))
+    return [path for path in paths if path not in floats]  # also the field d of c beside "c.d"
 
 
 def _writer_options(settings: WriterSettings) -> dict[str, Any]:

@@ -316,6 +316,7 @@ class LocalStorage:
             size=0 if is_dir else stat.st_size,
             modified_ms=stat.st_mtime_ns // 1_000_000,
             is_dir=is_dir,
+            tag=str(stat.st_mtime_ns),
         )
 
 

@@ -285,6 +285,7 @@ class ObjectStorage:
             size=entry.get("size") or 0,
             modified_ms=_milliseconds(modified),
             is_dir=entry["type"] == "directory",
+            tag=str(entry.get("ETag") or entry.get("etag") or ""),
         )
 
 

@@ -208,6 +208,7 @@ class Catalog(CatalogUpkeep):
         and ``sys.tables`` name system tables, which can only be read.
 
         Raises:
+            ArgumentError: ``name`` says one branch and ``branch`` another.
             NotFoundError: there is no such table or branch; the facts list the existing ones.
         """
         asked = ExtendedName.of(name)
@@ -225,7 +226,7 @@ class Catalog(CatalogUpkeep):
                 name=plain,
                 available=known,
             )
-        handle = self._handle(plain, branch=branch or asked.branch, options=options)
+        handle = self._handle(plain, branch=asked.branch_with(branch), options=options)
         return asked.shown(handle)
 
     def _handle(

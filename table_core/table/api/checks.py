@@ -13,13 +13,11 @@ import pyarrow.compute as pc
 from table_core.datatypes.bounds import Bounds
 from table_core.errors import ArgumentError, DataError
 from table_core.ondisk.layout import MAIN
-from table_core.scan.time_travel import SnapshotRef
 from table_core.table.api.check_rules import RULES, allowed_rows, sound_rules
 from table_core.table.dml.postponed_rows import waiting_partitions
 from table_core.table.metadata.describing import FilesOf, between
+from table_core.table.read.committed_rows import committed_rows
 from table_core.table.read.last_rows import rows_came_ms
-from table_core.table.read.scan import state_scan
-from table_core.table.read.state_plan import refuse_unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -233,11 +231,9 @@ def _scan(
     What passes may be published, and then a compaction shows readers what they did not see before.
     """
     access = table.access
-    refuse_unreadable(access)
     if snapshot is not None:
         access = access.with_schema(access.metadata.schema(snapshot.schema_id))
-    state = SnapshotRef(snapshot=snapshot, explicit=snapshot is not None, committed=True)
-    return state_scan(access, state, columns, where, None)
+    return committed_rows(access, snapshot, where, columns=columns, explicit=snapshot is not None)
 
 
 def _refuse_waiting(table: Table, head: Snapshot | None) -> None:

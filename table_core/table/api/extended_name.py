@@ -46,6 +46,20 @@ class ExtendedName:
             branch, _, rest = rest.removeprefix(_BRANCH).partition("$")
         return cls(f"{folders}{slash}{plain}", branch or None, rest)
 
+    def branch_with(self, branch: str | None) -> str | None:
+        """The branch that is meant, where ``branch`` is said beside the name.
+
+        Raises:
+            ArgumentError: the name says another one.
+        """
+        if branch and self.branch and branch != self.branch:
+            raise ArgumentError(
+                f"the name says branch {self.branch!r}, and beside it branch {branch!r} is asked for: say one",
+                argument="branch",
+                value=branch,
+            )
+        return branch or self.branch
+
     def shown(self, table: Table) -> Table:
         """``table`` itself, or the system table of it that the name asks for.
 

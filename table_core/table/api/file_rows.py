@@ -20,7 +20,8 @@ from table_core.position.document import Position, Positions
 from table_core.position.files import FileFacts, FilesTaken
 from table_core.position.reader import Reader, ReaderKind, require_position_name
 from table_core.position.source import FilesId
-from table_core.storage.row_files import list_files, read_rows, split_glob, wrong_row
+from table_core.storage.globs import list_files, split_glob
+from table_core.storage.row_files import read_rows, wrong_row
 from table_core.storage.stores.locate import open_storage
 from table_core.table.commit_io.committer import find_commit
 from table_core.table.metadata.carried import snapshots_backwards
@@ -93,7 +94,7 @@ def append_files(
         files = list_files(storage, pattern)
         key = args.get("rows_position")
         if key is not None:
-            listing = [_facts(storage, info) for info in files]
+            listing = [FileFacts.of(storage.uri, info) for info in files]
             stored = _Stored.of(table, key, FilesId(folder=storage.uri, pattern=pattern))
             new = stored.ahead(listing)
             files = [info for info, facts in zip(files, listing, strict=True) if facts in new]
@@ -197,11 +198,6 @@ def _set_at(table: Table, key: str) -> int:
             break
         set_ms = snapshot.time_millis
     return set_ms
-
-
-def _facts(storage: Storage, info: FileInfo) -> FileFacts:
-    path = f"{storage.uri.rstrip('/')}/{info.path}"
-    return FileFacts(path=path, size=info.size, modified_ms=info.modified_ms)
 
 
 def _named(uri: str, storage_options: Mapping[str, str]) -> tuple[Storage, FileInfo]:

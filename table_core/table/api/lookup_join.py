@@ -27,7 +27,7 @@ from table_core.table.metadata.timeline import TableTimeline
 from table_core.table.metadata.timestamps import epoch_ms
 from table_core.table.read.scan import state_scan
 from table_core.table.read.state_plan import fallback_of, refuse_unreadable
-from table_core.table.write.coerce import batches_of, cast_column
+from table_core.table.write.coerce import cast_column, gathered
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -73,8 +73,7 @@ def lookup_join(
     dimension = Dimension.of(
         table.access, on, as_of, missing=missing, columns=columns, wait_seconds=wait_seconds
     )
-    tables = list(batches_of(rows))
-    return dimension.join(pa.concat_tables(tables) if tables else pa.table({}))
+    return dimension.join(gathered(rows))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ branch that main has taken over already is left alone.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from table_core.errors import ArgumentError
 from table_core.table.commit_io.deliveries import tell_of
@@ -15,7 +15,7 @@ from table_core.table.metadata.describing import unchanged
 from table_core.table.metadata.refs.branches import branch_access
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from table_core.table.api.table import Table
     from table_core.table.metadata.results import ResultDocument
@@ -25,6 +25,8 @@ __all__ = [
     "create_tag",
     "fast_forward",
 ]
+
+_NOTHING_LOST: Final[Mapping[str, list[Any]]] = {"lost": [], "tags_lost": [], "schemas_lost": []}
 
 
 def create_tag(table: Table, args: Mapping[str, Any]) -> ResultDocument:
@@ -59,6 +61,7 @@ def create_branch(table: Table, args: Mapping[str, Any]) -> ResultDocument:
         if_not_exists=args.get("if_not_exists", True),
         dry_run=bool(args.get("dry_run")),
         to_publish=bool(args.get("to_publish")),
+        made_by=args.get("made_by") or "",
         replace=bool(args.get("replace")),
     )
 
@@ -70,12 +73,13 @@ def fast_forward(table: Table, args: Mapping[str, Any]) -> ResultDocument:
 
     Raises:
         NotFoundError: no such branch, or it has no snapshot and main has one.
-        ArgumentError: main has gone on since the branch began, and ``force`` is off; or nobody can tell
-            whether the branch follows a tag of main; or the branch is not at ``state``.
+        ArgumentError: main has gone on since the branch began, by a commit or a change of its schema, and
+            ``force`` is off; or nobody can tell whether the branch follows a tag of main; or the branch is
+            not at ``state``.
     """
     state = args.get("state")
     if not state and _has_nothing(table, args["branch"]):
-        told = {"branch": args["branch"], "snapshots": [], "lost": [], "tags_lost": []}
+        told = {"branch": args["branch"], "snapshots": [], **_NOTHING_LOST}
         return unchanged(table.access, "fast-forward", {**told, "replayed": False})
     plan = FastForward.of(table.access, args["branch"])
     if state is not None and plan.state != state:
@@ -86,22 +90,29 @@ def fast_forward(table: Table, args: Mapping[str, Any]) -> ResultDocument:
             value=state,
         )
     if plan.is_taken:
-        tell_of(plan.main, plan.brought(plan.own_ids))
-        taken = {"snapshots": plan.own_ids, "lost": [], "tags_lost": [], "replayed": True}
-        return unchanged(table.access, "fast-forward", {"branch": args["branch"], **taken})
-    if plan.lost and not args.get("force"):
+        _taken_over(plan, plan.own_ids)
+        taken = {"branch": args["branch"], "snapshots": plan.own_ids, **_NOTHING_LOST}
+        return unchanged(table.access, "fast-forward", {**taken, "replayed": True})
+    lost = {"snapshots": plan.lost, "schemas": plan.lost_schemas}
+    what, ids = next(((what, ids) for what, ids in lost.items() if ids), ("", []))
+    if ids and not args.get("force"):
         raise ArgumentError(
-            f"{table.name} has new snapshots since branch {args['branch']!r} began: its snapshots "
-            f"{plan.lost} would be lost; create the branch again, or pass force=True",
+            f"{table.name} has new {what} since branch {args['branch']!r} began: its {what} {ids} would be "
+            "lost; create the branch again, or pass force=True",
             argument="force",
             value=False,
         )
     if not args.get("dry_run"):
-        # What a run that was cut short has taken over, nobody has told yet.
-        ids = plan.own_ids if plan.is_cut_short else [i for i in plan.ids if i not in plan.kept]
+        untold = plan.untold_ids
         plan.perform()
-        tell_of(plan.main, plan.brought(ids))
+        _taken_over(plan, untold)
     return plan.result(dry_run=bool(args.get("dry_run")), replayed=False)
+
+
+def _taken_over(plan: FastForward, ids: Sequence[int]) -> None:
+    """Tell of the snapshots ``ids`` of the branch, which main has now, and do what was left to that."""
+    tell_of(plan.main, plan.brought(ids))
+    plan.follow(ids)
 
 
 def _has_nothing(table: Table, branch: str) -> bool:

@@ -25,6 +25,7 @@ from table_core.ondisk import layout
 from table_core.ondisk.index_manifest import IndexEntry, decode_index_manifest
 from table_core.ondisk.partition_key import partition_key, values_of_key
 from table_core.options import keys_files, keys_scan
+from table_core.table.read.producers import producer_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -65,7 +66,7 @@ class CommitNote:
     user: str
     committed_at_ms: int | None
     producer: str
-    """The table's changelog producer."""
+    """The changelog producer that it was written under."""
     mark: str = ""
     """What tells the snapshot from another of that number."""
     recorded: bool = True
@@ -181,7 +182,7 @@ def tell(access: TableAccess, outcome: Outcome, user: str) -> None:
                 kind=None,
                 user=user,
                 committed_at_ms=None,
-                producer=_producer(access),
+                producer=str(access.options.get(keys_scan.CHANGELOG_PRODUCER)),
                 recorded=False,
                 partitions=None,
             )
@@ -213,7 +214,7 @@ def note_of(access: TableAccess, snapshot: Snapshot, *, read: bool = False) -> C
         operation=snapshot.operation,
         user=snapshot.commit_user,
         committed_at_ms=snapshot.time_millis,
-        producer=_producer(access),
+        producer=producer_of(access, snapshot),
         mark=snapshot.delta_manifest_list,
         recorded=recorded,
         total_rows=snapshot.total_record_count,
@@ -283,7 +284,3 @@ def _index(access: TableAccess, name: str | None) -> dict[str, IndexEntry]:
     path = layout.manifest_path(name)
     entries = decode_index_manifest(access.metadata.named_file(path), path=path)
     return {entry.file_name: entry for entry in entries}
-
-
-def _producer(access: TableAccess) -> str:
-    return str(access.options.get(keys_scan.CHANGELOG_PRODUCER))

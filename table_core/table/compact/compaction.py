@@ -207,9 +207,10 @@ def rewritten_anyway(access: TableAccess) -> Callable[[DataFile], bool]:
 
     def holds_expired(file: DataFile) -> bool:
         known = column_range(access, file, column)
-        return known is not None and expiry.holds_expired(
-            array_of([known.low], known.type)[0], now_ms
-        )
+        if known is None:
+            return False
+        type_, values = known
+        return expiry.holds_expired(array_of([values.min], type_)[0], now_ms)
 
     return holds_expired
 

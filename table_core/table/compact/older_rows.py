@@ -5,22 +5,23 @@ See ``merge.engines.parts``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
 
 from table_core.lsm.triggers import needs_lookup
 from table_core.merge.engines.engine import order_of
 from table_core.merge.engines.parts import deciding_sequences, takes_back_in_parts
-from table_core.ondisk.stats import covered_fields, decode_stats
+from table_core.scan.prune import value_ranges
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from table_core.datatypes.kinds import DataType, Field
+    from table_core.datatypes.range import Range
     from table_core.ondisk.data_file import DataFile
     from table_core.table.metadata.access import TableAccess
 
-__all__ = ["ColumnRange", "MustMeet", "column_range", "must_meet"]
+__all__ = ["MustMeet", "column_range", "must_meet"]
 
 MustMeet: TypeAlias = "Callable[[DataFile, DataFile], bool]"
 """Whether rows of a file (first) have to meet those of an older one before they are merged otherwise."""
@@ -32,51 +33,65 @@ def must_meet(access: TableAccess) -> MustMeet | None:
     takes_back, sequences = takes_back_in_parts(schema), deciding_sequences(schema)
     if needs_lookup(access.options) or (takes_back and not sequences):
         return None  # who looks up meets them anyway
+    of_rows = order_of(schema)
+    orders = [
+        _Sequence(
+            access=access,
+            fields=fields,
+            descending=of_rows.descending and fields == of_rows.sequence_fields,
+            of_group=fields != of_rows.sequence_fields,
+        )
+        for fields in sequences
+    ]
 
     def meets(newer: DataFile, older: DataFile) -> bool:
         retracts = newer.delete_row_count != 0  # None: it may have some
         if retracts and not takes_back:
             return True
-        return not all(_follows(access, newer, older, sequence) for sequence in sequences)
+        return not all(sequence.follows(newer, older) for sequence in orders)
 
     return meets
 
 
-def _follows(
-    access: TableAccess, newer: DataFile, older: DataFile, sequence: tuple[str, ...]
-) -> bool:
-    """Whether every row of ``newer`` comes after those of ``older`` by the first field of ``sequence``."""
-    order = order_of(access.schema)
-    field = access.schema.field(sequence[0])
-    ours, theirs = column_range(access, newer, field), column_range(access, older, field)
-    of_group = sequence != order.sequence_fields
-    if of_group and len(sequence) == 1 and ours is not None and ours.nulls == newer.row_count:
-        return True  # rows that leave the group alone
-    if ours is None or theirs is None or ours.type != theirs.type:
-        return False
-    before, after = (ours, theirs) if order.descending and not of_group else (theirs, ours)
-    if before.high is None or after.low is None or before.nulls != 0 or after.nulls != 0:
-        return False
-    only = len(sequence) == 1  # else the next field decides
-    return bool(before.high < after.low or (only and before.high == after.low))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Sequence:
+    """Fields that order rows, and what the files say of the first of them."""
+
+    access: TableAccess
+    fields: tuple[str, ...]
+    descending: bool
+    of_group: bool
+    _known: dict[str, tuple[DataType, Range] | None] = field(default_factory=dict)
+    """By file: each is compared with many."""
+
+    def follows(self, newer: DataFile, older: DataFile) -> bool:
+        """Whether every row of ``newer`` comes after those of ``older``."""
+        known, known_older = self._range(newer), self._range(older)
+        only = len(self.fields) == 1  # else the next field decides
+        if self.of_group and only and known is not None and known[1].only_null:
+            return True  # rows that leave the group alone
+        if known is None or known_older is None or known[0] != known_older[0]:
+            return False
+        ours, theirs = known[1], known_older[1]
+        if ours.null_count != 0 or theirs.null_count != 0:
+            return False
+        before, after = (ours, theirs) if self.descending else (theirs, ours)
+        if before.max is None or after.min is None:
+            return False
+        return bool(before.max < after.min or (only and before.max == after.min))
+
+    def _range(self, file: DataFile) -> tuple[DataType, Range] | None:
+        if file.file_name not in self._known:
+            first = self.access.schema.field(self.fields[0])
+            self._known[file.file_name] = column_range(self.access, file, first)
+        return self._known[file.file_name]
 
 
-@dataclass(frozen=True, slots=True)
-class ColumnRange:
-    """The values of one column in one file; None where they are not known."""
-
-    type: DataType
-    low: Any
-    high: Any
-    nulls: int | None
-
-
-def column_range(access: TableAccess, file: DataFile, column: Field) -> ColumnRange | None:
-    """The values of ``column`` in ``file``; None if it does not have the column, or does not say."""
+def column_range(
+    access: TableAccess, file: DataFile, column: Field
+) -> tuple[DataType, Range] | None:
+    """The type of ``column`` in ``file``, and its values; None if it is not there, or no statistics are."""
     written = access.metadata.schema(file.schema_id)
-    own = next((f for f in written.fields if f.id == column.id), None)
-    covered = covered_fields(written.fields, file.value_stats_cols, path=file.file_name)
-    known = decode_stats(file.value_stats, covered, path=file.file_name)
-    if own is None or own.name not in known:
-        return None
-    return ColumnRange(own.type, *known[own.name])
+    stored = next((field for field in written.fields if field.id == column.id), None)
+    known = None if stored is None else value_ranges(file, written).get(stored.name)
+    return None if stored is None or known is None else (stored.type, known)

@@ -5,13 +5,12 @@ Source: format 6.1; ``org.apache.paimon.flink.action.RescaleAction``.
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from table_core.commit.overwrite import Selection
-from table_core.errors import ArgumentError, CommitConflictError
+from table_core.errors import ArgumentError
 from table_core.lsm.triggers import number_of_levels
 from table_core.ondisk.properties import ROWS_KEPT_PROPERTY
 from table_core.options import keys_scan
@@ -19,6 +18,7 @@ from table_core.scan.split import hides_level0
 from table_core.schema.change import SetOption
 from table_core.table.commit_io.committer import find_commit
 from table_core.table.commit_io.replacing import commit_replacing
+from table_core.table.commit_io.until_compacted import until_compacted
 from table_core.table.compact.compact import compact
 from table_core.table.compact.inline_compaction import InlineCompaction
 from table_core.table.metadata.alter import alter
@@ -43,8 +43,6 @@ if TYPE_CHECKING:
     ]
 
 __all__ = ["guarded", "rescale"]
-
-_TRIES: Final = 10
 
 
 def rescale(
@@ -116,24 +114,15 @@ def _compacted(
         CommitConflictError: other writers were first every time.
     """
     below = _told_from(access)
-    for _ in range(_TRIES):
-        waiting = {
+
+    def waiting(head: Snapshot | None) -> dict[bytes, int]:
+        return {
             entry.partition: partitions[entry.partition]
             for entry in access.live_entries(head)
             if entry.partition in partitions and entry.file.level < below
         }
-        if not waiting:
-            return head
-        with suppress(CommitConflictError):  # another compaction
-            _compact(access, waiting)
-        head = access.head()
-    raise CommitConflictError(
-        f"{access.name}: rows wait for a compaction, and each time they got it others had come; rescale "
-        "again when fewer writers commit",
-        table=access.name,
-        head_id=head.id if head else None,
-        conflicts=(),
-    )
+
+    return until_compacted(access, head, waiting, partial(_compact, access), then="rescale again")
 
 
 def _told_from(access: TableAccess) -> int:

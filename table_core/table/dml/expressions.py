@@ -42,15 +42,17 @@ def holds(sql: str, rows: Mapping[str, pa.Table]) -> Any:
 def _nested(rows: Mapping[str, pa.Table]) -> pa.Table:
     """Each table as one struct column, so that ``source.x`` is a nested field; and its columns.
 
-    A table with the prefix ``""`` gives its columns as they are.
+    A table with the prefix ``""`` gives its columns as they are; one of them that is called like a prefix is
+    meant by that name.
     """
     columns: dict[str, Any] = {}
     for prefix, table in rows.items():
         if prefix:
             flat = [column.combine_chunks() for column in table.columns]
             columns[prefix] = pa.StructArray.from_arrays(flat, fields=list(table.schema))
-        else:
-            columns.update(zip(table.column_names, table.columns, strict=True))
+    plain = rows.get("")
+    if plain is not None:
+        columns.update(zip(plain.column_names, plain.columns, strict=True))
     return pa.table(columns)
 
 

@@ -27,7 +27,7 @@ from table_core.merge.ordinal import single_chunk
 from table_core.merge.pairs import pairs_of
 from table_core.table.dml.row_deletes import refuse_deletes
 from table_core.table.files.row_form import RowForm
-from table_core.table.read.statement_scan import statement_scan
+from table_core.table.read.committed_rows import committed_rows
 from table_core.table.write.coerce import coerce
 
 if TYPE_CHECKING:
@@ -160,7 +160,7 @@ class KeyChanges:
 
 def target_rows(access: TableAccess, head: Snapshot | None) -> tuple[pa.Table, pa.Table]:
     """The rows of a key table, and what is left of deleted keys where that may count."""
-    scan = statement_scan(access, head)
+    scan = committed_rows(access, head)
     if Versions(access.schema).is_plain:
         return scan.to_arrow(), arrow_schema(access.schema.fields).empty_table()
     audit_rows = scan.read_by(lambda reader: replace(reader, form=RowForm.AUDIT)).to_arrow()

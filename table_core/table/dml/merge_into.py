@@ -41,8 +41,8 @@ from table_core.table.dml.row_changes import RowChanges
 from table_core.table.dml.row_deletes import refuse_deletes
 from table_core.table.files.file_reader import POSITION_COLUMN
 from table_core.table.metadata.describing import committed
-from table_core.table.read.statement_scan import refuse_fallback_rows, statement_scan
-from table_core.table.write.coerce import batches_of, cast_column
+from table_core.table.read.committed_rows import committed_rows, refuse_fallback_rows
+from table_core.table.write.coerce import cast_column, gathered
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -131,7 +131,7 @@ def foreseen(
     started_ms, head = access.clock.now_ms(), access.head()
     refuse_fallback_rows(access, head)
     names = [field.name for field in access.schema.fields]
-    target = statement_scan(access, head).to_arrow().select(names)
+    target = committed_rows(access, head).to_arrow().select(names)
     pairs = _Pairs.of(access, target, _source_table(source), columns_of(access, on))
     counts = Counter[str]()
     for clause, chosen in pairs.through(when):
@@ -300,8 +300,7 @@ def _source_table(source: Any) -> pa.Table:
     if hasattr(source, "read") and hasattr(source, "access"):
         table: pa.Table = source.read().to_arrow()
         return table
-    tables = list(batches_of(source))
-    return pa.concat_tables(tables) if tables else pa.table({})
+    return gathered(source)
 
 
 def columns_of(access: TableAccess, on: Sequence[str] | Mapping[str, str]) -> dict[str, str]:

@@ -82,12 +82,6 @@ def open_writer(
     """
     overwrite_selection(access, overwrite, ())  # refuses a bad argument before any row is written
     commit = commit.with_request("write", access.branch, overwrite=overwrite)
-    if overwrite not in (None, "table") and crosses_partitions(access.schema):
-        raise UnsupportedFeatureError(
-            f"{access.name}: a key may move between partitions, so that single ones cannot be "
-            "overwritten; use overwrite='table', or drop the partitions and write",
-            feature="overwrite of partitions with cross-partition upsert",
-        )
     return TableWriter(
         access,
         lambda result: _compacted(
@@ -180,16 +174,17 @@ def overwrite_selection(
     overwrite: str | Mapping[str, object] | None,
     entries: tuple[ManifestEntry, ...],
 ) -> Selection | None:
-    """What ``overwrite`` takes out when ``entries`` come in; None for a plain append."""
+    """What ``overwrite`` takes out when ``entries`` come in; None for a plain append.
+
+    Raises:
+        ArgumentError: ``overwrite`` names no rows.
+        UnsupportedFeatureError: it names partitions, and the rows of a key may lie in others.
+    """
     if overwrite is None:
         return None
     if overwrite == "table":
         return Selection.table()
-    if overwrite == "partitions":
-        if not access.schema.partition_keys:
-            return Selection.table()
-        return Selection.dynamic(entries)
-    if isinstance(overwrite, str):
+    if isinstance(overwrite, str) and overwrite != "partitions":
         raise ArgumentError(
             f"overwrite={overwrite!r}: use None, 'partitions', 'table' or {{'column': value}}",
             argument="overwrite",
@@ -201,6 +196,14 @@ def overwrite_selection(
             argument="overwrite",
             value={},
         )
+    if crosses_partitions(access.schema):
+        raise UnsupportedFeatureError(
+            f"{access.name}: a key may move between partitions, so that single ones cannot be "
+            "overwritten; use overwrite='table', or drop the partitions and write",
+            feature="overwrite of partitions with cross-partition upsert",
+        )
+    if isinstance(overwrite, str):
+        return Selection.dynamic(entries) if access.schema.partition_keys else Selection.table()
     return Selection.static(partition_matcher(access, [overwrite]))
 
 

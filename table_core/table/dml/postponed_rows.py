@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from functools import partial
+from typing import TYPE_CHECKING
 
-from table_core.errors import CommitConflictError
 from table_core.ondisk.layout import POSTPONE_BUCKET
+from table_core.table.commit_io.until_compacted import until_compacted
 
 if TYPE_CHECKING:
     from table_core.ondisk.snapshot import Snapshot
     from table_core.table.metadata.access import TableAccess
 
 __all__ = ["in_buckets", "spreads_first", "waiting_partitions"]
-
-_TRIES: Final = 10
 
 
 def spreads_first(access: TableAccess) -> bool:
@@ -34,19 +32,12 @@ def in_buckets(access: TableAccess, head: Snapshot | None) -> Snapshot | None:
         return head
     from table_core.table.compact.compact import compact_rows
 
-    for _ in range(_TRIES):
-        waiting = waiting_partitions(access, head)
-        if not waiting:
-            return head
-        with suppress(CommitConflictError):  # another compaction
-            compact_rows(access, waiting)
-        head = access.metadata.head()
-    raise CommitConflictError(
-        f"{access.name}: rows wait for their bucket, and each time they got it others had come; do the "
-        "statement again when fewer writers commit",
-        table=access.name,
-        head_id=head.id if head else None,
-        conflicts=(),
+    return until_compacted(
+        access,
+        head,
+        partial(waiting_partitions, access),
+        partial(compact_rows, access),
+        then="do the statement again",
     )
 
 

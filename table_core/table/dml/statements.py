@@ -21,8 +21,8 @@ from table_core.table.dml.row_changes import RowChanges
 from table_core.table.dml.row_deletes import refuse_deletes
 from table_core.table.files.file_reader import POSITION_COLUMN
 from table_core.table.metadata.describing import committed
+from table_core.table.read.committed_rows import committed_rows, refuse_fallback_rows
 from table_core.table.read.scan import bound_where
-from table_core.table.read.statement_scan import refuse_fallback_rows, statement_scan
 from table_core.table.write.coerce import cast_column
 
 if TYPE_CHECKING:
@@ -179,7 +179,7 @@ def _foreseen(statement: Statement) -> ResultDocument:
     access = statement.access
     started_ms, head, rows = access.clock.now_ms(), access.head(), 0
     refuse_fallback_rows(access, head, statement.where)
-    for batch in statement_scan(access, head, statement.where).to_batches():
+    for batch in committed_rows(access, head, statement.where).to_batches():
         if statement.values is not None:
             _updated(access, pa.Table.from_batches([batch]), statement.values)
         rows += batch.num_rows
@@ -208,7 +208,7 @@ def _write_versions(
     statement: Statement, head: Snapshot | None, commit: CommitAs
 ) -> tuple[Commit | None, int]:
     rows, head = 0, in_buckets(statement.access, head)
-    scan = statement_scan(statement.access, head, statement.where)
+    scan = committed_rows(statement.access, head, statement.where)
     access, reads = statement.access.for_whole_rows(), Reads.of(statement.operation, head)
     with open_writer(access, commit, None, reads) as writer:
         for batch in scan.to_batches():

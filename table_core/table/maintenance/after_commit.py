@@ -28,16 +28,17 @@ from table_core.table.maintenance.auto_tags import make_batch_tag, make_due_tags
 from table_core.table.maintenance.expire_effects import ExpiryEffects
 from table_core.table.maintenance.expire_tags import expired_tags, next_tag_expiry_ms
 from table_core.table.maintenance.expirer import changelog_retention, snapshot_retention
-from table_core.table.maintenance.mark_done import marked
+from table_core.table.maintenance.mark_done import mark_published, mark_written
 from table_core.table.maintenance.tag_deletion import forget_tags
 from table_core.table.metadata.refs.consumers import Consumers, idle_consumers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
+    from table_core.ondisk.snapshot import Snapshot
     from table_core.table.metadata.access import TableAccess
 
-__all__ = ["finish_maintenance", "run_maintenance"]
+__all__ = ["finish_maintenance", "follow_publishing", "run_maintenance"]
 
 _log = logging.getLogger(__name__)
 _CHECKED: Final[dict[tuple[str, str], int]] = {}
@@ -55,7 +56,7 @@ def run_maintenance(
 ) -> None:
     """Do what is due after the commit of snapshot ``newest``, with rows in partitions ``written``."""
     if access.options.get(keys_retention.PARTITION_END_INPUT_TO_DONE) and written:
-        _try(access, "marking partitions done", lambda of: _mark_done(of, written))
+        _try(access, "marking partitions done", lambda of: mark_written(of, written))
     if access.options.get(keys_commit.WRITE_ONLY):
         return
     if access.options.get(keys_retention.SNAPSHOT_EXPIRE_EXECUTION_MODE) == "sync":
@@ -67,6 +68,11 @@ def run_maintenance(
             return  # what this commit left, the next one finds
         _RUNNING.add(key)
     _ASYNC.submit(_run_maintenance_later, access, newest, key)
+
+
+def follow_publishing(access: TableAccess, snapshots: Sequence[Snapshot]) -> None:
+    """Do what writing ``snapshots`` to a branch has left to the moment when main takes them over."""
+    _try(access, "marking partitions done", lambda of: mark_published(of, snapshots))
 
 
 def finish_maintenance() -> None:
@@ -109,12 +115,6 @@ def _try(access: TableAccess, what: str, step: Callable[[TableAccess], object]) 
             what,
             error,
         )
-
-
-def _mark_done(access: TableAccess, rows: frozenset[bytes]) -> None:
-    """A batch write is the end of its input (``partition.end-input-to-done``)."""
-    if access.schema.partition_keys:
-        marked(access, sorted(rows), dry_run=False)
 
 
 def _expire_tags(access: TableAccess) -> None:

@@ -27,6 +27,7 @@ from table_core.table.metadata.unsupported import refuse_tags
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from table_core.ondisk.snapshot import Snapshot
     from table_core.ondisk.tag import Tag
     from table_core.table.metadata.access import TableAccess
     from table_core.table.metadata.results import ResultDocument
@@ -50,6 +51,18 @@ class Branches:
     def __contains__(self, name: object) -> bool:
         return name in self.list()
 
+    def maker(self, name: str) -> str | None:
+        """Who made the branch ``name``, which is to be published: '' if nobody said; None: it is not to be.
+
+        Raises:
+            NotFoundError: no such branch.
+            ArgumentError: ``main``, or a name that no branch may have.
+        """
+        if not self._has(name):
+            branch_access(self.access, name)
+        path, storage = publish_note(name), self.access.storage
+        return storage.read(path).decode() if storage.exists(path) else None
+
     def create(
         self,
         name: str,
@@ -58,15 +71,19 @@ class Branches:
         snapshot: int | None = None,
         dry_run: bool = False,
         to_publish: bool = False,
+        made_by: str = "",
         replace: bool = False,
     ) -> ResultDocument:
         """Make the branch ``name``: empty, or with the state of ``tag``, from which it goes on.
 
+        It has the schemas up to that state.  From the newest state it has all of them: a change of the table
+        that no commit has used yet holds on the branch too.
+
         With ``snapshot`` that is tagged first, as ``<name>-base``: nobody who expires main, Apache Paimon
         included, then takes what the branch began with.  ``to_publish`` notes that main is to take the
         branch over, or nobody: a flow that writes to it reads for main, so what it has read stays in its
-        sources until main has the rows.  ``replace`` forgets a branch of that name first, once it is
-        known that the new one can be made.
+        sources until main has the rows; ``made_by`` stands in that note (``maker``).  ``replace`` forgets a
+        branch of that name first, once it is known that the new one can be made.
 
         Raises:
             AlreadyExistsError: the name is taken, and ``if_not_exists`` and ``replace`` are off; or
@@ -96,7 +113,7 @@ class Branches:
             snapshot = tagged(access, tag).snapshot.id
         if is_new and not dry_run:
             if to_publish:
-                access.storage.write(publish_note(name), b"")
+                access.storage.write(publish_note(name), made_by.encode())
             self._make(name, tag)
         details = {"branch": name, "tag": tag, "snapshot": snapshot, "created": is_new}
         return unchanged(access, "create-branch", details, dry_run=dry_run)
@@ -157,7 +174,8 @@ class Branches:
         schemas = access.metadata.schema_ids()
         origin = None if tag is None else tagged(access, tag)
         if tag is not None and origin is not None:
-            schemas = [id for id in schemas if id <= origin.snapshot.schema_id]
+            if not _is_newest(access, origin.snapshot):
+                schemas = [id for id in schemas if id <= origin.snapshot.schema_id]
             storage.write(layout.tag_path(tag, name), origin.to_json())
             state = state_of(access, origin.snapshot)
             storage.write(layout.snapshot_path(state.id, name), state.to_json())
@@ -253,7 +271,9 @@ class Branches:
         """
         plan = FastForward.of(self.access, name)
         if not dry_run:
+            untold = plan.untold_ids
             plan.perform()
+            plan.follow(untold)
         return plan.result(dry_run=dry_run)
 
     def _refuse_fallback(self, name: str) -> None:
@@ -286,6 +306,11 @@ class Branches:
             return True
         require_branch_name(name)
         return False
+
+
+def _is_newest(access: TableAccess, snapshot: Snapshot) -> bool:
+    head = access.metadata.head()
+    return head is not None and head.state == snapshot.state
 
 
 def _note_path(branch: str) -> str:

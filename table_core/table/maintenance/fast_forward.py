@@ -15,14 +15,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from table_core.errors import ArgumentError, NotFoundError
+from table_core.errors import ArgumentError, CommitConflictError, NotFoundError
 from table_core.ondisk import layout
 from table_core.ondisk.hints import EARLIEST, LATEST, encode_hint
 from table_core.ondisk.snapshot import FIRST_ID
 from table_core.options.branch_name import require_branch_name
+from table_core.table.maintenance.after_commit import follow_publishing
 from table_core.table.metadata.describing import FilesOf, between
 from table_core.table.metadata.documents import Metadata
-from table_core.table.metadata.refs.branches import branch_access
+from table_core.table.metadata.refs.branches import branch_access, is_to_be_published
 from table_core.table.metadata.refs.consumers import held
 from table_core.table.metadata.refs.tags import tag_names, tagged
 from table_core.table.metadata.unsupported import refuse_commits
@@ -53,6 +54,8 @@ class FastForward:
     """Snapshots of main that go."""
     lost_tags: list[str]
     """Tags of main on what goes."""
+    lost_schemas: list[int]
+    """Schemas of main that go, or that make room for another one of their number."""
     head_id: int | None
     """The newest snapshot of main before."""
     floor: int
@@ -106,6 +109,7 @@ class FastForward:
             kept=kept,
             lost=[id for id in ours if id not in kept],
             lost_tags=[tag for tag, state in tags.items() if state.id > began],
+            lost_schemas=_lost_schemas(main.metadata, branch.metadata, ids[0]),
             head_id=main.metadata.head_id(),
             floor=min(id for id in (*kept, *ids) if id >= min(floor, ids[0])),
             before=FilesOf.of(main, main.metadata.head()),
@@ -121,10 +125,20 @@ class FastForward:
         return (self.branch.metadata.snapshot(id) for id in ids)
 
     @property
+    def new_ids(self) -> list[int]:
+        """Snapshots of the branch that main has not."""
+        return [id for id in self.ids if id not in self.kept]
+
+    @property
     def own_ids(self) -> list[int]:
         """Snapshots that were made on the branch: all but the one that it began with, which has a tag."""
         began_with = {snapshot.id for snapshot in _tagged(self.branch)}
         return self.ids[1:] if self.ids[0] in began_with else self.ids
+
+    @property
+    def untold_ids(self) -> list[int]:
+        """Those that nobody has told yet: also what a run that was cut short has taken over."""
+        return self.own_ids if self.is_cut_short else self.new_ids
 
     @property
     def is_cut_short(self) -> bool:
@@ -135,15 +149,22 @@ class FastForward:
     @property
     def is_taken(self) -> bool:
         """Whether main has all of the branch, whatever it has done since."""
-        return self.ids[-1] in self.kept and (bool(self.lost) or not self.is_cut_short)
+        has_all = self.ids[-1] in self.kept and not self.new_schemas
+        return has_all and (bool(self.lost) or not self.is_cut_short)
+
+    @property
+    def new_schemas(self) -> list[int]:
+        """Schemas of the branch that main has not."""
+        return _unlike(self.branch.metadata, self.main.metadata)
 
     def result(self, *, dry_run: bool, **details: object) -> ResultDocument:
         """What it does, or did; ``details`` come on top."""
         told = {
             "branch": self.branch.branch,
-            "snapshots": [id for id in self.ids if id not in self.kept],
+            "snapshots": self.new_ids,
             "lost": self.lost,
             "tags_lost": sorted(self.lost_tags),
+            "schemas_lost": self.lost_schemas,
             **details,
         }
         after = FilesOf.of(self.branch, self.branch.metadata.snapshot(self.ids[-1]))
@@ -152,9 +173,19 @@ class FastForward:
         )
 
     def perform(self) -> None:
-        """Do it."""
+        """Do it.
+
+        Raises:
+            CommitConflictError: somebody has committed to main since this was planned.
+        """
         with held(self.main, self.floor):
             self._perform()
+
+    def follow(self, ids: Iterable[int]) -> None:
+        """Do what writing the snapshots ``ids`` to the branch has left to the moment when main has them."""
+        if is_to_be_published(self.branch):
+            main = replace(self.main, schema=self.branch.schema)
+            follow_publishing(main, list(self.brought(ids)))
 
     def _perform(self) -> None:
         storage, branch = self.main.storage, self.branch.branch
@@ -164,22 +195,39 @@ class FastForward:
             storage.delete([layout.snapshot_path(id)])
         self._forget_changelogs()
         self._take_schemas()
-        for id in self.ids:
-            if id not in self.kept:
-                storage.write(layout.snapshot_path(id), self.branch.metadata.snapshot_body(id))
+        for id in self.new_ids:
+            self._bring(id)
         storage.write(layout.hint_path("snapshot", EARLIEST), encode_hint(self.floor))
         for name in tag_names(self.branch):
             storage.write(layout.tag_path(name), storage.read(layout.tag_path(name, branch)))
         storage.write(layout.hint_path("snapshot", LATEST), encode_hint(self.ids[-1]))
 
+    def _bring(self, id: int) -> None:
+        """Make snapshot ``id`` of the branch main's.
+
+        Raises:
+            CommitConflictError: main has got another one of that number since this was planned.
+        """
+        storage, path = self.main.storage, layout.snapshot_path(id)
+        body = self.branch.metadata.snapshot_body(id)
+        if storage.create(path, body) or storage.read(path) == body:  # a run was cut short
+            return
+        raise CommitConflictError(
+            f"{self.main.name}: somebody has committed snapshot {id} while main was to take over branch "
+            f"{self.branch.branch!r}; that commit stays. Create the branch again",
+            table=self.main.name,
+            head_id=id,
+            conflicts=[f"snapshot {id}"],
+        )
+
     def _take_schemas(self) -> None:
         """The table is one at every moment: what both number is written over."""
         storage, branch, main = self.main.storage, self.branch.metadata, self.main.metadata
-        theirs, first = branch.schema_ids(), branch.snapshot(self.ids[0]).schema_id
+        theirs = branch.schema_ids()
         for id in theirs:
             body = storage.read(layout.schema_path(id, branch.branch))
             storage.write(layout.schema_path(id), body)
-        gone = [id for id in main.schema_ids() if id >= first and id not in theirs]
+        gone = [id for id in _lost_schemas(main, branch, self.ids[0]) if id not in theirs]
         storage.delete([layout.schema_path(id) for id in gone])
 
     def _forget_changelogs(self) -> None:
@@ -195,6 +243,18 @@ class FastForward:
 
 def _snapshots(access: TableAccess) -> dict[int, Snapshot]:
     return {id: access.metadata.snapshot(id) for id in access.metadata.snapshot_ids()}
+
+
+def _lost_schemas(main: Metadata, branch: Metadata, first_snapshot: int) -> list[int]:
+    """Schemas of main that are not the branch's, from that of the branch's first snapshot on."""
+    first = branch.snapshot(first_snapshot).schema_id
+    return [id for id in _unlike(main, branch) if id >= first]
+
+
+def _unlike(one: Metadata, other: Metadata) -> list[int]:
+    """Schemas of ``one`` that ``other`` has not, or has another one of that number."""
+    theirs = set(other.schema_ids())
+    return [id for id in one.schema_ids() if id not in theirs or one.schema(id) != other.schema(id)]
 
 
 def _tagged(access: TableAccess) -> list[Snapshot]:

@@ -80,7 +80,7 @@ def partition_state(
         rows=sum(entry.file.row_count for entry in live),
         bytes=sum(entry.file.file_size for entry in live),
         updated_ms=max(known) if len(known) == len(times) else None,
-        done_ms=_done_ms(access, encoded_partition(access, partition)) if with_done else None,
+        done_ms=done_ms(access, encoded_partition(access, partition)) if with_done else None,
     )
 
 
@@ -125,9 +125,9 @@ def done_partitions(access: TableAccess, after_ms: int) -> list[tuple[dict[str, 
         return []
     done = []
     for row in dict.fromkeys(entry.partition for entry in access.live_entries(head)):
-        done_ms = _done_ms(access, row)
-        if done_ms is not None and done_ms > after_ms:
-            done.append((partition_values(access.schema, row), done_ms))
+        at_ms = done_ms(access, row)
+        if at_ms is not None and at_ms > after_ms:
+            done.append((partition_values(access.schema, row), at_ms))
     return sorted(done, key=lambda one: one[1])
 
 
@@ -155,7 +155,7 @@ def mark_actions(access: TableAccess) -> list[str]:
     return [action.strip() for action in text.split(",")]
 
 
-def _done_ms(access: TableAccess, row: bytes) -> int | None:
+def done_ms(access: TableAccess, row: bytes) -> int | None:
     """When ``row`` was marked, by the first kind of mark that is there."""
     for path in mark_paths(access, row) or [success_path(access, row)]:
         at_ms = marked_ms(access, path)

@@ -16,14 +16,19 @@ from table_core.position.document import Position, Positions
 from table_core.position.place import SnapshotPlace
 from table_core.position.reader import Reader, ReaderKind, require_position_name
 from table_core.position.source import TableId
-from table_core.table.commit_io.committer import commit_parts
+from table_core.table.commit_io.committer import commit_parts, find_commit
+from table_core.table.metadata.carried import carried_as_of
 from table_core.table.metadata.describing import committed, unchanged
 from table_core.table.metadata.positions import place_at, positions_of, table_id
 from table_core.table.metadata.refs.consumers import consumers, position_of
 from table_core.table.metadata.results import CommitAs, ResultDocument
+from table_core.table.metadata.timeline import find_snapshot
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from table_core.table.metadata.access import Handle, TableAccess
+    from table_core.table.metadata.results import Commit
 
 __all__ = ["ReaderPositions"]
 
@@ -82,37 +87,35 @@ class ReaderPositions:
 
         Raises:
             ArgumentError: not one of ``snapshot`` and ``text``; or nobody can tell which position is meant.
-            NotFoundError: ``source`` has no such snapshot.
+            NotFoundError: ``source`` has neither that snapshot nor the next one.
             CommitConflictError: it has moved meanwhile.
         """
         require_position_name("position", name)
         if (snapshot is None) == (text is None):
             raise ArgumentError("give a snapshot, or a text", argument="snapshot", value=snapshot)
+        if text is not None and (source is not None or reader is not None):
+            raise ArgumentError(
+                "a text is stored as it is: it says itself whose position it is, and in which source",
+                argument="text",
+                value=text,
+            )
+        change = _Change.of(
+            self.access,
+            "set-position",
+            name,
+            commit,
+            source,
+            dry_run=dry_run,
+            snapshot=snapshot,
+            text=text,
+            reader=reader,
+        )
+        if change.landed is not None:
+            return change.replayed()
         before = self._properties().get(name)
         if snapshot is None:
-            return self._store("set-position", name, before, str(text), commit, dry_run=dry_run)
-        held = Positions.parse(before) or Positions()
-        position = self._meant(name, held, source, reader, needed=False)
-        place = SnapshotPlace(id=snapshot)
-        if source is not None:
-            place = place_at(source.access, snapshot)
-            if snapshot and not place.mark:
-                source.access.metadata.snapshot(snapshot)  # says which there are
-        if position is None:
-            if source is None:
-                raise ArgumentError(
-                    f"{self.access.name} has no position {name!r}: say of which source table",
-                    argument="source",
-                    value=None,
-                )
-            who = Reader(ReaderKind.FLOW, reader or name.removeprefix("tc.flow."), explicit=True)
-            moved = held.moved(Position(who, table_id(source.access), place))
-        else:
-            at = position.source if source is None else table_id(source.access)
-            if source is None and isinstance(at, TableId):
-                at = replace(at, birth="")  # of whatever table is there
-            moved = held.moved(Position(position.reader, at, place), position)
-        return self._store("set-position", name, before, moved.text, commit, dry_run=dry_run)
+            return change.stored(before, str(text))
+        return change.stored(before, self._set_at(name, before, snapshot, source, reader).text)
 
     def reset(
         self,
@@ -132,6 +135,11 @@ class ReaderPositions:
             ArgumentError: nobody can tell which one is meant.
             CommitConflictError: it has moved meanwhile.
         """
+        change = _Change.of(
+            self.access, "reset-position", name, commit, source, dry_run=dry_run, reader=reader
+        )
+        if change.landed is not None:
+            return change.replayed()
         before = self._text(name)
         held = Positions.parse(before)
         after = Positions()
@@ -144,7 +152,7 @@ class ReaderPositions:
             after = held.without(position)
             if isinstance(position.place, SnapshotPlace):  # whose it is stays known
                 after = held.moved(replace(position, place=SnapshotPlace(id=0)), position)
-        return self._store("reset-position", name, before, after.text, commit, dry_run=dry_run)
+        return change.stored(before, after.text)
 
     # ----------------------------------------------------------------------------------- parts
     def _properties(self) -> dict[str, str]:
@@ -160,6 +168,36 @@ class ReaderPositions:
                 available=sorted(known),
             )
         return known[name]
+
+    def _set_at(
+        self,
+        name: str,
+        before: str | None,
+        snapshot: int,
+        source: Handle | None,
+        reader: str | None,
+    ) -> Positions:
+        """What the property ``name`` holds when the reader that is meant stands at ``snapshot``."""
+        held = Positions.parse(before) or Positions()
+        position = self._meant(name, held, source, reader, needed=False)
+        place = SnapshotPlace(id=snapshot)
+        if source is not None:
+            place = place_at(source.access, snapshot)
+            if snapshot and not place.mark and find_snapshot(source.access, snapshot + 1) is None:
+                source.access.metadata.snapshot(snapshot)  # says which there are
+        if position is None:
+            if source is None:
+                raise ArgumentError(
+                    f"{self.access.name} has no position {name!r}: say of which source table",
+                    argument="source",
+                    value=None,
+                )
+            who = Reader(ReaderKind.FLOW, reader or name.removeprefix("tc.flow."), explicit=True)
+            return held.moved(Position(who, table_id(source.access), place))
+        at = position.source if source is None else table_id(source.access)
+        if source is None and isinstance(at, TableId):
+            at = replace(at, birth="")  # of whatever table is there
+        return held.moved(Position(position.reader, at, place), position)
 
     def _meant(
         self, name: str, held: Positions, source: Handle | None, reader: str | None, *, needed: bool
@@ -177,29 +215,65 @@ class ReaderPositions:
             )
         return fits[0] if fits else None
 
-    def _store(
-        self,
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """One change of a position, as it was asked for."""
+
+    access: TableAccess
+    action: str
+    name: str
+    commit: CommitAs
+    landed: Commit | None
+    dry_run: bool
+    started_ms: int
+
+    @classmethod
+    def of(
+        cls,
+        access: TableAccess,
         action: str,
         name: str,
-        before: str | None,
-        after: str,
         commit: CommitAs | None,
+        source: Handle | None,
         *,
         dry_run: bool,
-    ) -> ResultDocument:
-        started_ms = self.access.clock.now_ms()
-        details = {"position": name, "before": before, "after": after}
-        commit_as = (commit or CommitAs()).with_request(action, position=name, after=after)
-        as_ = replace(
-            commit_as,
-            properties={**commit_as.properties, name: after},
-            expect={name: before, **commit_as.expect},
+        **asked: object,
+    ) -> _Change:
+        """What is asked for, and whether it has landed: the reader may have gone on since."""
+        started_ms = access.clock.now_ms()
+        where = None if source is None else [source.access.storage.uri, source.access.branch]
+        as_ = (commit or CommitAs()).with_request(
+            action, access.branch, position=name, source=where, **asked
         )
-        if dry_run:
-            return unchanged(self.access, action, details, dry_run=True)
+        landed = None if dry_run else find_commit(access, as_)
+        return cls(access, action, name, as_, landed, dry_run, started_ms)
+
+    def stored(self, before: str | None, after: str) -> ResultDocument:
+        """Let the property be ``after``, if it is ``before``."""
+        details = {"position": self.name, "before": before, "after": after}
+        as_ = replace(
+            self.commit,
+            properties={**self.commit.properties, self.name: after},
+            expect={self.name: before, **self.commit.expect},
+        )
+        if self.dry_run:
+            return unchanged(self.access, self.action, details, dry_run=True)
         nothing = CommitPart(kind=CommitKind.APPEND)
         done = commit_parts(self.access, as_, append=nothing, force=True)
-        return committed(self.access, action, done, None, details, started_ms=started_ms)
+        return self._told(done, details)
+
+    def replayed(self) -> ResultDocument:
+        """What was done: as far as the snapshots are there, with what it was before."""
+        details: dict[str, object] = {"position": self.name}
+        id = self.landed.snapshot_id if self.landed is not None else None
+        for what, at in (("before", (id or 0) - 1), ("after", id or 0)):
+            if find_snapshot(self.access, at) is not None:
+                details[what] = carried_as_of(self.access, at).properties.get(self.name)
+        return self._told(self.landed, details)
+
+    def _told(self, done: Commit | None, details: Mapping[str, object]) -> ResultDocument:
+        return committed(self.access, self.action, done, None, details, started_ms=self.started_ms)
 
 
 def _record(name: str, position: Position | None, place: str) -> dict[str, Any]:

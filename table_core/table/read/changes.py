@@ -26,6 +26,7 @@ from table_core.table.files.row_form import RowForm
 from table_core.table.metadata.positions import read_by
 from table_core.table.metadata.refs.tags import tag_names, tagged
 from table_core.table.metadata.timeline import TableTimeline
+from table_core.table.read.producers import producer_of
 from table_core.table.read.scan import Scan, bound_where, selected_fields
 from table_core.table.read.split_reader import SplitReader
 from table_core.table.read.state_plan import refuse_unreadable
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from table_core.predicate.bound import Bound
     from table_core.predicate.expression import Expression
     from table_core.scan.follow import Deliver
+    from table_core.scan.prune import Explain
     from table_core.scan.split import Split
     from table_core.table.metadata.access import TableAccess
 
@@ -86,7 +88,7 @@ def changes_scan(
     bound = bound_where(access.schema, where)
     fields = selected_fields(access.schema, columns)
     reader = SplitReader(access=access, fields=fields, where=bound, form=RowForm.CHANGES)
-    planner = ChangePlanner(access, bound)
+    planner = ChangePlanner(access, bound, as_written=mode == "auto")
     return Scan(reader, lambda: planner.plan(ChangeRange(first, last, chosen)))
 
 
@@ -171,6 +173,8 @@ class ChangePlanner:
 
     access: TableAccess
     where: Bound | None = None
+    as_written: bool = False
+    """Whether the producer that a snapshot was written under says where its changes are."""
 
     def plan(self, asked: ChangeRange) -> ScanPlan:
         """The splits of the snapshots in ``asked``, in their order.
@@ -182,7 +186,11 @@ class ChangePlanner:
         timeline = TableTimeline(self.access)
         splits: list[Split] = []
         for id in range(asked.after + 1, asked.to + 1):
-            name, size = reads_of(timeline.delivered(id), asked.mode)
+            snapshot, mode = timeline.delivered(id), asked.mode
+            if self.as_written:
+                has_producer = producer_of(self.access, snapshot) != "none"
+                mode = ChangeMode.CHANGELOG if has_producer else ChangeMode.DELTA
+            name, size = reads_of(snapshot, mode)
             metas = self.access.metadata.manifest_list(name, size)
             made = self._splits(pruner, id, metas, with_deleted=False)
             splits += [split for split in made if split.bucket >= 0]
@@ -194,6 +202,10 @@ class ChangePlanner:
         metas = self.access.metadata.manifest_list(step.manifest_list, step.size)
         splits = self._splits(pruner, id, metas, with_deleted=step.with_deleted)
         return ScanPlan(tuple(splits), pruner.explain())
+
+    def explain(self) -> Explain:
+        """Of a plan that read nothing."""
+        return self._pruner().explain()
 
     def _pruner(self) -> Pruner:
         access = self.access

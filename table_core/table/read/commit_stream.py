@@ -95,8 +95,8 @@ class CommitStream:
         if full is None:
             return
         planner = self._planner
-        reader = self._reader(RowForm.INSERTS, columns)
-        scan = Scan(reader, lambda: planner.state(full, begin.levels, begin.created_after_ms))
+        reader = self._reader(columns)
+        scan = Scan(reader, lambda: planner.beginning(full, begin.levels, begin.created_after_ms))
         yield from scan.to_batches()
 
     def next(self) -> CommitRead | None:
@@ -119,11 +119,11 @@ class CommitStream:
         self, id: int, step: Deliver, columns: Sequence[str] | None
     ) -> Iterator[pa.RecordBatch]:
         """The changes of snapshot ``id``."""
-        reader = self._reader(RowForm.CHANGES, columns)
+        reader = self._reader(columns)
         yield from Scan(reader, lambda: self._planner.changes(id, step)).to_batches()
 
-    def _reader(self, form: RowForm, columns: Sequence[str] | None) -> SplitReader:
+    def _reader(self, columns: Sequence[str] | None) -> SplitReader:
         fields = self.access.schema.fields
         if columns is not None:
             fields = selected_fields(self.access.schema, list(dict.fromkeys(columns)))
-        return SplitReader(access=self.access, fields=fields, form=form)
+        return SplitReader(access=self.access, fields=fields, form=RowForm.CHANGES)

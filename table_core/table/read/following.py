@@ -18,7 +18,9 @@ from table_core.position.place import SnapshotPlace
 from table_core.scan.follow import Deliver, Ended, Wait
 from table_core.table.files.row_form import RowForm
 from table_core.table.metadata.positions import place_at
+from table_core.table.read.producers import waits_unseen
 from table_core.table.read.scan import Scan
+from table_core.table.read.source_rows import waiting_plan
 from table_core.table.read.split_reader import SplitReader
 from table_core.table.read.stream_plan import StreamPlanner
 
@@ -87,6 +89,8 @@ class _Following:
         birth = planner.access.metadata.birth()
         if begin.full is not None:
             yield from _joined(self._state(begin.full, begin))
+            if waits_unseen(planner.access, begin.full):
+                yield from _joined(self._waiting(begin.full))
         planner.hold(begin.next_id, read, birth)
         if planner.follower.ends_after_full(begin):
             return
@@ -115,6 +119,11 @@ class _Following:
         return Scan(
             self._reader(self.begins), lambda: self.planner.state(full, levels, created_after_ms)
         )
+
+    def _waiting(self, full: Snapshot) -> Scan:
+        """What no state shows yet, and no compaction will tell."""
+        access = self.planner.access
+        return Scan(self._reader(RowForm.CHANGES), lambda: waiting_plan(access, full))
 
     def _reader(self, form: RowForm) -> RowReader:
         access = self.planner.access

@@ -21,6 +21,8 @@ from table_core.table.metadata.positions import came_to, place_at, read_by, tabl
 from table_core.table.metadata.refs.consumers import set_consumer
 from table_core.table.metadata.timeline import TableTimeline, find_snapshot
 from table_core.table.read.changes import ChangePlanner
+from table_core.table.read.producers import producer_of, refuse_switch
+from table_core.table.read.source_rows import with_waiting
 from table_core.table.read.state_plan import StatePlanner, refuse_unreadable
 
 if TYPE_CHECKING:
@@ -118,35 +120,49 @@ class StreamPlanner:
 
         Raises:
             NotFoundError: it has expired, or the table was rolled back to before it.
-            PositionDivergedError: ``read`` is another snapshot by now.
+            PositionDivergedError: ``read`` is another snapshot by now, or another changelog producer has come
+                while rows waited for their compaction.
         """
         access = self.access
         snapshot = find_snapshot(access, next_id)
         earliest = None
-        stands = False
+        before = None
         if read is not None and (snapshot is None or not looked_at):
-            stands = self._stands(read, birth, kind)
+            before = self._stands(read, birth, kind)
+        elif read is not None and snapshot is not None and (access.schema.id or snapshot.schema_id):
+            before = find_snapshot(access, read.id)  # the table was altered at some time
+        if snapshot is not None and before is not None:
+            reader, source = self._who(birth, kind)
+            refuse_switch(access, reader, source, before, snapshot)
         if snapshot is None:
-            if stands:
+            if before is not None:
                 return None, SnapshotPlace(id=next_id)
             earliest = TableTimeline(access).earliest_delivered()
             self._refuse_lost(next_id, access.metadata.head_id())
         now_ms = access.clock.now_ms()
-        step = self.follower.step(next_id, snapshot, earliest=earliest, now_ms=now_ms)
+        producer = None if snapshot is None else producer_of(access, snapshot)
+        step = self.follower.step(
+            next_id, snapshot, earliest=earliest, now_ms=now_ms, producer=producer
+        )
         return (None if snapshot is None else step), SnapshotPlace.of(snapshot)
 
-    def _stands(self, read: SnapshotPlace, birth: str, kind: ReaderKind) -> bool:
-        """Whether the snapshot ``read`` is there, and the same; False where it has only expired."""
+    def _stands(self, read: SnapshotPlace, birth: str, kind: ReaderKind) -> Snapshot | None:
+        """The snapshot ``read``, which is the same; None where it has only expired."""
         if not read.id or not read.mark:
-            return False
+            return None
         access = self.access
         snapshot = find_snapshot(access, read.id)
         if snapshot is not None and read.is_at(SnapshotPlace.of(snapshot)):
-            return True
-        source = TableId(location=access.storage.uri, birth=birth, branch=access.branch)
-        reader = Reader(kind, self.consumer or "follow", explicit=True)
+            return snapshot
+        reader, source = self._who(birth, kind)
         came_to(Position(reader, source, read), table_now(access, read))
-        return False
+        return None
+
+    def _who(self, birth: str, kind: ReaderKind) -> tuple[Reader, TableId]:
+        """Who reads, and what."""
+        access = self.access
+        source = TableId(location=access.storage.uri, birth=birth, branch=access.branch)
+        return Reader(kind, self.consumer or "follow", explicit=True), source
 
     def state(self, snapshot: Snapshot, levels: Levels, created_after_ms: int | None) -> ScanPlan:
         """The first, full read."""
@@ -157,6 +173,13 @@ class StreamPlanner:
             created_after_ms=created_after_ms,
             streams=True,
         ).plan(snapshot)
+
+    def beginning(
+        self, snapshot: Snapshot, levels: Levels, created_after_ms: int | None
+    ) -> ScanPlan:
+        """The first, full read as changes, and what waits without being a state yet."""
+        state = self.state(snapshot, levels, created_after_ms)
+        return with_waiting(self.access, snapshot, state)
 
     def changes(self, id: int, step: Deliver) -> ScanPlan:
         """The changes of snapshot ``id``."""
@@ -271,17 +294,18 @@ class StreamPlanner:
                     name=str(at.snapshot),
                     available=[],
                 ) from error
-            splits = self.state(state, at.full, at.created_after_ms).splits
-            return SnapshotPlace.of(state), [replace(split, inserts=True) for split in splits]
+            return SnapshotPlace.of(state), self.beginning(
+                state, at.full, at.created_after_ms
+            ).splits
         snapshot = find_snapshot(self.access, at.snapshot)
         if snapshot is None:
             self.step(at.snapshot)  # says why
             raise NotFoundError(
                 f"snapshot {at.snapshot} is not there", name=str(at.snapshot), available=[]
             )
-        step = self.follower.reads(snapshot)
-        splits = self.changes(at.snapshot, step).splits if isinstance(step, Deliver) else ()
-        return SnapshotPlace.of(snapshot), splits
+        step = self.follower.reads(snapshot, producer_of(self.access, snapshot))
+        told = self.changes(at.snapshot, step).splits if isinstance(step, Deliver) else ()
+        return SnapshotPlace.of(snapshot), told
 
     def refuse_new_schema(self, splits: Sequence[Split], fields: Sequence[Field]) -> None:
         """Refuse files under a newer schema in which ``fields`` are no longer what they were.

@@ -17,14 +17,29 @@ from table_core.datatypes.kinds import MAX_LENGTH, Atomic, Field, Root
 from table_core.datatypes.row_kind import KIND_COLUMN, KIND_TEXTS, ROW_KIND_COLUMN
 from table_core.errors import ArgumentError, DataError
 from table_core.options import keys_merge
-from table_core.table.write.fitting import changed, keeps_values, plain
+from table_core.table.write.fitting import changed, keeps_values, plain, without_views
+from table_core.table.write.required_parts import (
+    first_lack,
+    has_required_parts,
+    relaxed,
+    with_required_parts,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from table_core.schema.table_schema import TableSchema
 
-__all__ = ["batches_of", "cast_column", "coerce", "misfit", "missing_value", "stored_column"]
+__all__ = [
+    "batches_of",
+    "cast_column",
+    "coerce",
+    "gathered",
+    "misfit",
+    "missing_value",
+    "stored_column",
+    "with_default",
+]
 
 _SHOWN_MAX: Final = 80
 _KINDS: Final = pa.array(KIND_TEXTS)
@@ -59,6 +74,18 @@ def batches_of(data: Any) -> Iterator[pa.Table]:
             argument="data",
             value=type(data).__name__,
         )
+
+
+def gathered(data: Any) -> pa.Table:
+    """All rows of ``data`` as one table, of which single rows can be taken.
+
+    Raises:
+        ArgumentError: as for ``batches_of``.
+    """
+    tables = list(batches_of(data))
+    rows = pa.concat_tables(tables) if tables else pa.table({})
+    columns = [without_views(column) for column in rows.columns]
+    return pa.Table.from_arrays(columns, names=rows.column_names)
 
 
 def coerce(schema: TableSchema, rows: pa.Table, *, first_row: int = 0) -> pa.Table:
@@ -106,12 +133,18 @@ def stored_column(
         column = pa.chunked_array([pa.nulls(rows, arrow_type(field.type))])
     else:
         column = cast_column(field, source, first_row)
-    if field.default is not None and column.null_count:
-        column = column.fill_null(default_value(field))
+    column = with_default(field, column)
     if not field.type.nullable and column.null_count:
         at = pc.index(column.is_null(), True).as_py()  # one row number, for the message
         raise missing_value(field, first_row + at)
     _check_length(field, column, first_row)
+    return column
+
+
+def with_default(field: Field, column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """``column``, of the type of ``field``, with the default of ``field`` in place of NULL, if it has one."""
+    if field.default is not None and column.null_count:
+        return column.fill_null(default_value(field))
     return column
 
 
@@ -121,29 +154,34 @@ def cast_column(field: Field, column: pa.ChunkedArray, first_row: int = 0) -> pa
     Raises:
         DataError: a value does not fit without loss.
     """
-    want = arrow_type(field.type)
-    if column.type == want:
+    want, inside = arrow_type(field.type), has_required_parts(field.type)
+    if column.type == want and not inside:
         return column
     if len(column) and column.null_count == len(
         column
     ):  # nothing to convert: SQL's NULL has any type
         return pa.chunked_array([pa.nulls(len(column), want)])
     column = plain(column)
-    if column.type == want:
+    if column.type == want and not inside:
         return column
     if not keeps_values(column.type, want):
         at = pc.index(column.is_valid(), True).as_py() if len(column) else 0
         raise _misfit(field, column, max(at, 0), first_row, want)
     if pa.types.is_integer(column.type) and pa.types.is_decimal(want):
         column = column.cast(pa.decimal256(76, want.scale))  # Arrow asks for room for any integer
+    nearly = relaxed(want) if inside else want
     try:
-        fitted = column.cast(want)
+        fitted = column.cast(nearly)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
-        raise _misfit(field, column, _first_misfit(column, want), first_row, want) from error
+        raise _misfit(field, column, _first_misfit(column, nearly), first_row, want) from error
     lost = changed(column, fitted)
     if lost is not None and pc.any(lost).as_py():
         raise _misfit(field, column, pc.index(lost, True).as_py(), first_row, want)
-    return fitted
+    if not inside:
+        return fitted
+    if (lack := first_lack(fitted, field.type)) is not None:
+        raise _misfit(field, column, lack, first_row, want)
+    return with_required_parts(fitted, field.type)
 
 
 def missing_value(field: Field, row: int) -> DataError:

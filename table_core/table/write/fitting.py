@@ -15,7 +15,9 @@ import pyarrow.compute as pc
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["changed", "keeps_values", "plain"]
+    import numpy.typing as npt
+
+__all__ = ["changed", "keeps_values", "plain", "without_views"]
 
 _T: Final = pa.types
 _FAMILIES: Final[dict[str, tuple[Callable[[pa.DataType], bool], ...]]] = {
@@ -61,6 +63,27 @@ def plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return column
 
 
+def without_views(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """``column`` without views of texts or bytes, of which Arrow cannot take single rows; polars gives them."""
+    type_ = _viewless(column.type)
+    return column if type_ == column.type else column.cast(type_)
+
+
+def _viewless(type_: pa.DataType) -> pa.DataType:
+    if _T.is_string_view(type_):
+        return pa.large_string()
+    if _T.is_binary_view(type_):
+        return pa.large_binary()
+    if _T.is_struct(type_):
+        return pa.struct([part.with_type(_viewless(part.type)) for part in type_])
+    if _T.is_map(type_):
+        return pa.map_(_viewless(type_.key_type), _viewless(type_.item_type))
+    if _T.is_list(type_) or _T.is_large_list(type_):
+        item = type_.value_field.with_type(_viewless(type_.value_type))
+        return pa.large_list(item) if _T.is_large_list(type_) else pa.list_(item)
+    return type_
+
+
 def _listed(views: pa.Array) -> pa.Array:
     lengths = pc.fill_null(pc.list_value_length(views), 0).to_numpy()
     offsets = pa.array(np.append(0, np.cumsum(lengths)), pa.int64())
@@ -97,8 +120,16 @@ def keeps_values(have: pa.DataType, want: pa.DataType) -> bool:
 
 
 def changed(before: pa.ChunkedArray, after: pa.ChunkedArray) -> Any:
-    """Which values a cast changed though Arrow took it for safe; None: it cannot have."""
+    """Which values a cast changed though Arrow took it for safe; None: it cannot have.
+
+    Of nested values those inside of which one is changed.
+    """
     have, want = before.type, after.type
+    if have == want:
+        return None
+    if _T.is_nested(want):
+        flags = map(_changed_inside, before.chunks, after.chunks)
+        return pa.chunked_array(list(map(pa.array, flags)), pa.bool_())
     if _T.is_floating(have) and _T.is_floating(want):
         return pc.and_(pc.is_finite(before), pc.is_inf(after))
     if _T.is_floating(have) and _T.is_decimal(want):
@@ -107,3 +138,37 @@ def changed(before: pa.ChunkedArray, after: pa.ChunkedArray) -> Any:
     if _T.is_timestamp(have) and _T.is_date(want):
         return pc.not_equal(after.cast(have), before)
     return None
+
+
+def _changed_inside(before: Any, after: Any) -> npt.NDArray[np.bool_]:
+    """The same for arrays of lists, maps or structs."""
+    flags = np.zeros(len(after), np.bool_)
+    if _T.is_struct(after.type):
+        for member in before.type:
+            flags |= _changed_rows(before.field(member.name), after.field(member.name))
+        flags[np.asarray(after.is_null())] = False
+        return flags
+    for old, new in zip(_lists(before), _lists(after), strict=True):
+        rows = np.repeat(np.arange(len(new)), pc.fill_null(pc.list_value_length(new), 0))
+        flags[rows[_changed_rows(old.flatten(), new.flatten())]] = True
+    return flags
+
+
+def _changed_rows(before: Any, after: Any) -> npt.NDArray[np.bool_]:
+    lost = changed(pa.chunked_array([before]), pa.chunked_array([after]))
+    if lost is None:
+        return np.zeros(len(after), np.bool_)
+    flags: npt.NDArray[np.bool_] = np.asarray(pc.fill_null(lost, fill_value=False))
+    return flags
+
+
+def _lists(array: Any) -> list[Any]:
+    """A list array as it is; of a map its keys, and its values, as lists."""
+    if not _T.is_map(array.type):
+        return [array]
+    whole = pa.concat_arrays([array]) if array.offset else array
+    missing = whole.is_null() if whole.null_count else None
+    return [
+        pa.ListArray.from_arrays(whole.offsets, part, mask=missing)
+        for part in (whole.keys, whole.items)
+    ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import struct
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 
 import table_core as tc
 from table_core.datatypes.text import type_text
-from table_core.errors import EventError
+from table_core.errors import EventError, TableError
 from tests.unit.cdc.lake import Lake
 
 
@@ -60,15 +61,31 @@ def test_other_forms_of_events(lake: Lake, format: str, lines: list[Any]) -> Non
     assert [[str(v) for v in row.values()] for row in lake.rows("a")] == [["1", "7"]]
 
 
+POINT = (struct.pack("<I", 4326) + struct.pack("<BIdd", 1, 1, 1.0, 2.5)).decode("latin-1")
 CANAL = {
     "id": ("bigint(20)", "18446744073709551615", 18446744073709551615),
     "price": ("decimal(12,2)", "-12.50", Decimal("-12.50")),
     "ok": ("tinyint(1)", "1", True),
     "few": ("tinyint unsigned", "255", 255),
     "kinds": ("set('a','b')", "a,b", ["a", "b"]),
+    "none": ("set('a','b')", "0", []),
+    "both": ("set('a','B','it''s')", "5", ["a", "it's"]),
+    "word": ("enum('x','Y','2')", "2", "Y"),
+    "text": ("enum('x','Y','2')", "x", "x"),
+    "empty": ("enum('x')", "0", ""),
+    "flags": ("bit(12)", "291", b"\x01\x23"),
+    "all": ("bit(64)", "18446744073709551615", b"\xff" * 8),
+    "flag": ("bit(1)", "1", True),
+    "place": ("point", POINT, '{"coordinates":[1,2.5],"type":"Point","srid":4326}'),
     "body": ("varbinary(8)", "\x00\xffA", b"\x00\xffA"),
     "day": ("date", "2024-02-29", dt.date(2024, 2, 29)),
     "at": ("datetime(3)", "2024-02-29 01:02:03.456", dt.datetime(2024, 2, 29, 1, 2, 3, 456000)),
+    "moment": (
+        "timestamp(3)",
+        "2024-02-29 23:02:03.456",
+        dt.datetime(2024, 2, 29, 23, 2, 3, 456000, dt.UTC),
+    ),
+    "second": ("timestamp", "2024-02-29 23:02:03", dt.datetime(2024, 2, 29, 23, 2, 3, 0, dt.UTC)),
     "length": ("time", "-838:59:59", "-838:59:59"),
     "note": ("varchar(20)", None, None),
     "ratio": ("double", "0.1", 0.1),
@@ -92,6 +109,25 @@ def test_canal_tells_types_and_keys(lake: Lake, wrapped: bool) -> None:
     table = lake.catalog.table("lake.a")
     assert table.primary_key == ("id",)
     assert lake.rows("a") == [{name: value for name, (_, _, value) in CANAL.items()}]
+
+
+@pytest.mark.parametrize(
+    ("type_", "text", "why"),
+    [
+        ("enum('x')", "2", "an ENUM of 1 words has none at place 2"),
+        ("set('x')", "2", "a SET of 1 words has no bits 2"),
+        ("bit(9)", "65536", "65536 has more than 16 bits"),
+        ("point", "\x01", "no geometry"),
+    ],
+)
+def test_a_value_of_canal_that_its_type_has_not_is_refused(
+    lake: Lake, type_: str, text: str, why: str
+) -> None:
+    event = {"database": "s", "table": "a", "type": "INSERT", "pkNames": ["id"],
+             "mysqlType": {"id": "int", "v": type_}, "data": [{"id": "1", "v": text}]}  # fmt: skip
+    lake.put("1.jsonl", event)
+    with pytest.raises(TableError, match=why):
+        tc.sync_database(lake.catalog, "lake", source(lake, "canal-json"))
 
 
 def test_type_mapping_holds_for_canal(lake: Lake) -> None:

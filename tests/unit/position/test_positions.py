@@ -67,7 +67,13 @@ EVERY = [
     (replace(ORDERS, branch="b"), SnapshotPlace(id=0)),
     (
         FilesId(folder="file:///in", pattern="*/*.jsonl"),
-        FilesRead(files={"file:///in/a/1.jsonl": Taken(3, 90, "ab"), "1": Taken(1, 2)}),
+        FilesRead(
+            files={
+                "file:///in/a/1.jsonl": Taken(3, 90, "ab"),
+                "1": Taken(1, 2),
+                "2": Taken(1, 2, "", "5e"),
+            }
+        ),
     ),
     (
         FilesId(folder="s3://in"),
@@ -199,10 +205,22 @@ def test_files_of_equal_names_in_other_folders_and_late_ones_are_new() -> None:
         assert [f.path for f in place.look([*days, facts(late, ms=0)]).new] == [late]
 
 
-@pytest.mark.parametrize("now_it_is", [facts("a", 2), facts("a", 1, 2), facts("a", 1, 1, "e")])
+@pytest.mark.parametrize(
+    "now_it_is", [facts("a", 2, tag="d"), facts("a", 1, 2, "d"), facts("a", tag="e"), facts("a")]
+)
 def test_a_file_that_changed_under_its_name_is_noticed(now_it_is: FileFacts) -> None:
-    position = stored(FilesId(folder="f"), FilesTaken().after([facts("a")]))
+    position = stored(FilesId(folder="f"), FilesTaken().after([facts("a", tag="d")]))
     assert reason(position, FilesNow(source=FilesId(folder="f"), listing=(now_it_is,))) == "changed"
+
+
+def test_files_that_a_release_without_tags_took_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files_module, "FILES_MAX", 1)
+    names = "abc"
+    place = FilesTaken().after([facts(name, ms=n) for n, name in enumerate(names)])
+    tagged = [facts(name, ms=n, tag="d") for n, name in enumerate(names)]
+    assert place.look(tagged) == files_module.Look()
+    assert place.look([*tagged, facts("d", ms=9, tag="d")]).new == (facts("d", ms=9, tag="d"),)
+    assert place.after(tagged).look(tagged) == files_module.Look()
 
 
 @st.composite

@@ -93,6 +93,10 @@ def test_a_table_without_key_counts_rows_and_not_the_files_that_are_written_anew
     table.truncate()
     assert said(table)[0] == "TRUNCATE"
     assert said(table)[3] == 1
+    for emptied in ("table", {"dt": str(DAY)}):
+        write(table, [8, 9])
+        write(table, [], overwrite=emptied)
+        assert said(table) == ("OVERWRITE", 0, 0, 2), "nothing came in their place"
 
 
 @pytest.mark.parametrize("vectors", ["true", "false"])

@@ -18,8 +18,8 @@ import table_core as tc
 from table_core.errors import (
     ArgumentError,
     CommitConflictError,
-    NotFoundError,
     OutcomeUnknownError,
+    PositionDivergedError,
 )
 from table_core.jobs.embedded import EmbeddedEngine
 from table_core.jobs.flow import run_flow
@@ -292,7 +292,7 @@ def test_changes_that_expired_before_they_were_read_are_an_error(shop: Shop) -> 
     for info in list(orders.access.storage.list("consumer")):
         orders.access.storage.delete([info.path])
     shop.expire()
-    with pytest.raises(NotFoundError):
+    with pytest.raises(PositionDivergedError, match="expired"):
         shop.run()
     assert shop.sales() == {"NL": 10}
 

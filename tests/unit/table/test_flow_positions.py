@@ -146,6 +146,23 @@ def test_rows_that_an_overwrite_brought_are_not_passed_over(house: House) -> Non
     assert house.ids() == [1]
 
 
+def test_changes_that_have_expired_unread_are_said_with_the_ways_out(house: House) -> None:
+    house.put(1)
+    house.run()
+    for id in (2, 3, 4):
+        house.put(id)
+    source = house.catalog.table("d.src")
+    source.consumers.clear()
+    source.expire_snapshots(retain_max=1, retain_min=1)
+    with pytest.raises(PositionDivergedError, match="has expired before it was read") as told:
+        house.run()
+    assert told.value.facts["reason"] == "expired"
+    assert house.ids() == [1]
+    house.catalog.table("d.out").positions.set("tc.flow.src", snapshot=3, source=source)
+    house.run()
+    assert house.ids() == [1, 4]
+
+
 def test_rows_that_are_only_taken_away_do_not_stop_a_flow(house: House) -> None:
     house.put(1)
     house.run()
@@ -360,3 +377,10 @@ def test_a_run_puts_a_consumer_back_that_stands_behind_its_position(house: House
     house.run(engine=Beside(lambda: seen.append(src.consumers.get(name)), 1))
     assert seen == [1]
     assert house.ids() == [1, 2]
+
+
+def test_a_query_of_tables_that_stay_empty_is_computed_in_each_run(house: House) -> None:
+    for day in (1, 2, 3):
+        sql = f"SELECT CAST({day} AS BIGINT) AS id FROM (SELECT count(*) AS n FROM src) AS counted"
+        house.run(sql, sources={"src": {"table": "d.src"}}, name="counts")
+    assert house.ids() == [1, 2, 3]

@@ -135,6 +135,8 @@ WITHOUT: dict[str, Callable[[tc.Catalog], object]] = {
     "a table renamed among system tables": lambda c: c.rename_table("d.t", "sys.t"),
     "a branch without a name": lambda c: c.alter_table("d.t$branch_", [tc.SetOption("a", "b")]),
     "files of a branch without a name": lambda c: c.table("d.t$branch_$files"),
+    "two branches at once": lambda c: c.table("d.t$branch_b", branch="x").delete("true"),
+    "a branch, and main beside it": lambda c: c.table("d.t$branch_b", branch="main"),
     "nothing behind the dollar": lambda c: c.alter_table("d.t$", [tc.SetOption("a", "b")]),
     "a table that is no Unicode": lambda c: c.rename_table("d.t", f"d.{SURROGATE}"),
     "a database that is no Unicode": lambda c: c.create_database(SURROGATE),

@@ -78,6 +78,26 @@ def test_who_resets_a_position_lets_the_flow_start_again(house: House) -> None:
     assert house.ids() == [1, 2, 9]
 
 
+@pytest.mark.parametrize("verb", ["set", "reset"])
+def test_a_retry_finds_its_change_although_the_flow_has_gone_on(house: House, verb: str) -> None:
+    out, source = house.catalog.table("d.out"), house.catalog.table("d.src")
+    args = {"snapshot": 2, "source": source} if verb == "set" else {}
+    commit = tc.CommitAs(user="task", identifier=0)
+    first = getattr(out.positions, verb)("tc.flow.f", commit=commit, **args)
+    out.truncate()
+    house.put(4)
+    house.run(name="f")
+    taken = house.ids()
+    source.expire_snapshots(retain_max=1, retain_min=1)
+    again = getattr(out.positions, verb)("tc.flow.f", commit=commit, **args)
+    assert again.details == {**first.details, "replayed": True}
+    assert out.positions.list()[0]["place"] == "snapshot 4"
+    house.run(name="f")
+    assert house.ids() == taken
+    with pytest.raises(ArgumentError, match="differs in"):
+        out.positions.set("tc.flow.f", snapshot=3, commit=commit)
+
+
 def test_a_second_flow_is_let_in_by_a_position_of_its_own(house: House) -> None:
     out, src = house.catalog.table("d.out"), house.catalog.table("d.src")
     out.positions.set("tc.flow.g", snapshot=2, source=src)

@@ -1,4 +1,4 @@
-"""The rows that a statement changes."""
+"""All rows that are committed: what a statement changes and what a check looks at."""
 
 from __future__ import annotations
 
@@ -11,27 +11,41 @@ from table_core.table.read.scan import Scan, state_scan
 from table_core.table.read.state_plan import fallback_of, refuse_unreadable
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from table_core.ondisk.snapshot import Snapshot
     from table_core.predicate.expression import Expression
     from table_core.table.metadata.access import TableAccess
 
-__all__ = ["refuse_fallback_rows", "statement_scan"]
+__all__ = ["committed_rows", "refuse_fallback_rows"]
 
 
-def statement_scan(
-    access: TableAccess, head: Snapshot | None, where: str | Expression | None = None
+def committed_rows(
+    access: TableAccess,
+    head: Snapshot | None,
+    where: str | Expression | None = None,
+    *,
+    columns: Sequence[str] | None = None,
+    explicit: bool = False,
 ) -> Scan:
-    """The rows of ``head`` that a statement changes, whatever else the options of the handle show.
+    """The rows of ``head``, whatever else the options of the handle show.
 
-    Rows that wait for a compaction to be read are among them: a statement that did not see them would
-    undo what was acknowledged.
+    Rows that wait for a compaction to be read are among them.  A statement that did not see them would
+    undo what was acknowledged, and a check would let them pass.
+
+    Args:
+        access: the table, under the schema that the rows are to have.
+        head: the snapshot.
+        where: only rows for which it holds.
+        columns: only these.
+        explicit: see ``SnapshotRef``.
 
     Raises:
         PredicateError: ``where`` does not parse or does not fit.
     """
     refuse_unreadable(access)
-    state = SnapshotRef(snapshot=head, explicit=False, committed=True)
-    return state_scan(access, state, None, where, None)
+    state = SnapshotRef(snapshot=head, explicit=explicit, committed=True)
+    return state_scan(access, state, columns, where, None)
 
 
 def refuse_fallback_rows(
