@@ -69,8 +69,10 @@ def admin(port: int) -> Any:
     return AdminClient({"bootstrap.servers": f"127.0.0.1:{port}", "log_level": 0})
 
 
-def producer(servers: str, name: str) -> Any:
-    """A client whose transactions, called ``name``, hold every record that was reported as delivered.
+def producer(servers: str, name: str | None = None) -> Any:
+    """A client that reports no record as delivered which the broker does not hold, each once and in order.
+
+    With a ``name`` it sends transactions under it.
 
     It sends one request at a time.  With more, a broker that makes a topic may refuse the first batch and
     take the second.  It then calls the first a duplicate when it is sent again: its records are lost, and
@@ -81,13 +83,15 @@ def producer(servers: str, name: str) -> Any:
     made = Producer(
         {
             "bootstrap.servers": servers,
-            "transactional.id": name,
+            "enable.idempotence": True,
             "max.in.flight.requests.per.connection": 1,
             "linger.ms": 20,
             "log_level": 0,  # the first id waits for its coordinator, and that is no news
+            **({} if name is None else {"transactional.id": name}),
         }
     )
-    made.init_transactions()
+    if name is not None:
+        made.init_transactions()
     return made
 
 

@@ -14,6 +14,9 @@ from demo.servers import kafka, mariadb
 from demo.servers.machine import await_answer, free_port
 
 POSTGRES_BIN = Path("/usr/lib/postgresql/15/bin")
+BEGUN_S = 180
+"""A server that is slow to begin is no fault; one that died is seen at once."""
+SENT_S = 60
 
 
 def wait_until(ready: Any, process: subprocess.Popen[bytes] | None, log: Path) -> None:
@@ -23,7 +26,7 @@ def wait_until(ready: Any, process: subprocess.Popen[bytes] | None, log: Path) -
         if process is not None and process.poll() is not None:
             raise RuntimeError(f"no server: {log.read_text()[-2000:]}")
 
-    await_answer(ready, seconds=90, alive=alive)
+    await_answer(ready, seconds=BEGUN_S, alive=alive)
 
 
 class MariaDb:
@@ -198,6 +201,21 @@ class Kafka:
 
     def producer(self, name: str) -> Any:
         return kafka.producer(self.servers, name)
+
+    def put(self, topic: str, *records: tuple[bytes | None, bytes], partition: int = -1) -> None:
+        """Keys and values into a topic, each once and in order; back when the broker holds them all."""
+        producer, failed = kafka.producer(self.servers), []
+
+        def delivered(error: Any, _: Any) -> None:
+            if error is not None:
+                failed.append(error)
+
+        for key, value in records:
+            producer.produce(
+                topic, key=key, value=value, partition=partition, on_delivery=delivered
+            )
+        left = producer.flush(SENT_S)
+        assert (failed, left) == ([], 0)
 
     def __exit__(self, *_: object) -> None:
         if self.process is not None:

@@ -91,7 +91,6 @@ def test_a_slot_that_was_made_anew_or_moved_on_is_refused(
 
 def test_a_topic_that_was_made_anew_is_refused(tmp_path: Path) -> None:
     need(Kafka)
-    from confluent_kafka import Producer
     from confluent_kafka.admin import NewTopic
 
     catalog = tc.open_catalog(f"file://{tmp_path}/wh")
@@ -99,10 +98,7 @@ def test_a_topic_that_was_made_anew_is_refused(tmp_path: Path) -> None:
         admin = kafka.admin()
 
         def put(*rows: int) -> None:
-            producer = Producer({"bootstrap.servers": kafka.servers})
-            for n in rows:
-                producer.produce("p.s.t", json.dumps({"id": n}).encode())
-            producer.flush(10)
+            kafka.put("p.s.t", *((None, json.dumps({"id": n}).encode()) for n in rows))
 
         def topic() -> None:
             for _ in range(100):

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import table_core as tc
-from table_core.cdc.kafka.source import JsonRecords
+from table_core.cdc.kafka.records import JsonRecords
 from table_core.errors import EventError, NotFoundError, StorageUnavailableError
 from tests.cdc.conftest import need
 from tests.cdc.servers import Kafka
@@ -110,17 +110,13 @@ def test_avro_with_a_registry_gives_the_recorded_state(
 
 
 def test_a_record_that_is_no_avro_goes_to_the_dead_letters(kafka: Kafka, tmp_path: Path) -> None:
-    from confluent_kafka import Producer
-
     line = next(
         r for r in streams.lines("mariadb", "default", "schema") if b'"shop.shop_1.orders"' in r
     )
     record = json.loads(line)
     with Registry() as registry:
-        producer = Producer({"bootstrap.servers": kafka.servers})
-        for value in (registry.encoded(record["value"]), b"no avro"):
-            producer.produce("broken.orders", key=registry.encoded(record["key"]), value=value)
-        producer.flush()
+        key = registry.encoded(record["key"])
+        kafka.put("broken.orders", (key, registry.encoded(record["value"])), (key, b"no avro"))
         source = tc.KafkaSource(
             kafka.servers, ["broken.orders"], format="debezium-avro", registry=registry.url
         )
@@ -156,15 +152,22 @@ def test_what_is_not_there_is_named(kafka: Kafka, tmp_path: Path) -> None:
         tc.sync_database(catalog, "lake", source)
 
 
-def test_brokers_that_go_away_are_told() -> None:
-    from confluent_kafka import Producer
+def test_a_topic_that_goes_away_while_it_is_read_is_named(kafka: Kafka) -> None:
+    kafka.put("goes.away", (None, b"{}"))
+    reading = tc.KafkaSource(kafka.servers, "goes.away").open()
+    (at,) = reading.partitions()
+    admin = kafka.admin()
+    admin.delete_topics(["goes.away"])["goes.away"].result()
+    with pytest.raises(NotFoundError, match=r"no topic 'goes\.away' .* any more: it was deleted"):
+        list(reading.lines({}, {at: 1}, JsonRecords()))
+    reading.close()
 
+
+def test_brokers_that_go_away_are_told() -> None:
     need(Kafka)
     with Kafka() as kafka:
         source = tc.KafkaSource(kafka.servers, ["t"], options={"socket.timeout.ms": 1000})
-        producer = Producer({"bootstrap.servers": kafka.servers})
-        producer.produce("t", value=b"{}")
-        producer.flush()
+        kafka.put("t", (None, b"{}"))
         reading = source.open()
         end = {("t", 0): reading.partitions()["t", 0][1]}
         kafka.__exit__()

@@ -185,16 +185,16 @@ def produce_orders(kafka: Kafka, topic: str) -> None:
             producer.abort_transaction() if aborted else producer.commit_transaction()
 
 
+def created(n: int) -> bytes:
+    event = {"op": "c", "after": {"id": n}, "source": {"db": "d", "table": "t"}}
+    return json.dumps(event).encode()
+
+
 def test_a_record_that_cannot_be_read_is_named_or_kept(
     kafka: Kafka, spark: SparkSession, tmp_path: Path, few_are_many: None
 ) -> None:
-    from confluent_kafka import Producer
-
-    producer = Producer({"bootstrap.servers": kafka.servers})
-    for n in range(300):
-        event = {"op": "c", "after": {"id": n}, "source": {"db": "d", "table": "t"}}
-        producer.produce("torn.t", value=b"{" if n == 177 else json.dumps(event), partition=0)
-    producer.flush()
+    values = [b"{" if n == 177 else created(n) for n in range(300)]
+    kafka.put("torn.t", *((None, value) for value in values), partition=0)
     catalog = tc.open_catalog(f"file://{tmp_path}/wh")
     source = tc.KafkaSource(kafka.servers, ["torn.t"])
     with pytest.raises(EventError, match=r"torn\.t, partition 0, offset 177: its value is no JSON"):
@@ -209,13 +209,7 @@ def test_a_record_that_cannot_be_read_is_named_or_kept(
 def test_options_of_another_client_leave_the_reading_to_this_process(
     kafka: Kafka, spark: SparkSession, tmp_path: Path, few_are_many: None
 ) -> None:
-    from confluent_kafka import Producer
-
-    producer = Producer({"bootstrap.servers": kafka.servers})
-    for n in range(300):
-        event = {"op": "c", "after": {"id": n}, "source": {"db": "d", "table": "t"}}
-        producer.produce("given.t", value=json.dumps(event), partition=0)
-    producer.flush()
+    kafka.put("given.t", *((None, created(n)) for n in range(300)), partition=0)
     source = tc.KafkaSource(kafka.servers, ["given.t"], options={"client.id": "us"})
     for java in ({}, {"client.id": "us"}):
         catalog = tc.open_catalog(f"file://{tmp_path}/{len(java)}")

@@ -20,7 +20,7 @@ from target import Target, text_of, texts
 
 import table_core as tc
 from table_core.cdc.debezium.avro_events import AvroEvents
-from table_core.cdc.kafka.source import JsonRecords, json_text, record_line
+from table_core.cdc.kafka.records import JsonRecords, json_text, record_line
 from table_core.cdc.model.claims import Claims
 from table_core.cdc.model.complete import Completed
 from table_core.cdc.model.embedded_schema import Declared

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from table_core.cdc.files.lines import WINDOW_BYTES, WINDOW_LINES, LineDecoder
-from table_core.cdc.kafka.source import record_line
+from table_core.cdc.kafka.records import record_line
 from table_core.cdc.model.parallel_batches import DecodedWindow, Known, ParallelBatches
 from table_core.cdc.model.window import Window
 from table_core.errors import TableError
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from table_core.cdc.apply.tables import SyncTables
-    from table_core.cdc.kafka.source import KafkaSource, RecordForm
+    from table_core.cdc.kafka.records import RecordForm
+    from table_core.cdc.kafka.source import KafkaSource
     from table_core.cdc.model.encoding import PlainSettings
     from table_core.cdc.model.parallel_batches import RecordsBy
     from table_core.cdc.model.record import SourceTable

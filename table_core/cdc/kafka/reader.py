@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 from table_core.cdc.apply.diverged import refuse_diverged
 from table_core.cdc.files.lines import LineReader, window_is_full
 from table_core.cdc.kafka.parallel_batches import records_window
-from table_core.cdc.kafka.source import JsonRecords
+from table_core.cdc.kafka.records import JsonRecords
 from table_core.cdc.model.claims import Claim, together
 from table_core.cdc.model.position import OffsetsPosition
 from table_core.errors import EventError
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from table_core.cdc.kafka.parallel_batches import ParallelReader
-    from table_core.cdc.kafka.source import KafkaReading, KafkaSource, RecordForm
+    from table_core.cdc.kafka.records import RecordForm
+    from table_core.cdc.kafka.source import KafkaReading, KafkaSource
     from table_core.cdc.model.batch import SourceBatch
     from table_core.position.decide import TopicsNow
     from table_core.position.source import SourceId, TopicsId

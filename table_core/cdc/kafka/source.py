@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import importlib
-import json
-from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from table_core.cdc.files.source import EVENT_BYTES_MAX, FORMATS, check_choices
 from table_core.cdc.kafka.client_options import require_client_options
+from table_core.cdc.kafka.records import record_line
 from table_core.cdc.kafka.registry import SchemaRegistry
 from table_core.cdc.model.table_pattern import TablePattern
 from table_core.errors import (
@@ -21,31 +20,27 @@ from table_core.errors import (
 )
 from table_core.position.decide import TopicsNow
 from table_core.position.source import TopicsId
-from table_core.validation_errors import too_large, too_many_values, unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from table_core.cdc.kafka.records import RecordForm
+
 __all__ = [
     "AVRO",
-    "JsonRecords",
     "KafkaReading",
     "KafkaSource",
-    "RecordForm",
-    "json_text",
-    "record_line",
     "topics_meant",
 ]
 
 AVRO: Final = "debezium-avro"
 """Records of Confluent's Avro form, with a schema registry."""
-_BEGINS: Final = frozenset(bytes([byte]) for byte in b'{["-0123456789tfn')
-_SCHEMA: Final = b'{"schema":'
-_PAYLOAD: Final = b',"payload":'
 _TIMEOUT_S: Final = 10.0
 _MESSAGES: Final = 100
 """Held at once beside those that the client holds: each may be as large as an event may be."""
 _END_OF_PARTITION: Final = -191
+_GONE: Final = ("UNKNOWN_TOPIC_OR_PART", "UNKNOWN_TOPIC_ID", "_UNKNOWN_TOPIC", "_UNKNOWN_PARTITION")
+"""What is said of a topic that was deleted since it was listed."""
 _NO_IDS: Final = (
     *("UNSUPPORTED_VERSION", "_UNSUPPORTED_FEATURE"),
     *("TOPIC_AUTHORIZATION_FAILED", "CLUSTER_AUTHORIZATION_FAILED"),
@@ -157,62 +152,6 @@ class _Silent:
         return self.log
 
 
-class RecordForm(Protocol):
-    """How keys and values of records become JSON."""
-
-    def key(self, body: bytes | None) -> bytes:
-        """A key on one line."""
-        ...
-
-    def value(self, body: bytes | None) -> bytes:
-        """A value on one line."""
-        ...
-
-
-class JsonRecords:
-    """Records that are JSON."""
-
-    def __init__(self, max_bytes: int = EVENT_BYTES_MAX) -> None:
-        self._max_bytes = max_bytes
-        self._schema = b"{"
-        """How the newest value with a schema begins, up to its payload: known to be JSON."""
-
-    def key(self, body: bytes | None) -> bytes:
-        """The key as it came, on one line; as text if it is no JSON."""
-        return json_text(body)
-
-    def value(self, body: bytes | None) -> bytes:
-        """The value as it came, on one line; what is no JSON says why where it is read."""
-        if body is None:
-            return b"null"
-        if len(body) > self._max_bytes:
-            return unreadable(too_large(len(body), self._max_bytes))
-        if (why := too_many_values(body)) is not None:
-            return unreadable(why, body)
-        text = _one_line(body)
-        if text[:1] not in _BEGINS:
-            return _as_text(body)
-        try:
-            self._check(text)
-        except RecursionError:
-            return unreadable("its value is nested too deep", body)
-        except ValueError as error:
-            return unreadable(f"its value is no JSON: {error}", body)
-        return text
-
-    def _check(self, text: bytes) -> None:
-        """Refuse what is not one JSON value: it would say things of the record that it is in."""
-        if text.startswith(self._schema) and text.endswith(b"}") and len(self._schema) > 1:
-            json.loads(text[len(self._schema) : -1].decode())
-            return
-        json.loads(text.decode())  # of bytes it would take UTF-16 too, which the line is not
-        if text.startswith(_SCHEMA) and (at := text.rfind(_PAYLOAD)) > 0:
-            head = text[: at + len(_PAYLOAD)]
-            with suppress(ValueError):  # there is a payload within the payload
-                json.loads(head + b"null}")
-                self._schema = head
-
-
 class KafkaReading:
     """One consumer."""
 
@@ -227,7 +166,8 @@ class KafkaReading:
         """First and next offset of every partition now.
 
         Raises:
-            NotFoundError: there is no such topic.
+            NotFoundError: there is no such topic, or not any more.
+            StorageUnavailableError: no broker answers.
         """
         try:
             known = self._consumer.list_topics(timeout=_TIMEOUT_S).topics
@@ -248,7 +188,7 @@ class KafkaReading:
                     at = self._driver.TopicPartition(name, id)
                     offsets[name, id] = self._consumer.get_watermark_offsets(at, timeout=_TIMEOUT_S)
         except self._driver.KafkaException as error:
-            raise self._unavailable(error) from None
+            raise self._failed(error) from None
         return offsets
 
     def now(self) -> TopicsNow:
@@ -263,6 +203,7 @@ class KafkaReading:
         """Ids of topics; none of brokers that have none, or do not show them to this user.
 
         Raises:
+            NotFoundError: one was deleted a moment ago.
             StorageUnavailableError: nobody answered: a topic whose id is not known is not told from one
                 that was recreated, so that is no answer.
         """
@@ -275,9 +216,8 @@ class KafkaReading:
             try:
                 ids[name] = str(described.result().topic_id)
             except self._driver.KafkaException as error:
-                code = error.args[0].code() if error.args else None
-                if code not in {getattr(self._driver.KafkaError, name) for name in _NO_IDS}:
-                    raise self._unavailable(error) from None
+                if not self._is_one_of(_NO_IDS, error):
+                    raise self._failed(error) from None
         return ids
 
     def lines(
@@ -290,6 +230,7 @@ class KafkaReading:
 
         Raises:
             EventError: a record that comes next was deleted.
+            NotFoundError: its topic was.
             StorageUnavailableError: the brokers are gone.
         """
         open_ = {at for at, next_ in end.items() if next_ > start.get(at, 0)}
@@ -300,7 +241,7 @@ class KafkaReading:
         while open_:
             messages = self._consumer.consume(_MESSAGES, timeout=1.0)
             if not messages:
-                self._ask_brokers()
+                self._ask_brokers({topic for topic, _ in open_})
             for message in messages:
                 at = (message.topic(), message.partition())
                 error = message.error()
@@ -315,14 +256,20 @@ class KafkaReading:
                 if offset + 1 >= end[at]:
                     open_.discard(at)
 
-    def _ask_brokers(self) -> None:
-        """The client waits for brokers without end, and does not say so."""
+    def _ask_brokers(self, topics: Iterable[str]) -> None:
+        """The client waits without end for brokers and for topics that are gone, and does not say so."""
         try:
-            self._consumer.list_topics(timeout=_TIMEOUT_S)
+            known = self._consumer.list_topics(timeout=_TIMEOUT_S).topics
         except self._driver.KafkaException as error:
-            raise self._unavailable(error) from None
+            raise self._failed(error) from None
+        if any(n not in known or known[n].error is not None for n in topics):
+            raise self._gone("it is not listed any more")
 
-    def _named(self, error: Any, at: tuple[str, int], offset: int) -> EventError:
+    def _named(
+        self, error: Any, at: tuple[str, int], offset: int
+    ) -> EventError | NotFoundError | StorageUnavailableError:
+        if self._is_one_of(_GONE, self._driver.KafkaException(error)):
+            return self._failed(self._driver.KafkaException(error))
         if "AUTO_OFFSET_RESET" in error.name().upper() or "OFFSET_OUT_OF_RANGE" in error.name():
             return EventError(
                 f"topic {at[0]}, partition {at[1]}: offset {offset} was deleted before it was read; "
@@ -338,53 +285,30 @@ class KafkaReading:
             offset=offset,
         )
 
-    def _unavailable(self, error: Any) -> StorageUnavailableError:
+    def _is_one_of(self, names: Iterable[str], error: Any) -> bool:
+        code = error.args[0].code() if error.args else None
+        return code in {getattr(self._driver.KafkaError, name) for name in names}
+
+    def _failed(self, error: Any) -> NotFoundError | StorageUnavailableError:
+        """What a client's error means: a topic that is gone, or brokers that are."""
         text = error.args[0].str() if error.args else "no answer"
+        if self._is_one_of(_GONE, error):
+            return self._gone(text)
         return StorageUnavailableError(
             f"Kafka at {self._source.servers} cannot be reached: {text}",
             path=self._source.servers,
             reason=text,
         )
 
+    def _gone(self, reason: str) -> NotFoundError:
+        wanted = self._source.topics
+        return NotFoundError(
+            f"no topic {wanted!r} at {self._source.servers} any more: it was deleted, or is being recreated "
+            f"({reason}); run this again to see what is there now",
+            name=str(wanted),
+        )
+
 
 def _line(message: Any, form: RecordForm) -> bytes:
     at = (message.topic(), message.partition(), message.offset())
     return record_line(at, message.headers() or (), message.key(), message.value(), form)
-
-
-def record_line(
-    at: tuple[str, int, int],
-    headers: Iterable[tuple[str, bytes | None]],
-    key: bytes | None,
-    value: bytes | None,
-    form: RecordForm,
-) -> bytes:
-    """The record at a topic, partition and offset as the line that a file of records would have."""
-    texts = {
-        name: body.decode(errors="replace") if body is not None else None for name, body in headers
-    }
-    described = {"topic": at[0], "partition": at[1], "offset": at[2], "headers": texts}
-    front = json.dumps(described, separators=(",", ":"))[:-1].encode()
-    return front + b',"key":' + form.key(key) + b',"value":' + form.value(value) + b"}\n"
-
-
-def json_text(body: bytes | None) -> bytes:
-    """JSON on one line; a key that is none becomes text."""
-    if body is None:
-        return b"null"
-    text = _one_line(body)
-    if text[:1] not in _BEGINS:
-        return _as_text(body)
-    try:
-        json.loads(text.decode())  # of bytes it would take UTF-16 too, which the line is not
-    except (ValueError, RecursionError):
-        return _as_text(body)
-    return text
-
-
-def _one_line(body: bytes) -> bytes:
-    return body.replace(b"\n", b" ").replace(b"\r", b" ").strip()
-
-
-def _as_text(body: bytes) -> bytes:
-    return json.dumps(body.decode(errors="replace")).encode()

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from table_core.cdc.files.lines import LineDecoder, plain_settings
 from table_core.cdc.files.reader import FilesReader
 from table_core.cdc.files.source import BINLOG, FilesSource
-from table_core.cdc.kafka.source import JsonRecords, KafkaSource, json_text
+from table_core.cdc.kafka.records import JsonRecords, json_text
+from table_core.cdc.kafka.source import KafkaSource
 from table_core.cdc.model.encoding import PlainSettings
 from table_core.cdc.mysql.source import MySqlSource
 from table_core.cdc.postgres.source import PostgresSource

@@ -11,7 +11,7 @@ import pytest
 
 from table_core.cdc.kafka import parallel_batches
 from table_core.cdc.kafka.parallel_batches import WindowWork, next_parallel_batches
-from table_core.cdc.kafka.source import JsonRecords
+from table_core.cdc.kafka.records import JsonRecords
 from table_core.cdc.model.encoding import PlainSettings
 from table_core.cdc.model.parallel_batches import DecodedWindow, Known
 from table_core.cdc.model.record import SourceTable
