@@ -34,6 +34,8 @@ __all__ = ["AirflowHome", "DemoError", "run_to_end"]
 
 LOCAL = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 """Without any proxy: the server is on this machine."""
+PATIENCE_S = 180
+"""What is not there after so long has failed; a laptop may be busy."""
 ANSWER_SECONDS = 120
 """A machine that has much to do answers late."""
 ENV_FILE = "env.sh"
@@ -122,7 +124,7 @@ class AirflowHome:
         """The command line of an ``airflow`` subcommand."""
         return [str(Path(sys.executable).parent / "airflow"), *words]
 
-    def start(self, seconds: float = 120) -> None:
+    def start(self, seconds: float = PATIENCE_S) -> None:
         """Make the metadata database, start the components, wait until all are healthy.
 
         Raises:
@@ -138,11 +140,13 @@ class AirflowHome:
             self.components.start(name, self.airflow(name), self.environment)
         self.wait_healthy(seconds)
 
-    def wait_healthy(self, seconds: float = 120) -> None:
+    def wait_healthy(self, seconds: float = PATIENCE_S) -> None:
         """Wait until every component says that it is well."""
         self.wait("Airflow is healthy", self._healthy, seconds)
 
-    def wait(self, what: str, ready: Callable[[], Any], seconds: float, every: float = 0.5) -> Any:
+    def wait(
+        self, what: str, ready: Callable[[], Any], seconds: float = PATIENCE_S, every: float = 0.5
+    ) -> Any:
         """Ask ``ready`` again and again until it answers something true; that answer."""
         until = time.monotonic() + seconds
         while time.monotonic() < until:

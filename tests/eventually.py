@@ -11,7 +11,7 @@ __all__ = ["eventually"]
 T = TypeVar("T")
 
 
-def eventually(asked: Callable[[], T], what: str, seconds: float = 60) -> T:
+def eventually(asked: Callable[[], T], what: str, seconds: float = 180) -> T:
     """Ask until the answer is true, and return it.
 
     Raises:

@@ -58,9 +58,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     airflow.environment["PYTHONPATH"] = os.pathsep.join(map(str, (ROOT, ROOT / "provider")))
     airflow.start()
     try:
-        airflow.wait(
-            "the Dags", lambda: len(airflow.get("/dags", limit=50)["dags"]) >= len(DAGS), 120
-        )
+        airflow.wait("the Dags", lambda: len(airflow.get("/dags", limit=50)["dags"]) >= len(DAGS))
         found = Site(airflow, catalog)
         found.wait_for_tables()
         yield found
@@ -80,13 +78,13 @@ def run_id(site: Site) -> str:
         wrote = status == 200 and any(one["snapshot_id"] for one in work["done"])
         return wrote and table["last_writer"]["by"] is not None
 
-    site.airflow.wait("the page knows the run", known, 60)
+    site.airflow.wait("the page knows the run", known)
     return made
 
 
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Browser]:
-    expect.set_options(timeout=60_000)  # no test here is about time
+    expect.set_options(timeout=180_000)  # no test here is about time
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=shutil.which("chromium"), args=["--no-sandbox"]

@@ -18,7 +18,7 @@ __all__ = ["Pictures"]
 KEPT = ROOT / "docs" / "images"
 FARTHEST = 4.0
 """Of 255: other numbers and times move a picture by up to 1.7, one bar more by 3.4; another tab lies 4.6 or more away."""
-PATIENCE_S = 20.0
+PATIENCE_S = 120.0
 """A page that is still fading in, or asks for newer data at this moment, is looked at again for so long."""
 DISTANCES = """async ([taken, kept]) => {
   const small = async (body) => {

@@ -86,7 +86,7 @@ class Site:
             status, document = self.ask("api/table", user="admin", uri=SALES)
             return status == 200 and document["rows"] is not None
 
-        self.airflow.wait("the page knows its tables", there, 120)
+        self.airflow.wait("the page knows its tables", there)
 
     def run(self, dag_id: str) -> str:
         """Run a Dag to its end; the id of the run."""

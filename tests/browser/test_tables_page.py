@@ -90,14 +90,14 @@ def test_a_commit_moves_the_bars_and_its_rows_scroll_by(
     page = open_page(f"{OF_SALES}&tab=live&by=country&value=revenue&agg=sum", scheme="dark")
     page.get_by_text("live", exact=True).wait_for()
     site.sell("Atlantis", 3_000.0)
-    expect(page.locator(".pt-race-name").filter(has_text="Atlantis")).to_be_visible(timeout=20_000)
+    expect(page.locator(".pt-race-name").filter(has_text="Atlantis")).to_be_visible()
     expect(page.locator(".pt-change").filter(has_text="Atlantis").first).to_be_visible()
     site.sell("Atlantis", 1_500.0)
-    expect(page.locator(".pt-race-number").filter(has_text="4.5K")).to_be_visible(timeout=20_000)
+    expect(page.locator(".pt-race-number").filter(has_text="4.5K")).to_be_visible()
     pictures.take(page, "table-live-dark.png")
     page.get_by_role("button", name="Pause").click()
     site.sell("Lemuria", 900.0)
-    expect(page.get_by_role("button", name="waiting")).to_be_visible(timeout=20_000)
+    expect(page.get_by_role("button", name="waiting")).to_be_visible()
     assert page.locator(".pt-change").filter(has_text="Lemuria").count() == 0
     page.get_by_role("button", name="Go on").click()
     expect(page.locator(".pt-change").filter(has_text="Lemuria").first).to_be_visible()
@@ -117,13 +117,11 @@ def test_an_action_is_previewed_and_then_done(site: Site, open_page: Open) -> No
     page.get_by_label("retain max").fill(str(kept))
     page.get_by_label("retain min").fill("1")
     page.get_by_role("button", name="Preview").click()
-    expect(page.get_by_role("heading", name="nothing is changed yet")).to_be_visible(
-        timeout=180_000
-    )
+    expect(page.get_by_role("heading", name="nothing is changed yet")).to_be_visible()
     assert snapshots() == before
     assert serious(page) == []
     page.get_by_role("button", name="do it now").click()
-    expect(page.get_by_role("heading", name="Done")).to_be_visible(timeout=180_000)
+    expect(page.get_by_role("heading", name="Done")).to_be_visible()
     assert snapshots() == kept
 
 

@@ -105,7 +105,7 @@ class Postgres:
             "TZ=UTC",
         ]
         subprocess.run(
-            [*prefix, *environment, *command], check=True, cwd=self.folder, timeout=90,
+            [*prefix, *environment, *command], check=True, cwd=self.folder, timeout=BEGUN_S,
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
 

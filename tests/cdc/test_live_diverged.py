@@ -136,7 +136,7 @@ def test_a_topic_that_was_made_anew_is_refused(tmp_path: Path) -> None:
         topic()
         put(*range(30, 60))
         with pytest.raises(TableError, match=r"recreated|no topic"):
-            run.result(30)
+            run.result(180)
         assert ids(catalog, "lake.t") == list(range(6, 21))
         catalog.table("lake.t").positions.reset("tc.source.positions")
         tc.sync_database(catalog, "lake", source)

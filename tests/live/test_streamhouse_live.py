@@ -101,7 +101,7 @@ def airflow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AirflowHome]:
     home.environment.update(connections)
     home.environment["PYTHONPATH"] = os.pathsep.join([str(ROOT), str(ROOT / "provider")])
     home.start()
-    home.wait("the Dags are read", lambda: len(home.get("/dags")["dags"]) == len(NAMES), 120)
+    home.wait("the Dags are read", lambda: len(home.get("/dags")["dags"]) == len(NAMES))
     yield home
     home.components.stop()
 

@@ -106,7 +106,7 @@ snapshot >> watermark >> [partition, fresh] >> tag
 
     def act() -> None:
         for name, step in (("SnapshotWait", 0), ("Watermark", 2), ("Tag", 3)):
-            assert started[f"Paimon{name}Trigger"].wait(90)
+            assert started[f"Paimon{name}Trigger"].wait(180)
             later(step)
 
     monkeypatch.setattr(PaimonWaitTrigger, "run", run_trigger)

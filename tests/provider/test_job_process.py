@@ -128,7 +128,7 @@ def hanging() -> Iterator[tuple[LocalProcessLauncher, threading.Thread, list[str
     eventually(lambda: len(session_members(int(lines[0].split()[1]))) == 3, "guard, job, child")
     yield job, thread, lines, ended
     job.kill()
-    thread.join(20)
+    thread.join(180)
 
 
 def test_kill_ends_every_process_even_those_that_will_not(
@@ -136,7 +136,7 @@ def test_kill_ends_every_process_even_those_that_will_not(
 ) -> None:
     job, thread, lines, ended = hanging
     job.kill()
-    thread.join(20)
+    thread.join(180)
     (error,) = ended
     assert "stopped from outside" in str(error)
     _, session, _, folder = lines[0].split()

@@ -63,7 +63,7 @@ def payloads(airflow: AirflowHome, dag: str = "woken") -> list[dict[str, Any]]:
         def ended(run_id: str = run_id) -> Any:
             return airflow.get(f"/dags/{dag}/dagRuns/{run_id}")["state"] in {"success", "failed"}
 
-        airflow.wait(f"run {run_id} ended", ended, 60)
+        airflow.wait(f"run {run_id} ended", ended)
         entry = airflow.get(
             f"/dags/{dag}/dagRuns/{run_id}/taskInstances/tell/xcomEntries/return_value"
         )
@@ -81,7 +81,7 @@ def test_changes_wake_the_dag_and_nothing_else_does(airflow: AirflowHome, tmp_pa
         stores = [airflow.get(f"/assets/{a['id']}/state-store") for a in assets]
         return [mark["value"]["snapshot_id"] for s in stores for mark in s["asset_state_store"]]
 
-    airflow.wait("the watchers have looked", lambda: len(noted()) == 2, 60)
+    airflow.wait("the watchers have looked", lambda: len(noted()) == 2)
     catalog.create_database("shop")
     schema = pa.schema([pa.field("k", pa.int64(), nullable=False), pa.field("n", pa.int64())])
     options = {
@@ -104,9 +104,9 @@ def test_changes_wake_the_dag_and_nothing_else_does(airflow: AirflowHome, tmp_pa
     append(1, 2)  # rows that no reader of changes gets yet
     table.compact()
     first = delivered()
-    airflow.wait("the first change", lambda: payloads(airflow), 60)
+    airflow.wait("the first change", lambda: payloads(airflow))
     append(3)
-    airflow.wait("the first event has settled", lambda: min(noted()) >= first, 60)
+    airflow.wait("the first event has settled", lambda: min(noted()) >= first)
 
     # while the triggerer is dead, changes are made
     leader = json.loads(airflow.components.record.read_text())["triggerer"][0]
@@ -115,14 +115,14 @@ def test_changes_wake_the_dag_and_nothing_else_does(airflow: AirflowHome, tmp_pa
     table.compact()
     second = delivered()
     airflow.components.start("triggerer", airflow.airflow("triggerer"), airflow.environment)
-    airflow.wait("the second change", lambda: len(payloads(airflow)) > 1, 120)
+    airflow.wait("the second change", lambda: len(payloads(airflow)) > 1)
 
     append(4)
     table.compact(dry_run=True)
     append(5)
     table.compact()
     third = delivered()
-    airflow.wait("the third change", lambda: len(payloads(airflow)) > 2, 60)
+    airflow.wait("the third change", lambda: len(payloads(airflow)) > 2)
     told = payloads(airflow)
     assert [payload["snapshot_id"] for payload in told] == [first, second, third]
     assert [payload["kinds"] for payload in told] == [{"COMPACT": 1}] * 3
@@ -144,5 +144,5 @@ def test_changes_wake_the_dag_and_nothing_else_does(airflow: AirflowHome, tmp_pa
         assert all(payload["snapshots"]["count"] == 1 for payload in told)
         return sorted({payload["snapshot_id"] for payload in told})
 
-    airflow.wait("every snapshot", lambda: everything() == list(range(1, third + 1)), 60)
-    airflow.wait("a run of the other Dag", lambda: payloads(airflow, "woken_by_any"), 60)
+    airflow.wait("every snapshot", lambda: everything() == list(range(1, third + 1)))
+    airflow.wait("a run of the other Dag", lambda: payloads(airflow, "woken_by_any"))

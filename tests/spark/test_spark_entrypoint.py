@@ -179,7 +179,7 @@ def test_a_driver_ends_with_the_jvm_that_started_it(catalog: tc.Catalog, tmp_pat
     assert driver.stdout.readline() == b"up\n"
     assert driver.poll() is None
     driver.stdin.close()
-    assert driver.wait(30) == 143
+    assert driver.wait(180) == 143
     driver.stdout.close()
 
 
