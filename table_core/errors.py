@@ -104,7 +104,7 @@ class OutcomeUnknownError(TableError):
 
 
 class PositionDivergedError(OutcomeUnknownError, TableError):
-    """The source has changed, or is not the one that was read. Nothing was read or skipped.
+    """The source is not what was read, or the target of a stream was rolled back. Nothing was read or written.
 
     Facts: ``reader``, ``source``, ``reason`` (``made-anew``, ``rolled-back``, ``went-back``, ``expired``,
     ``changed``, ``unclear``, ``another-reader``), ``stored``, ``found``, ``ways_out``.

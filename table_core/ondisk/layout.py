@@ -8,6 +8,7 @@ Source: ``org.apache.paimon.utils.FileStorePathFactory``, ``PartitionPathUtils``
 
 from __future__ import annotations
 
+import hashlib
 import re
 from typing import TYPE_CHECKING, Final
 
@@ -40,6 +41,7 @@ __all__ = [
     "index_file_path",
     "index_path",
     "manifest_path",
+    "note_path",
     "numbered",
     "partition_path",
     "partition_text",
@@ -133,6 +135,12 @@ def tag_success_path(name: str, branch: str = MAIN) -> str:
 def consumer_path(id: str, branch: str = MAIN) -> str:
     """The progress of consumer ``id``."""
     return f"{consumer_folder(branch)}/consumer-{id}"
+
+
+def note_path(folder: str, name: str, branch: str = MAIN) -> str:
+    """What is noted of ``name`` in a folder that Paimon does not know: no rollback takes it back."""
+    mark = hashlib.sha256(name.encode()).hexdigest()[:32]
+    return f"{_in_branch(branch, folder)}/{mark}"
 
 
 def manifest_path(name: str) -> str:

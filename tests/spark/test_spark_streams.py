@@ -130,6 +130,35 @@ def test_a_checkpoint_may_move_but_not_be_deleted_or_taken_back(
     assert content(copy) == [(1, "a"), (2, "b"), (3, "c")]
 
 
+def test_a_target_that_was_rolled_back_stops_the_stream_that_would_not_bring_its_rows_again(
+    source: Any, catalog: tc.Catalog, tmp_path: Path
+) -> None:
+    schema = pa.schema([("id", pa.int64()), ("v", pa.string())])
+    events, copy = (catalog.create_table(f"d.{name}", schema) for name in ("events", "copy"))
+    checkpoint, saved = tmp_path / "checkpoint", tmp_path / "saved"
+    frame = source.readStream.format(NAME).load(events.uri)
+    for id in (1, 2, 3):
+        write(events, ("+I", id, "a"))
+        run(sink(frame, copy, checkpoint))
+        if id == 1:
+            shutil.copytree(checkpoint, saved)
+    copy.rollback_to(snapshot=1)
+    write(events, ("+I", 4, "a"))
+    with pytest.raises(Exception, match="was rolled back") as told:
+        run(sink(frame, copy, checkpoint))
+    assert "start the query with a new checkpoint" in str(told.value)
+    assert content(copy) == [(1, "a")]
+    shutil.rmtree(checkpoint)  # the query goes back with its target
+    shutil.copytree(saved, checkpoint)
+    for _ in range(2):
+        run(sink(frame, copy, checkpoint))
+        assert content(copy) == [(1, "a"), (2, "a"), (3, "a"), (4, "a")]
+    copy.rollback_to(snapshot=1)
+    write(events, ("+I", 5, "a"))
+    run(sink(frame, copy, checkpoint).option("commit-user", "on without them"))
+    assert content(copy) == [(1, "a"), (5, "a")]
+
+
 def test_a_drain_goes_on_where_it_ended_in_batches_of_any_size(
     source: Any, catalog: tc.Catalog
 ) -> None:

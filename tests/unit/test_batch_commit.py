@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 import table_core as tc
-from table_core.errors import ArgumentError, CommitConflictError, TableError
+from table_core.errors import ArgumentError, CommitConflictError, PositionDivergedError, TableError
 from table_core.spark.streams.batch_commit import BatchCommit, name_of_checkpoint
 from table_core.storage.stores.faults import Crash, Fault, Faults, FaultyStorage
 from table_core.table.api.table import Table
@@ -28,10 +28,17 @@ def table() -> tc.Table:
     return catalog.create_table("d.t", SCHEMA)
 
 
-def put(handle: tc.Table, batch: int, query: str | None = "q", name: str = "s") -> None:
+def commit_of(
+    handle: tc.Table, batch: int, query: str | None = "q", name: str = "s"
+) -> BatchCommit:
     user = query or name
-    found = BatchCommit.of(handle.access, name=name, user=user, query_id=query, batch=batch)
-    write_rows(handle, pa.table({"id": [batch]}), commit=found.commit)
+    return BatchCommit.of(handle.access, name=name, user=user, query_id=query, batch=batch)
+
+
+def put(handle: tc.Table, batch: int, query: str | None = "q", name: str = "s") -> None:
+    found = commit_of(handle, batch, query, name)
+    done = write_rows(handle, pa.table({"id": [batch]}), commit=found.commit)
+    found.note(handle.access, done)
 
 
 def ids(handle: tc.Table) -> list[int]:
@@ -70,6 +77,46 @@ def test_a_batch_that_goes_back_or_comes_from_another_query_is_refused() -> None
     put(handle, 0, query="another", name="another")
     put(handle, 3)
     assert ids(handle) == [0, 0, 1, 2, 3]
+
+
+def test_a_target_that_was_rolled_back_is_not_gone_on_with() -> None:
+    handle = table()
+    for batch in (0, 4, 6, 7):  # those between had no rows
+        put(handle, batch)
+    handle.rollback_to(snapshot=2)
+    for batch in (8, 7):
+        with pytest.raises(
+            PositionDivergedError, match="has batch 4 now: it was rolled back"
+        ) as told:
+            put(handle, batch)
+        assert (told.value.facts["stored"], told.value.facts["found"]) == ("batch 7", "batch 4")
+    put(handle, 8, query="new", name="new")
+    for batch in (5, 6, 6, 7, 8):  # the checkpoint went back too
+        put(handle, batch)
+    assert ids(handle) == [0, 4, 5, 6, 7, 8, 8]
+
+
+@pytest.mark.parametrize("query", ["q", None])
+def test_a_rollback_before_a_stream_began_is_noticed(query: str | None) -> None:
+    handle = table()
+    write_rows(handle, pa.table({"id": [-1]}))
+    put(handle, 3, query)
+    handle.rollback_to(snapshot=1)
+    with pytest.raises(PositionDivergedError, match="has none of its batches now"):
+        put(handle, 4, query)
+    put(handle, 3, query)
+    put(handle, 4, query)
+    assert ids(handle) == [-1, 3, 4]
+
+
+def test_a_batch_that_landed_and_was_not_noted_is_missed_all_the_same() -> None:
+    handle = table()
+    for batch in (1, 2):
+        put(handle, batch)
+    write_rows(handle, pa.table({"id": [3]}), commit=commit_of(handle, 3).commit)
+    handle.rollback_to(snapshot=1)
+    with pytest.raises(PositionDivergedError):
+        put(handle, 3)
 
 
 def test_a_stream_whose_query_is_unknown_still_notices_that_it_goes_back() -> None:

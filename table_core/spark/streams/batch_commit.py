@@ -4,6 +4,7 @@ A stream has a *name* in the table it writes to, and there a property says which
 ``tc.stream.<name>`` = ``<query>/<batch>``.  Spark repeats the last batch of a query, never an older
 one, and a query keeps its id as long as it keeps its checkpoint.  So whatever else is seen means that
 the checkpoint is gone, or was taken back, and what the stream read before would be written twice.
+A table that has seen less than the query was rolled back: see ``high_mark``.
 """
 
 from __future__ import annotations
@@ -13,11 +14,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from table_core.errors import ArgumentError
+from table_core.spark.streams.high_mark import HighMark
 from table_core.table.metadata.carried import position
 from table_core.table.metadata.results import CommitAs
 
 if TYPE_CHECKING:
     from table_core.table.metadata.access import TableAccess
+    from table_core.table.metadata.results import Commit
 
 __all__ = ["BatchCommit", "name_of_checkpoint"]
 
@@ -50,6 +53,7 @@ class BatchCommit:
         Raises:
             ArgumentError: it has.
             OutcomeUnknownError: it may have, and the snapshot that would tell has expired.
+            PositionDivergedError: it has seen less: it was rolled back.
         """
         before = position(access, _PROPERTY + name)
         if before is not None:
@@ -64,7 +68,24 @@ class BatchCommit:
                     argument="checkpointLocation",
                     value=name,
                 )
-        return cls(name=name, user=user, query_id=query_id, batch=batch, before=before)
+        found = cls(name=name, user=user, query_id=query_id, batch=batch, before=before)
+        mark = HighMark.read(access, name)
+        if mark is not None and (not query_id or mark.query_id in {"", query_id}):
+            mark.refuse_gap(access, name, batch, found.landed)
+        return found
+
+    @property
+    def landed(self) -> int:
+        """The last batch that the table had; -1: none."""
+        return -1 if self.before is None else int(self.before.rpartition("/")[2])
+
+    def note(self, access: TableAccess, done: Commit) -> None:
+        """Note beside the snapshots that it has landed, if there was anything to commit."""
+        if not done.snapshot_ids:
+            return
+        before = None if done.replayed else self.landed
+        mark = HighMark(query_id=self.query_id or "", batch=self.batch, before=before)
+        mark.write(access, self.name)
 
     @property
     def commit(self) -> CommitAs:

@@ -70,6 +70,7 @@ def write_batch(
         ArgumentError: the table has seen a later batch of ``name``, or another query's: the
             checkpoint was deleted or taken back.  Or this batch was written under ``name`` already:
             several frames of one batch need a name each.
+        PositionDivergedError: the table was rolled back, and the query does not bring again what is gone.
         TableError: as for ``table_core.spark.write``.
     """
     context = context_of(df.sparkSession)
@@ -87,6 +88,7 @@ def write_batch(
         )
     batch = BatchCommit.of(table.access, name=name, user=name, query_id=query_id, batch=batch_id)
     done = write_frame(df, table, batch.commit, mode)
+    batch.note(table.access, done)
     _WRITTEN[stream] = (this, frame)
     return done
 
@@ -130,17 +132,18 @@ class StreamWriter(DataSourceStreamArrowWriter):
             if not self._replaces and not any(result.changes for result in results):
                 return
             try:
-                commit = self._batch(messages, batchId).commit
-                landed = find_commit(self._table.access, commit)
+                batch = self._batch(messages, batchId)
+                landed = find_commit(self._table.access, batch.commit)
             except TableError:
                 self._discard(results)
                 raise
             if landed is not None:
                 self._discard(results)
-                return
-            if not self._replaces:
-                results.append(compacted(self._table.access, results))
-            self._table.commit(results, commit, self._overwrite)
+            else:
+                if not self._replaces:
+                    results.append(compacted(self._table.access, results))
+                landed = self._table.commit(results, batch.commit, self._overwrite)
+            batch.note(self._table.access, landed)
 
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: ARG002, N803
         """Take away what tasks wrote, if that is certain to be in no snapshot."""

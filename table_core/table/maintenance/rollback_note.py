@@ -6,7 +6,6 @@ its delta list.  Whoever asks again finishes those, and leaves alone what others
 
 from __future__ import annotations
 
-import hashlib
 import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -100,6 +99,4 @@ class RollbackNote:
 
 
 def _path(access: TableAccess, commit: CommitAs) -> str:
-    mark = hashlib.sha256(f"{commit.user}:{commit.identifier}".encode()).hexdigest()[:32]
-    folder = layout.branch_folder(access.branch)
-    return f"{folder}/rollback/{mark}" if folder else f"rollback/{mark}"
+    return layout.note_path("rollback", f"{commit.user}:{commit.identifier}", access.branch)
