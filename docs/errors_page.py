@@ -95,7 +95,7 @@ ADVICE = {
         "read the table; repeat the commit only if its rows are missing",
     ),
     "PositionDivergedError": (
-        "what a reader has read was rolled back, recreated, replaced or changed. It is a subclass of `OutcomeUnknownError`",
+        "what a reader has read was rolled back, recreated, replaced or changed, or the target of a Spark stream was rolled back. It is a subclass of `OutcomeUnknownError`",
         'read `facts["reason"]`, then set or reset its [position](exactly-once.md#positions)',
     ),
     "PredicateError": (

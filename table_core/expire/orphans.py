@@ -50,6 +50,7 @@ _DOCUMENTS: Final = {
     "schema": re.compile(r"schema-\d+"),
     "tag": re.compile(r"tag-.+"),
     "consumer": re.compile(r"consumer-.+"),
+    **dict.fromkeys(layout.NOTE_FOLDERS, re.compile("[0-9a-f]{32}")),
 }
 _SUCCESS: Final = "_SUCCESS"
 _SUCCESS_DRAFT: Final = re.compile(rf"\._SUCCESS\.{_UUID}\.tmp")
@@ -69,7 +70,7 @@ class FileRole(StrEnum):
     DRAFT = "draft"
     """The rest of a write that was cut short."""
     DOCUMENT = "document"
-    """It names others."""
+    """It names others, or notes what was done."""
     FOREIGN = "foreign"
     """The format makes no such file: it is somebody else's."""
 

@@ -25,9 +25,12 @@ __all__ = [
     "INDEX_FOLDER",
     "MAIN",
     "MANIFEST_FOLDER",
+    "NOTE_FOLDERS",
     "POSTPONE_BUCKET",
+    "ROLLBACK_NOTES",
     "STAGING",
     "STATISTICS_FOLDER",
+    "STREAM_NOTES",
     "branch_folder",
     "bucket_path",
     "changelog_folder",
@@ -63,6 +66,10 @@ MANIFEST_FOLDER: Final = "manifest"
 INDEX_FOLDER: Final = "index"
 STATISTICS_FOLDER: Final = "statistics"
 BRANCH_FOLDER: Final = "branch"
+ROLLBACK_NOTES: Final = "rollback"
+STREAM_NOTES: Final = "stream"
+NOTE_FOLDERS: Final = (ROLLBACK_NOTES, STREAM_NOTES)
+"""Folders of ours, which Paimon does not know: see ``note_path``."""
 STAGING: Final = re.compile(r"\.spark\.[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.tmp")
 """A folder in which Spark writes files before they are renamed into their buckets; named like a draft."""
 _ESCAPED: Final = re.compile("[\x00-\x1f\"#%'*/:=?\\\\\x7f{}\\[\\]^]")
@@ -138,7 +145,7 @@ def consumer_path(id: str, branch: str = MAIN) -> str:
 
 
 def note_path(folder: str, name: str, branch: str = MAIN) -> str:
-    """What is noted of ``name`` in a folder that Paimon does not know: no rollback takes it back."""
+    """What is noted of ``name`` in one of ``NOTE_FOLDERS``: no rollback takes it back."""
     mark = hashlib.sha256(name.encode()).hexdigest()[:32]
     return f"{_in_branch(branch, folder)}/{mark}"
 

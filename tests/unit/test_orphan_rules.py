@@ -12,6 +12,7 @@ import table_core as tc
 from table_core.datatypes.kinds import Field
 from table_core.datatypes.text import parse_type
 from table_core.expire.orphans import FLOOR_MS, FileRole, NameSet, OrphanRules, cutoff_ms
+from table_core.ondisk import layout
 from table_core.schema.evolve import create
 
 U = "0a1b2c3d-0123-4567-89ab-0123456789ab"
@@ -54,6 +55,9 @@ def rules(*partition_by: str, **options: str) -> OrphanRules:
         ("branch/branch-b/schema/schema-0", DOCUMENT),
         ("branch/branch-b/tag/tag-x y", DOCUMENT),
         ("consumer/consumer-c", DOCUMENT),
+        (layout.note_path("rollback", "user:7"), DOCUMENT),
+        (layout.note_path("stream", "s", "b"), DOCUMENT),
+        ("stream/notes.txt", FOREIGN),
         ("tag/tag-success-file/t_SUCCESS", DOCUMENT),
         (f"bucket-0/DATA-{U}-0.parquet", FOREIGN),
         ("bucket-0/part-00000.parquet", FOREIGN),

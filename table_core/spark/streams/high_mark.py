@@ -16,18 +16,16 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from table_core.errors import NotFoundError, PositionDivergedError
-from table_core.ondisk.layout import note_path
+from table_core.ondisk import layout
 from table_core.validation_errors import stored
 
 if TYPE_CHECKING:
     from table_core.table.metadata.access import TableAccess
 
 __all__ = ["HighMark"]
-
-_FOLDER: Final = "stream"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +41,7 @@ class HighMark:
     @classmethod
     def read(cls, access: TableAccess, name: str) -> HighMark | None:
         """The note of the stream ``name``; None: it has written nothing yet, or with an earlier release."""
-        path = note_path(_FOLDER, name, access.branch)
+        path = layout.note_path(layout.STREAM_NOTES, name, access.branch)
         try:
             body = access.storage.read(path)
         except NotFoundError:
@@ -60,7 +58,10 @@ class HighMark:
     def write(self, access: TableAccess, name: str) -> None:
         """Note it, after the commit: a note that is one batch behind hides no loss."""
         document = {"query": self.query_id, "batch": self.batch, "before": self.before}
-        access.storage.write(note_path(_FOLDER, name, access.branch), json.dumps(document).encode())
+        access.storage.write(
+            layout.note_path(layout.STREAM_NOTES, name, access.branch),
+            json.dumps(document).encode(),
+        )
 
     def refuse_gap(self, access: TableAccess, name: str, batch: int, landed: int) -> None:
         """Require that what the table has of the stream leads up to ``batch``.

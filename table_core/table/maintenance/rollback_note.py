@@ -99,4 +99,6 @@ class RollbackNote:
 
 
 def _path(access: TableAccess, commit: CommitAs) -> str:
-    return layout.note_path("rollback", f"{commit.user}:{commit.identifier}", access.branch)
+    return layout.note_path(
+        layout.ROLLBACK_NOTES, f"{commit.user}:{commit.identifier}", access.branch
+    )
