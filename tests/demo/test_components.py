@@ -16,6 +16,7 @@ import pytest
 
 from demo import components
 from demo.components import ComponentDiedError, Components
+from tests.eventually import eventually
 
 STUBBORN = """
 import os, signal, subprocess, sys, time
@@ -41,11 +42,7 @@ def started(home: Components, code: str) -> int:
 
 def child_of(home: Components) -> int:
     ready = home.home / "ready"
-    until = psutil.time.monotonic() + 20
-    while not (ready.exists() and ready.read_text()):
-        assert psutil.time.monotonic() < until
-        psutil.time.sleep(0.02)
-    return int(ready.read_text())
+    return int(eventually(lambda: ready.exists() and ready.read_text(), "the child is ready"))
 
 
 def gone(pid: int) -> bool:

