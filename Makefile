@@ -90,8 +90,9 @@ test-spark-next: java $(STAMP) ## Spark's tests on the newest PySpark that is su
 test-airflows: ## A smoke suite and a live scheduler on each Airflow and Python; AIRFLOWS="3.1.8" PYTHONS="3.12" choose
 	@python3 tests/airflows/matrix.py --airflows $(AIRFLOWS) --pythons $(PYTHONS)
 
-servers: # without them the tests of live databases are skipped
+servers: # without them the tests of live databases and of the page are skipped
 	@demo/servers.sh mariadb postgresql kafka || echo "servers: going on without"
+	@tests/browser/chromium.sh || echo "browser: going on without"
 
 test-cdc: java-build $(STAMP) ## Real MariaDB, PostgreSQL and Kafka: 20 000 changes, killed ten times
 	@demo/servers.sh mariadb postgresql
