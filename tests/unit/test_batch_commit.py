@@ -18,6 +18,7 @@ from table_core.spark.streams.batch_commit import BatchCommit, name_of_checkpoin
 from table_core.storage.stores.faults import Crash, Fault, Faults, FaultyStorage
 from table_core.table.api.table import Table
 from table_core.table.metadata.documents import Metadata
+from table_core.table.metadata.refs.branches import branch_access
 from tests.tables import new_catalog, write_rows
 
 SCHEMA = pa.schema([("id", pa.int64())])
@@ -94,6 +95,23 @@ def test_a_target_that_was_rolled_back_is_not_gone_on_with() -> None:
     for batch in (5, 6, 6, 7, 8):  # the checkpoint went back too
         put(handle, batch)
     assert ids(handle) == [0, 4, 5, 6, 7, 8, 8]
+
+
+def test_a_branch_that_went_further_and_became_main_goes_on() -> None:
+    handle = table()
+    put(handle, 0)
+    for batches in ((1, 2), (3,)):
+        head = handle.latest_snapshot()
+        assert head is not None
+        handle.branches.create("b", snapshot=head.id)  # one that was deleted has left nothing
+        branch = Table(branch_access(handle.access, "b"))
+        for batch in batches:
+            put(branch, batch)
+        handle.branches.fast_forward("b")
+        handle.branches.delete("b")
+        put(handle, batches[-1])
+    put(handle, 4)
+    assert ids(handle) == [0, 1, 2, 3, 4]
 
 
 @pytest.mark.parametrize("query", ["q", None])

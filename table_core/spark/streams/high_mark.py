@@ -4,8 +4,8 @@ The checkpoint of a query knows nothing about the target.  If snapshots of the t
 behind them, and nobody brings their rows again.  The number of the batch does not show it, because a batch
 without rows makes no snapshot: after batch 4, batch 7 may be the next.  The note shows it.
 
-    note {batch 7, before 6}, and the table has come to     6 or 7     go on
-                                                            4          batches are gone: an error
+    note {batch 7, before 6}, batch 8 comes, and the table has come to     7    go on
+                                                                           4    batches are gone: an error
 
 Worked example: batches 4, 6 and 7 had rows, and the table is rolled back to batch 4.  Batch 8 is refused,
 and so is batch 7 if Spark repeats it, because 6 would be missing.  Batch 5 is written: the checkpoint went
@@ -69,8 +69,8 @@ class HighMark:
         Raises:
             PositionDivergedError: the table was rolled back, and the query does not bring those rows again.
         """
-        leads = (self.batch, self.before) if batch == self.batch else (self.batch,)
-        if batch < self.batch or landed in leads or None in leads:
+        needed = self.before if batch == self.batch else self.batch
+        if batch < self.batch or needed is None or landed >= needed:
             return
         ways_out = (
             "to bring them again, start the query with a new checkpoint, and a commit-user of its own",
