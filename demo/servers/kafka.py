@@ -47,6 +47,7 @@ def properties(data: Path, port: int, control: int) -> str:
         "transaction.state.log.replication.factor": "1",
         "transaction.state.log.min.isr": "1",
         "transaction.state.log.num.partitions": "4",
+        "broker.session.timeout.ms": "60000",  # a broker that a busy machine keeps waiting is not gone
         "group.initial.rebalance.delay.ms": "0",
     }
     return "".join(f"{name}={value}\n" for name, value in settings.items())

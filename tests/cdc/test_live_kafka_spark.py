@@ -182,6 +182,7 @@ def produce_orders(kafka: Kafka, topic: str) -> None:
                 producer.poll(0.1)
         if n % 20_000 == 19_999:
             aborted = n % 100_000 == 59_999
+            producer.flush()  # an abort drops what is not sent yet, and then the client often sends no more
             producer.abort_transaction() if aborted else producer.commit_transaction()
 
 
