@@ -35,7 +35,7 @@ os.environ.update(
     AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_PASSWORDS_FILE=str(HOME / "passwords.json"),
     AIRFLOW__API_AUTH__JWT_SECRET="only-for-tests-" * 5,
     AIRFLOW__API__BASE_URL="http://localhost:8080",
-    AIRFLOW__DATABASE__SQL_ALCHEMY_CONN=f"sqlite:///{HOME}/airflow.db",
+    AIRFLOW__DATABASE__SQL_ALCHEMY_CONN=f"sqlite:///{HOME}/airflow.db?timeout=180",  # for its lock
     AIRFLOW__PAIMON__REPORTS_FOLDER=str(HOME / "reports"),
     AIRFLOW__PAIMON__CACHE_FOLDER=str(HOME / "cache"),
     PYTHONPATH=os.pathsep.join([str(ROOT), str(ROOT / "provider")]),

@@ -8,6 +8,7 @@ import inspect
 import json
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,6 +16,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 import sqlalchemy as sa
+from sqlalchemy.exc import OperationalError
 
 from paimon_provider import get_provider_info as info
 from table_core.table.api.catalog import Catalog
@@ -139,7 +141,10 @@ def approve(dag_id: str, over: threading.Event) -> None:
     yes = UpdateHITLDetailPayload(chosen_options=["Approve"], params_input={})
     ada: Any = SimpleNamespace(get_id=lambda: "ada", get_name=lambda: "ada")
     while not over.wait(0.2):
-        with create_session() as session:
+        with (
+            suppress(OperationalError),
+            create_session() as session,
+        ):  # SQLite: "database is locked"
             with_request = session.scalar(
                 sa.select(TaskInstance).where(
                     TaskInstance.dag_id == dag_id,
