@@ -15,6 +15,7 @@ import pytest
 import table_core as tc
 from table_core.errors import ArgumentError, CommitConflictError, PositionDivergedError, TableError
 from table_core.spark.streams.batch_commit import BatchCommit, name_of_checkpoint
+from table_core.spark.streams.high_mark import HighMark
 from table_core.storage.stores.faults import Crash, Fault, Faults, FaultyStorage
 from table_core.table.api.table import Table
 from table_core.table.metadata.documents import Metadata
@@ -30,10 +31,10 @@ def table() -> tc.Table:
 
 
 def commit_of(
-    handle: tc.Table, batch: int, query: str | None = "q", name: str = "s"
+    handle: tc.Table, batch: int, query: str | None = "q", name: str = "s", **how: bool
 ) -> BatchCommit:
     user = query or name
-    return BatchCommit.of(handle.access, name=name, user=user, query_id=query, batch=batch)
+    return BatchCommit.of(handle.access, name=name, user=user, query_id=query, batch=batch, **how)
 
 
 def put(handle: tc.Table, batch: int, query: str | None = "q", name: str = "s") -> None:
@@ -52,17 +53,24 @@ def failing(handle: tc.Table, faults: Faults) -> tc.Table:
     return Table(replace(access, storage=storage, metadata=Metadata(storage, access.branch)))
 
 
+@pytest.mark.parametrize("number", [0, 1])
 @pytest.mark.parametrize("fault", [Fault.ERROR_BEFORE, Fault.ERROR_AFTER, Fault.CRASH_AFTER])
-def test_a_repeated_batch_is_there_once_wherever_the_first_ended(fault: Fault) -> None:
-    counted = Faults.none()
-    put(failing(table(), counted), 0)
-    for call in range(len(counted.calls)):
+def test_a_repeated_batch_is_there_once_wherever_the_first_ended(fault: Fault, number: int) -> None:
+    def begun() -> tc.Table:
         handle = table()
+        for batch in range(number):
+            put(handle, batch)
+        return handle
+
+    counted = Faults.none()
+    put(failing(begun(), counted), number)
+    for call in range(len(counted.calls)):
+        handle = begun()
         with contextlib.suppress(TableError, Crash):
-            put(failing(handle, Faults.at({call: fault})), 0)
-        put(handle, 0)
-        put(handle, 1)
-        assert ids(handle) == [0, 1], call
+            put(failing(handle, Faults.at({call: fault})), number)
+        put(handle, number)
+        put(handle, number + 1)
+        assert ids(handle) == list(range(number + 2)), call
 
 
 def test_a_batch_that_goes_back_or_comes_from_another_query_is_refused() -> None:
@@ -112,6 +120,65 @@ def test_a_branch_that_went_further_and_became_main_goes_on() -> None:
         put(handle, batches[-1])
     put(handle, 4)
     assert ids(handle) == [0, 1, 2, 3, 4]
+
+
+def test_a_checkpoint_that_went_back_less_far_than_the_target_is_noticed() -> None:
+    handle = table()
+    for batch in range(6):
+        put(handle, batch)
+    handle.rollback_to(snapshot=3)
+    for batch in (5, 4):
+        with pytest.raises(PositionDivergedError, match="has batch 2 now: it was rolled back"):
+            put(handle, batch)
+    for batch in (3, 4, 5):
+        put(handle, batch)
+    assert ids(handle) == list(range(6))
+
+
+@pytest.mark.parametrize("query", ["q", None])
+def test_a_query_that_went_back_may_cut_its_batches_otherwise(query: str | None) -> None:
+    handle = table()
+    for batch in (0, 4, 6, 7):
+        put(handle, batch)
+    handle.rollback_to(snapshot=2)
+    for batch in (5, 6, 7):  # without rows this time
+        HighMark.passed(handle.access, "s", query, batch)
+    put(handle, 8)
+    assert ids(handle) == [0, 4, 8]
+
+
+def test_a_batch_without_rows_hides_no_loss() -> None:
+    handle = table()
+    for batch in (0, 4, 6, 7):
+        put(handle, batch)
+    handle.rollback_to(snapshot=2)
+    for batch in (8, 7):
+        HighMark.passed(handle.access, "s", "q", batch)
+    with pytest.raises(PositionDivergedError):
+        put(handle, 9)
+
+
+def test_a_batch_that_brings_all_rows_anew_does_not_mind_what_was_taken_back() -> None:
+    handle = table()
+    for batch in range(3):
+        put(handle, batch)
+    handle.rollback_to(snapshot=1)
+    found = commit_of(handle, 3, replaces=True)
+    with handle.write(commit=found.commit, overwrite="table") as writer:
+        writer.write(pa.table({"id": [7]}))
+        found.note(handle.access, writer.commit())
+    put(handle, 4)
+    assert ids(handle) == [4, 7]
+
+
+def test_what_an_earlier_release_wrote_without_a_note_is_there() -> None:
+    handle = table()
+    put(handle, 0)
+    for batch in (1, 2):
+        write_rows(handle, pa.table({"id": [batch]}), commit=commit_of(handle, batch).commit)
+    put(handle, 2)
+    put(handle, 3)
+    assert ids(handle) == [0, 1, 2, 3]
 
 
 @pytest.mark.parametrize("query", ["q", None])

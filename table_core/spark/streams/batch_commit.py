@@ -10,7 +10,7 @@ A table that has seen less than the query was rolled back: see ``high_mark``.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from table_core.errors import ArgumentError
@@ -43,12 +43,22 @@ class BatchCommit:
     batch: int
     before: str | None
     """The property of the stream."""
+    mark: HighMark
 
     @classmethod
     def of(
-        cls, access: TableAccess, *, name: str, user: str, query_id: str | None, batch: int
+        cls,
+        access: TableAccess,
+        *,
+        name: str,
+        user: str,
+        query_id: str | None,
+        batch: int,
+        replaces: bool = False,
     ) -> BatchCommit:
         """The batch, if the table has not seen more of this stream than the query knows of.
+
+        ``replaces``: it brings all rows anew, so it does not matter what a rollback took back.
 
         Raises:
             ArgumentError: it has.
@@ -68,24 +78,18 @@ class BatchCommit:
                     argument="checkpointLocation",
                     value=name,
                 )
-        found = cls(name=name, user=user, query_id=query_id, batch=batch, before=before)
-        mark = HighMark.read(access, name)
-        if mark is not None and (not query_id or mark.query_id in {"", query_id}):
-            mark.refuse_gap(access, name, batch, found.landed)
-        return found
-
-    @property
-    def landed(self) -> int:
-        """The last batch that the table had; -1: none."""
-        return -1 if self.before is None else int(self.before.rpartition("/")[2])
+        mark = HighMark.read(access, name, query_id)
+        if not replaces:
+            come_to = -1 if before is None else int(before.rpartition("/")[2])
+            mark.refuse_gap(access, name, batch, come_to)
+        return cls(name=name, user=user, query_id=query_id, batch=batch, before=before, mark=mark)
 
     def note(self, access: TableAccess, done: Commit) -> None:
-        """Note beside the snapshots that it has landed, if there was anything to commit."""
-        if not done.snapshot_ids:
-            return
-        before = None if done.replayed else self.landed
-        mark = HighMark(query_id=self.query_id or "", batch=self.batch, before=before)
-        mark.write(access, self.name)
+        """Note beside the snapshots that it has landed, or that there was nothing to commit."""
+        landed = bool(done.snapshot_ids) or done.replayed
+        mark = self.mark.plus(self.batch) if landed else self.mark.before(self.batch)
+        if mark != self.mark:
+            replace(mark, query_id=self.query_id or mark.query_id).write(access, self.name)
 
     @property
     def commit(self) -> CommitAs:

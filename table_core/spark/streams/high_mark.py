@@ -1,22 +1,23 @@
-"""How far a stream has come in its target, noted beside the snapshots: a rollback does not take it back.
+"""Which batches of a stream have landed in its target, noted beside the snapshots: a rollback does not take it back.
 
 The checkpoint of a query knows nothing about the target.  If snapshots of the target go, the query goes on
 behind them, and nobody brings their rows again.  The number of the batch does not show it, because a batch
 without rows makes no snapshot: after batch 4, batch 7 may be the next.  The note shows it.
 
-    note {batch 7, before 6}, batch 8 comes, and the table has come to     7    go on
-                                                                           4    batches are gone: an error
+    noted 0, 4, 6, 7; the table has come to batch    the query brings    between them
+    7, or later: the note comes after the commit     8                   nothing: go on
+    4: it was rolled back                            8                   6 and 7 are gone: an error
+    4: it was rolled back                            7, once more        6 is gone: an error
+    4, and the checkpoint went back too              5                   nothing: go on, forget 6 and 7
 
-Worked example: batches 4, 6 and 7 had rows, and the table is rolled back to batch 4.  Batch 8 is refused,
-and so is batch 7 if Spark repeats it, because 6 would be missing.  Batch 5 is written: the checkpoint went
-back too, and the query brings 6 and 7 itself.
+A query that goes back may cut its batches otherwise, so what is noted from its batch on says nothing more.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
 
 from table_core.errors import NotFoundError, PositionDivergedError
 from table_core.ondisk import layout
@@ -27,50 +28,66 @@ if TYPE_CHECKING:
 
 __all__ = ["HighMark"]
 
+_NOTED_MAX: Final = 500
+"""Who goes back further than so many batches is not looked after."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HighMark:
-    """The last batch with rows that landed."""
+    """The batches with rows that landed."""
 
     query_id: str
     """'' where Spark did not tell."""
-    batch: int
-    before: int | None
-    """The batch with rows before it; -1: there was none; None: not known."""
+    batches: tuple[int, ...]
+    """In their order; not all the way back."""
 
     @classmethod
-    def read(cls, access: TableAccess, name: str) -> HighMark | None:
-        """The note of the stream ``name``; None: it has written nothing yet, or with an earlier release."""
+    def read(cls, access: TableAccess, name: str, query_id: str | None) -> HighMark:
+        """The note of the stream ``name`` as far as it speaks of this query; empty if it does not."""
         path = layout.note_path(layout.STREAM_NOTES, name, access.branch)
         try:
             body = access.storage.read(path)
         except NotFoundError:
-            return None
+            return cls(query_id=query_id or "", batches=())
         with stored("note of a stream", path):
             document = json.loads(body)
-            before = document["before"]
-            return cls(
+            found = cls(
                 query_id=str(document["query"]),
-                batch=int(document["batch"]),
-                before=None if before is None else int(before),
+                batches=tuple(int(batch) for batch in document["batches"]),
             )
+        other = query_id and found.query_id not in {"", query_id}
+        return cls(query_id=query_id or "", batches=()) if other else found
+
+    @classmethod
+    def passed(cls, access: TableAccess, name: str, query_id: str | None, batch: int) -> None:
+        """Note that ``batch`` had no rows, if the query went back and it or later ones are noted."""
+        mark = cls.read(access, name, query_id)
+        if mark.before(batch) != mark:
+            mark.before(batch).write(access, name)
 
     def write(self, access: TableAccess, name: str) -> None:
         """Note it, after the commit: a note that is one batch behind hides no loss."""
-        document = {"query": self.query_id, "batch": self.batch, "before": self.before}
+        document = {"query": self.query_id, "batches": self.batches}
         access.storage.write(
             layout.note_path(layout.STREAM_NOTES, name, access.branch),
             json.dumps(document).encode(),
         )
 
+    def before(self, batch: int) -> HighMark:
+        """What it says to a query that brings ``batch``."""
+        return replace(self, batches=tuple(noted for noted in self.batches if noted < batch))
+
+    def plus(self, batch: int) -> HighMark:
+        """With ``batch``, which landed."""
+        return replace(self, batches=(*self.before(batch).batches, batch)[-_NOTED_MAX:])
+
     def refuse_gap(self, access: TableAccess, name: str, batch: int, landed: int) -> None:
-        """Require that what the table has of the stream leads up to ``batch``.
+        """Require that what the table has of the stream, up to ``landed``, leads up to ``batch``.
 
         Raises:
             PositionDivergedError: the table was rolled back, and the query does not bring those rows again.
         """
-        needed = self.before if batch == self.batch else self.batch
-        if batch < self.batch or needed is None or landed >= needed:
+        if not any(landed < noted < batch for noted in self.batches):
             return
         ways_out = (
             "to bring them again, start the query with a new checkpoint, and a commit-user of its own",
@@ -78,13 +95,13 @@ class HighMark:
         )
         has = f"batch {landed}" if landed >= 0 else "none of its batches"
         raise PositionDivergedError(
-            f"{access.name}: stream {name!r} has written batch {self.batch}, and the table has {has} now: it was "
+            f"{access.name}: stream {name!r} has written batch {self.batches[-1]}, and the table has {has} now: it was "
             f"rolled back. The query would go on with batch {batch}, and the rows that were taken back would "
             f"not come again. Nothing was written. Decide: {'; or '.join(ways_out)}",
             reader=name,
             source=access.storage.uri,
             reason="rolled-back",
-            stored=f"batch {self.batch}",
+            stored=f"batch {self.batches[-1]}",
             found=has,
             ways_out=list(ways_out),
         )

@@ -17,6 +17,7 @@ from table_core.spark.session.create import context_of
 from table_core.spark.session.failures import carried
 from table_core.spark.session.schema_bridge import fields_of
 from table_core.spark.streams.batch_commit import BatchCommit, name_of_checkpoint
+from table_core.spark.streams.high_mark import HighMark
 from table_core.spark.writing.frames import table_names, typed, write_frame
 from table_core.spark.writing.source_writing import (
     Written,
@@ -86,7 +87,14 @@ def write_batch(
             argument="name",
             value=name,
         )
-    batch = BatchCommit.of(table.access, name=name, user=name, query_id=query_id, batch=batch_id)
+    batch = BatchCommit.of(
+        table.access,
+        name=name,
+        user=name,
+        query_id=query_id,
+        batch=batch_id,
+        replaces=mode == "table",
+    )
     done = write_frame(df, table, batch.commit, mode)
     batch.note(table.access, done)
     _WRITTEN[stream] = (this, frame)
@@ -125,11 +133,11 @@ class StreamWriter(DataSourceStreamArrowWriter):
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
         """Make the micro-batch visible, unless it is; one without rows makes no snapshot."""
-        if not messages:
-            return  # a batch without any task: Spark knew that there is nothing
         with carried():
             results = results_of(self._table.access, messages, replaces=self._replaces)
-            if not self._replaces and not any(result.changes for result in results):
+            # Without messages there was no task: Spark knew that there is nothing.
+            if not messages or not (self._replaces or any(result.changes for result in results)):
+                self._passed(messages, batchId)
                 return
             try:
                 batch = self._batch(messages, batchId)
@@ -150,19 +158,39 @@ class StreamWriter(DataSourceStreamArrowWriter):
         with carried():
             take_back(self._table.access, messages)
 
+    def _passed(self, messages: Sequence[WriterCommitMessage | None], number: int) -> None:
+        query_id = _query_of(messages)
+        name = self._name(query_id)
+        if name is not None:
+            HighMark.passed(self._table.access, name, query_id, number)
+
+    def _name(self, query_id: str | None) -> str | None:
+        """What the stream is called in the table; None where Spark does not say and nobody else did."""
+        if self._user or not self._checkpoint:
+            return self._user or query_id
+        return name_of_checkpoint(self._checkpoint)
+
     def _batch(self, messages: Sequence[WriterCommitMessage | None], number: int) -> BatchCommit:
-        ids = {message.query_id for message in messages if isinstance(message, Written)}
-        query_id = next((id for id in ids if id), None)
+        query_id = _query_of(messages)
         user = self._user or query_id
         if user is None:
             raise ArgumentError(
                 "Spark does not say which query this is; set commit-user to a name of the stream",
                 argument="commit-user",
             )
-        name = self._user or (name_of_checkpoint(self._checkpoint) if self._checkpoint else user)
         return BatchCommit.of(
-            self._table.access, name=name, user=user, query_id=query_id, batch=number
+            self._table.access,
+            name=self._name(query_id) or user,
+            user=user,
+            query_id=query_id,
+            batch=number,
+            replaces=self._replaces,
         )
 
     def _discard(self, results: Sequence[WriteResult]) -> None:
         discard(self._table.access, parts_of(results))
+
+
+def _query_of(messages: Sequence[WriterCommitMessage | None]) -> str | None:
+    ids = (message.query_id for message in messages if isinstance(message, Written))
+    return next((id for id in ids if id), None)
