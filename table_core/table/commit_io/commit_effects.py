@@ -18,7 +18,7 @@ from table_core.ondisk.index_manifest import decode_index_manifest
 from table_core.ondisk.snapshot import Snapshot
 from table_core.table.commit_io.manifest_writer import ManifestWriter
 from table_core.table.commit_io.renumbering import renumbered
-from table_core.table.metadata.carried import carried_as_of, history, remembered
+from table_core.table.metadata.carried import carried_as_of, history, noted_head, remembered
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,10 +58,7 @@ class CommitEffects:
         metadata = self.access.metadata
         head_and_digest = metadata.head_with_digest()
         if head_and_digest:
-            known = metadata.history
-            if known.get(head_and_digest[0].id, head_and_digest[0]) != head_and_digest[0]:
-                known.clear()  # rolled back: the numbers are used again
-            known[head_and_digest[0].id] = head_and_digest[0]
+            noted_head(self.access, head_and_digest[0])
         schemas = metadata.schemas()
         if not schemas:
             raise self.access.is_gone()

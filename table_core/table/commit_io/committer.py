@@ -24,7 +24,7 @@ from table_core.options import keys_commit, keys_retention
 from table_core.table.commit_io.commit_effects import CommitEffects
 from table_core.table.commit_io.deliveries import tell
 from table_core.table.commit_io.uncommitted import discard, is_certain
-from table_core.table.metadata.carried import carried_as_of, snapshots_backwards
+from table_core.table.metadata.carried import carried_as_of, noted_head, snapshots_backwards
 from table_core.table.metadata.results import Commit, CommitAs, FilesMoved
 from table_core.table.metadata.unsupported import refuse_commits
 
@@ -321,6 +321,7 @@ def filter_committed(access: TableAccess, user: str, identifiers: Iterable[int])
     head = access.metadata.head()
     if head is None or not asked:
         return asked
+    noted_head(access, head)
     known = carried_as_of(access, head.id).properties
     left = [id for id in asked if not has_landed(known, user, id, growing=True)]
     if not left:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from table_core.errors import NotFoundError, OutcomeUnknownError
 from table_core.ondisk import layout
-from table_core.ondisk.properties import CarriedProperties, carried
+from table_core.ondisk.properties import CarriedProperties, carried, is_ours
 from table_core.ondisk.snapshot import Snapshot
 from table_core.position.reader import require_position_name
 
@@ -15,7 +15,14 @@ if TYPE_CHECKING:
 
     from table_core.table.metadata.access import TableAccess
 
-__all__ = ["carried_as_of", "history", "position", "remembered", "snapshots_backwards"]
+__all__ = [
+    "carried_as_of",
+    "history",
+    "noted_head",
+    "position",
+    "remembered",
+    "snapshots_backwards",
+]
 
 _HISTORY_MAX: Final = 10_000
 
@@ -43,6 +50,22 @@ def history(access: TableAccess, newest: int) -> dict[int, Snapshot]:
     return known
 
 
+def noted_head(access: TableAccess, head: Snapshot) -> None:
+    """Remember ``head``, just read, and forget what is known if the table was rolled back before it.
+
+    A rollback takes all snapshots behind its target, so the newest of those that are known tells.  Behind
+    a snapshot of ours nothing older is asked, and so nothing is compared.
+    """
+    known = history(access, head.id)
+    same = known.get(head.id, head) == head
+    if known and head.id not in known and not is_ours(head):
+        newest = max(known)
+        same = remembered(access, {}, newest) == known[newest]
+    if not same:
+        known.clear()
+    known[head.id] = head
+
+
 def remembered(access: TableAccess, known: dict[int, Snapshot], id: int) -> Snapshot | None:
     """The snapshot ``id``, which is ``known`` from now on; None if it is not there."""
     snapshot = known.get(id)
@@ -64,6 +87,7 @@ def position(access: TableAccess, name: str) -> str | None:
     head = access.metadata.head()
     if head is None:
         return None
+    noted_head(access, head)
     history = carried_as_of(access, head.id)
     if name not in history.properties and not history.complete:
         raise OutcomeUnknownError(

@@ -9,7 +9,7 @@ from table_core.ondisk.properties import CarriedProperties
 from table_core.position.decide import Diverged, GoOn, Start, TableNow, what_next
 from table_core.position.place import SnapshotPlace
 from table_core.position.source import TableId
-from table_core.table.metadata.carried import carried_as_of, position
+from table_core.table.metadata.carried import carried_as_of, noted_head, position
 from table_core.table.metadata.refs.consumers import position_of
 from table_core.table.metadata.timeline import TableTimeline, find_snapshot
 
@@ -101,6 +101,7 @@ def positions_of(access: TableAccess, needed: str | None = None) -> CarriedPrope
     head = access.head()
     if head is None:
         return CarriedProperties(properties={}, complete=True)
+    noted_head(access, head)
     return carried_as_of(access, head.id)
 
 
