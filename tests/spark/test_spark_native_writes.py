@@ -24,10 +24,11 @@ import table_core as tc
 import table_core.spark as tcs
 from table_core.datatypes.arrow import arrow_schema
 from table_core.datatypes.kinds import MAX_LENGTH, Atomic, Field, Root, with_nullability
-from table_core.errors import DataError, TableError
+from table_core.errors import DataError, JobFailedError, TableError
 from table_core.ondisk import layout
 from table_core.ondisk.stats import StatsBuilder, decode_stats, modes_for
 from table_core.spark.session.schema_bridge import spark_schema
+from table_core.spark.writing import native
 from table_core.spark.writing.native_fit import reason_against
 from table_core.testing.arrow_values import arrow_tables
 from tests.lanes import budget
@@ -195,6 +196,27 @@ def test_a_value_that_does_not_fit_is_the_same_error(
     assert {path.name for path in Path(table.uri.removeprefix("file://")).iterdir()} == {"schema"}
 
 
+@pytest.mark.parametrize("limit", ["", " LIMIT 20"])
+@pytest.mark.parametrize("nullable", [True, False])
+def test_text_that_is_no_utf8_is_the_same_error(
+    spark: Any, catalog: tc.Catalog, limit: str, nullable: bool
+) -> None:
+    table = create(catalog, "t", pa.schema([pa.field("v", pa.string(), nullable=nullable)]))
+    frame = spark.sql(
+        f"SELECT CAST(IF(id = 7, X'61FF80', X'C3A9') AS STRING) v FROM range(0, 20, 1, 1){limit}"
+    )
+    found = []
+    for one in (table, by_tasks(table)):
+        with pytest.raises(DataError, match="0x61FF80 is no string") as raised:
+            tcs.write(frame, one)
+        assert (raised.value.facts["column"], raised.value.facts["row"]) == ("v", 7)
+        found.append(str(raised.value))
+    assert found[0] == found[1]
+    assert not table.snapshots()
+    tcs.write(frame.where("is_valid_utf8(v)"), table)
+    assert set(table.read().to_arrow()["v"].to_pylist()) == {"é"}
+
+
 def test_narrower_numbers_are_widened_and_wide_ones_checked(
     spark: Any, catalog: tc.Catalog
 ) -> None:
@@ -277,7 +299,13 @@ def test_partitions_are_told_apart_by_value(spark: Any, catalog: tc.Catalog) -> 
 
 @pytest.mark.parametrize(
     ("key", "value"),
-    [("parquet.column.statistics.enabled", "false"), ("parquet.statistics.truncate.length", "2")],
+    [
+        ("parquet.column.statistics.enabled", "false"),
+        ("parquet.column.statistics.enabled#id", "false"),
+        ("parquet.column.statistics.enabled#dt", "false"),
+        ("parquet.statistics.truncate.length", "2"),
+        ("mapreduce.output.basename", "rows"),
+    ],
 )
 def test_footers_tell_everything_whatever_the_session_says(
     spark: Any, catalog: tc.Catalog, key: str, value: str
@@ -293,6 +321,15 @@ def test_footers_tell_everything_whatever_the_session_says(
     assert sorted(table.read(where="dt = 'day1'").to_arrow()["id"].to_pylist()) == [1, 3]
     assert all(is_native(path) for _, path in files_of(table))
     check_descriptions(table)
+
+
+def test_files_are_taken_whatever_they_are_called(
+    spark: Any, catalog: tc.Catalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(native._COMMITTER, "mapreduce.output.basename", "rows")
+    table = create(catalog, "t", PLAIN)
+    tcs.write(spark.sql("SELECT id, 'x' v FROM range(10)"), table)
+    assert sorted(table.read().to_arrow()["id"].to_pylist()) == list(range(10))
 
 
 def test_a_frame_is_evaluated_once(spark: Any, catalog: tc.Catalog) -> None:
@@ -391,3 +428,14 @@ def test_the_reason_is_told(spark: Any, catalog: tc.Catalog, caplog: Any) -> Non
         in caplog.text
     )
     assert table.read().to_arrow().to_pylist() == [{"c": 7}]
+
+
+def test_a_failure_of_the_writer_says_its_cause(spark: Any, catalog: tc.Catalog) -> None:
+    table = create(catalog, "t", PLAIN)
+    spark.conf.set("parquet.page.row.count.limit", "0")
+    try:
+        with pytest.raises(JobFailedError, match="row count limit"):
+            tcs.write(spark.sql("SELECT id, 'x' v FROM range(3)"), table)
+    finally:
+        spark.conf.unset("parquet.page.row.count.limit")
+    assert not table.snapshots()

@@ -47,6 +47,7 @@ _UNREAD: Final = re.compile(
     r"\[(FAILED_READ_FILE|PATH_NOT_FOUND)(?P<why>[.A-Z_]*)\].*?(?P<path>(?:file|hdfs):[^\s,]*[^\s,.])"
 )
 """How Spark says that its own scan failed at a file."""
+_CAUSE: Final = re.compile(r"^Caused by: (.+)$", re.MULTILINE)
 _SETTING: Final = re.compile(
     r"Could not parse Master URL|IllegalArgumentException|NumberFormatException"
     r"|ClassNotFoundException|NoSuchElementException|Cannot load main class"
@@ -100,9 +101,14 @@ def explained(error: Exception) -> TableError:
         return DataError(f"Spark cannot compute a value: {head}", column=None, row=None, value=None)
     if isinstance(error, _SQL_ERRORS):
         return ArgumentError(f"Spark refuses the query: {head}", argument="sql", value=None)
-    return JobFailedError(
-        f"Spark failed: {head[:_TAIL_MAX]}", exit_code=None, log_tail=head[-_TAIL_MAX:]
-    )
+    told = "\n".join((*_cause(head), head[:_TAIL_MAX]))
+    return JobFailedError(f"Spark failed: {told}", exit_code=None, log_tail=head[-_TAIL_MAX:])
+
+
+def _cause(head: str) -> list[str]:
+    """What was at the bottom of it, if Java tells it further down than a message goes."""
+    causes = _CAUSE.findall(head)
+    return causes[-1:] if causes and causes[-1] not in head[:_TAIL_MAX] else []
 
 
 def explained_start(error: Exception) -> TableError:

@@ -63,13 +63,13 @@ _SETTINGS: Final = {
 _COMMITTER: Final = {
     "mapreduce.fileoutputcommitter.algorithm.version": "1",
     "mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
+    "mapreduce.output.basename": "part",
 }
+_ATTEMPTS: Final = "_temporary"
 _PAGES: Final = {"parquet.writer.version": "PARQUET_1_0"}
 """Encodings that Paimon's vectorised reader knows, whatever the cluster's own configuration says."""
-_BOUNDS: Final = {
-    "parquet.column.statistics.enabled": "true",
-    "parquet.statistics.truncate.length": str(2**31 - 1),
-}
+_STATISTICS: Final = "parquet.column.statistics.enabled"
+_BOUNDS: Final = {_STATISTICS: "true", "parquet.statistics.truncate.length": str(2**31 - 1)}
 """What we know of the rows is what the footers say: all of it, whatever the session is set to."""
 _OF_PARQUET: Final = (
     "parquet.page.size",
@@ -131,6 +131,7 @@ def _options(factory: FileFactory) -> dict[str, str]:
         max(1, factory.target_size() // row_bytes(factory.schema)),
     )
     options = {**_COMMITTER, **_PAGES, **_BOUNDS, "compression": CODECS[settings.compression]}
+    options |= {f"{_STATISTICS}#{field.name}": "true" for field in factory.schema.fields}
     options["maxRecordsPerFile"] = str(rows)
     if settings.block_size is not None:
         options["parquet.block.size"] = str(settings.block_size)
@@ -150,8 +151,8 @@ def _of_parquet(settings: WriterSettings, key: str) -> str:
 
 
 def _is_file_of_rows(info: FileInfo) -> bool:
-    name = info.path.rpartition("/")[2]
-    return name.startswith("part-") and name.endswith(".parquet")
+    """Whether the committer put it there, whatever it is called: attempts have a folder of their own."""
+    return info.path.endswith(".parquet") and _ATTEMPTS not in info.path.split("/")
 
 
 def _footers(

@@ -14,6 +14,7 @@ import pyarrow as pa
 from pyspark.sql import functions as f
 from pyspark.sql import types as spark
 
+from table_core.datatypes.kinds import Atomic, Root
 from table_core.errors import error_to_document
 from table_core.spark.session.conditions import named
 from table_core.spark.session.failures import MARK
@@ -21,6 +22,7 @@ from table_core.spark.session.own_columns import own_column
 from table_core.spark.session.schema_bridge import spark_type
 from table_core.spark.writing.native_fit import INTEGER_BITS, STAGED_PARTITION
 from table_core.table.write.coerce import misfit, missing_value
+from table_core.table.write.sound_values import SHOWN_BYTES, unsound_value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -107,13 +109,26 @@ def _stored(field: Field, source: spark.StructField | None) -> Column:
             column = _within_range(field, column, source.dataType).cast(want)
         elif source.dataType != want:
             column = column.cast(want)
+        if _is_text(field):
+            start = f.substring(column.cast("binary"), 1, SHOWN_BYTES)
+            error = _raised(
+                unsound_value(field, _ANY_ROW, _ANY_VALUE), f.concat(f.lit("0x"), f.hex(start))
+            )
+            column = f.when(~f.is_valid_utf8(column), error).otherwise(column)
     if _may_lack(field, source):
         column = f.when(column.isNull(), _raised(missing_value(field, _ANY_ROW))).otherwise(column)
     return column
 
 
 def _is_checked(field: Field, source: spark.StructField | None) -> bool:
-    return _may_lack(field, source) or (source is not None and _is_narrowed(field, source))
+    if source is None:
+        return _may_lack(field, source)
+    return _may_lack(field, source) or _is_narrowed(field, source) or _is_text(field)
+
+
+def _is_text(field: Field) -> bool:
+    """Whether a value may be no UTF-8: Spark lets any bytes be text."""
+    return isinstance(field.type, Atomic) and field.type.root is Root.VARCHAR
 
 
 def _may_lack(field: Field, source: spark.StructField | None) -> bool:

@@ -24,6 +24,7 @@ from table_core.table.write.required_parts import (
     relaxed,
     with_required_parts,
 )
+from table_core.table.write.sound_values import refuse_unsound
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -127,12 +128,13 @@ def stored_column(
     """The column that is stored for ``source``; of NULLs or defaults where nothing is given.
 
     Raises:
-        DataError: a value does not fit, or NULL where none may be.
+        DataError: a value does not fit or is none of its type, or NULL where none may be.
     """
     if source is None:
         column = pa.chunked_array([pa.nulls(rows, arrow_type(field.type))])
     else:
         column = cast_column(field, source, first_row)
+        refuse_unsound(field, column, first_row)
     column = with_default(field, column)
     if not field.type.nullable and column.null_count:
         at = pc.index(column.is_null(), True).as_py()  # one row number, for the message

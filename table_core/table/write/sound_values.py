@@ -1,0 +1,80 @@
+"""Values that their type does not allow, though Arrow holds them: text that is no UTF-8, decimals of more digits.
+
+Arrow looks at them only if it is asked.  Readers of a file do look, so one such row would make a file that
+nobody can read.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+
+from table_core.datatypes.arrow import arrow_type
+from table_core.errors import DataError
+from table_core.storage.columns.validity import check_values
+
+if TYPE_CHECKING:
+    from table_core.datatypes.kinds import Field
+
+__all__ = ["SHOWN_BYTES", "refuse_unsound", "unsound_value"]
+
+SHOWN_BYTES: Final = 40
+"""So many bytes of a text are shown."""
+
+
+def refuse_unsound(field: Field, column: pa.ChunkedArray, first_row: int) -> None:
+    """Require that each value of ``column`` is what its type says.
+
+    Raises:
+        DataError: one is not.
+    """
+    for chunk in column.chunks:
+        if not _is_sound(chunk):
+            at = _first_unsound(chunk)
+            raise unsound_value(field, first_row + at, _shown(chunk[at]))
+        first_row += len(chunk)
+
+
+def unsound_value(field: Field, row: int, shown: str) -> DataError:
+    """The error of a value, ``shown`` as text, that is not what its type says."""
+    return DataError(
+        f"column {field.name!r}, row {row}: {shown} is no {arrow_type(field.type)}: text is UTF-8, and "
+        "decimals have no more digits than their type; decode it before writing, or keep it as bytes",
+        column=field.name,
+        row=row,
+        value=shown,
+    )
+
+
+def _is_sound(array: pa.Array) -> bool:
+    type_ = array.type
+    if pa.types.is_struct(type_):
+        return all(map(_is_sound, array.flatten()))
+    if pa.types.is_map(type_):
+        first, end = array.offsets[0].as_py(), array.offsets[-1].as_py()
+        return all(_is_sound(part.slice(first, end - first)) for part in (array.keys, array.items))
+    if pa.types.is_nested(type_):
+        return _is_sound(array.flatten())
+    if not (pa.types.is_string(type_) or pa.types.is_decimal(type_)):
+        return True
+    try:
+        check_values(array)
+    except pa.ArrowException:
+        return False
+    return True
+
+
+def _first_unsound(chunk: pa.Array) -> int:
+    """By halving."""
+    low, high = 0, len(chunk)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if _is_sound(chunk.slice(low, middle - low)) else (low, middle)
+    return low
+
+
+def _shown(value: pa.Scalar) -> str:
+    if not pa.types.is_string(value.type):
+        return "a value in it" if pa.types.is_nested(value.type) else str(value)
+    return f"0x{value.cast(pa.binary()).as_py()[:SHOWN_BYTES].hex().upper()}"
