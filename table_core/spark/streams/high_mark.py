@@ -51,12 +51,12 @@ class HighMark:
             return cls(query_id=query_id or "", batches=())
         with stored("note of a stream", path):
             document = json.loads(body)
-            found = cls(
+            noted = cls(
                 query_id=str(document["query"]),
                 batches=tuple(int(batch) for batch in document["batches"]),
             )
-        other = query_id and found.query_id not in {"", query_id}
-        return cls(query_id=query_id or "", batches=()) if other else found
+        other = query_id and noted.query_id not in {"", query_id}
+        return cls(query_id=query_id or "", batches=()) if other else noted
 
     @classmethod
     def passed(cls, access: TableAccess, name: str, query_id: str | None, batch: int) -> None:
