@@ -36,10 +36,11 @@ def refuse_unsound(field: Field, column: pa.ChunkedArray, first_row: int) -> Non
         first_row += len(chunk)
 
 
-def unsound_value(field: Field, row: int, shown: str) -> DataError:
-    """The error of a value, ``shown`` as text, that is not what its type says."""
+def unsound_value(field: Field, row: int | None, shown: str) -> DataError:
+    """The error of a value, ``shown`` as text, that is not what its type says; ``row`` None: nobody counted."""
+    where = f"column {field.name!r}" if row is None else f"column {field.name!r}, row {row}"
     return DataError(
-        f"column {field.name!r}, row {row}: {shown} is no {arrow_type(field.type)}: text is UTF-8, and "
+        f"{where}: {shown} is no {arrow_type(field.type)}: text is UTF-8, and "
         "decimals have no more digits than their type; decode it before writing, or keep it as bytes",
         column=field.name,
         row=row,
