@@ -17,9 +17,9 @@ from table_core.storage.columns.validity import check_values
 if TYPE_CHECKING:
     from table_core.datatypes.kinds import Field
 
-__all__ = ["SHOWN_BYTES", "refuse_unsound", "unsound_value"]
+__all__ = ["refuse_unsound", "unsound_value"]
 
-SHOWN_BYTES: Final = 40
+_SHOWN_BYTES: Final = 40
 """So many bytes of a text are shown."""
 
 
@@ -36,11 +36,11 @@ def refuse_unsound(field: Field, column: pa.ChunkedArray, first_row: int) -> Non
         first_row += len(chunk)
 
 
-def unsound_value(field: Field, row: int | None, shown: str) -> DataError:
-    """The error of a value, ``shown`` as text, that is not what its type says; ``row`` None: nobody counted."""
+def unsound_value(field: Field, row: int | None = None, shown: str | None = None) -> DataError:
+    """The error of a value, ``shown`` as text, that is not what its type says; None: nobody knows."""
     where = f"column {field.name!r}" if row is None else f"column {field.name!r}, row {row}"
     return DataError(
-        f"{where}: {shown} is no {arrow_type(field.type)}: text is UTF-8, and "
+        f"{where}: {shown or 'a value'} is no {arrow_type(field.type)}: text is UTF-8, and "
         "decimals have no more digits than their type; decode it before writing, or keep it as bytes",
         column=field.name,
         row=row,
@@ -78,4 +78,4 @@ def _first_unsound(chunk: pa.Array) -> int:
 def _shown(value: pa.Scalar) -> str:
     if not pa.types.is_string(value.type):
         return "a value in it" if pa.types.is_nested(value.type) else str(value)
-    return f"0x{value.cast(pa.binary()).as_py()[:SHOWN_BYTES].hex().upper()}"
+    return f"0x{value.cast(pa.binary()).as_py()[:_SHOWN_BYTES].hex().upper()}"
