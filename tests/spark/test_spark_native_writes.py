@@ -198,7 +198,7 @@ def test_a_value_that_does_not_fit_is_the_same_error(
 
 @pytest.mark.parametrize("limit", ["", " LIMIT 20"])
 @pytest.mark.parametrize("nullable", [True, False])
-def test_text_that_is_no_utf8_is_the_same_error(
+def test_text_that_is_no_utf8_is_refused(
     spark: Any, catalog: tc.Catalog, limit: str, nullable: bool
 ) -> None:
     table = create(catalog, "t", pa.schema([pa.field("v", pa.string(), nullable=nullable)]))
