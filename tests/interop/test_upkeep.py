@@ -518,5 +518,10 @@ def test_each_takes_the_orphans_of_the_other(table: Any, paimon: Judge, tmp_path
     on = tc.Table(replace(table.access, clock=Later()))
     assert on.remove_orphan_files().files_deleted > 8
     soon = int((time.time() + 86_400) * 1000)
+    notes = [layout.note_path(folder, "of somebody") for folder in layout.NOTE_FOLDERS]
+    for note in notes:
+        storage.write(note, b"{}")
     assert theirs.keep("orphans", older_than=soon) == 0
+    assert on.remove_orphan_files().files_deleted == 0
+    assert all(map(storage.exists, notes))
     assert [row[1:] for row in theirs.read()] == [[0, "x", 0]]
