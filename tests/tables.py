@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import uuid
+from dataclasses import replace
 from typing import Any
 
 import table_core as tc
+from table_core.ondisk import layout
 
-__all__ = ["new_catalog", "write_rows"]
+__all__ = ["foreign_commit", "new_catalog", "write_rows"]
 
 
 def new_catalog(uri: str | None = None) -> tc.Catalog:
@@ -22,3 +24,14 @@ def write_rows(table: tc.Table, rows: Any, **how: Any) -> tc.Commit:
     with table.write(**how) as writer:
         writer.write(rows)
         return writer.commit()
+
+
+def foreign_commit(table: tc.Table) -> None:
+    """What another writer leaves: the head again, without properties or our name in it."""
+    head = table.latest_snapshot()
+    assert head is not None
+    theirs = replace(
+        head, id=head.id + 1, properties=None, commit_user="java", writer_version=None, uuid=None
+    )
+    access = table.access
+    assert access.storage.create(layout.snapshot_path(theirs.id, access.branch), theirs.to_json())

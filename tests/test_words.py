@@ -60,7 +60,7 @@ KEPT = {
     "cdc/apply/diverged.py": _FACT,
     "jobs/pinning.py": _FACT,
     "position/decide.py": _FACT,
-    "spark/streams/high_mark.py": _FACT,
+    "spark/streams/landed_batches.py": _FACT,
 }
 """The files that have a generic word, and why it must stay."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -101,11 +100,11 @@ def test_a_topic_that_was_made_anew_is_refused(tmp_path: Path) -> None:
             kafka.put("p.s.t", *((None, json.dumps({"id": n}).encode()) for n in rows))
 
         def topic() -> None:
-            for _ in range(100):
+            def is_made() -> bool:
                 made = admin.create_topics([NewTopic("p.s.t", 1, 1)])["p.s.t"]
-                if made.exception() is None:
-                    return
-                time.sleep(0.1)
+                return made.exception() is None
+
+            eventually(is_made, "the topic")
 
         topic()
         put(1, 2, 3, 4, 5)

@@ -134,7 +134,7 @@ def follows(warehouse: Topics, connector: str) -> None:
     """Phase by phase, until the state is that of the recording."""
     for phase in range(len(streams.phases(connector))):
         warehouse.put(phase, None)
-        for _ in range(50):  # a broker shows the end of a transaction a moment later
+        for _ in range(1_800):  # a broker shows the end of a transaction a moment later
             warehouse.sync()
             if not (differences := warehouse.differences_so_far(phase)):
                 break

@@ -45,10 +45,16 @@ def connect(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     return to
 
 
-async def until(what: Callable[[], Any], seconds: float = 20) -> None:
+async def until(what: Callable[[], Any], seconds: float = 180) -> None:
     async with asyncio.timeout(seconds):
         while not what():
             await asyncio.sleep(0.05)
+
+
+def knows_head(id: int) -> bool:
+    """Whether the watcher has looked, and begins after that snapshot."""
+    watches = poll.watches_of("paimon_default").of("shop.t")
+    return any(watch.seen and watch.seen.snapshot_id == id for watch in watches)
 
 
 def watched(steps: Callable[[list[Any]], Any], **arguments: Any) -> list[dict[str, Any]]:
@@ -83,8 +89,7 @@ def test_a_watcher_follows_an_edited_connection(
     connect(tmp_path / "old")
 
     async def steps(found: list[Any]) -> None:
-        await until(lambda: poll.watches_of("paimon_default").of("shop.t"))
-        await asyncio.sleep(0.5)
+        await until(lambda: knows_head(1))
         append(old, "b")
         await until(lambda: len(found) == 1)
         connect(tmp_path / "new")
@@ -109,8 +114,7 @@ def test_a_connection_that_leads_to_another_catalog_by_now_is_not_told_as_the_ol
         return text in "".join(said)
 
     async def steps(found: list[Any]) -> None:
-        await until(lambda: poll.watches_of("paimon_default").of("shop.t"))
-        await asyncio.sleep(0.5)
+        await until(lambda: knows_head(1))
         append(old, "b")
         await until(lambda: len(found) == 1)
         connect(tmp_path / "new", catalog_name="pond")

@@ -130,9 +130,10 @@ def test_a_checkpoint_may_move_but_not_be_deleted_or_taken_back(
     assert content(copy) == [(1, "a"), (2, "b"), (3, "c")]
 
 
-def test_a_target_that_was_rolled_back_stops_the_stream_that_would_not_bring_its_rows_again(
+def copied_and_rolled_back(
     source: Any, catalog: tc.Catalog, tmp_path: Path
-) -> None:
+) -> tuple[tc.Table, tc.Table, Any]:
+    """Three batches of one row, ``saved`` is the checkpoint after the first, and the target is back there too."""
     schema = pa.schema([("id", pa.int64()), ("v", pa.string())])
     events, copy = (catalog.create_table(f"d.{name}", schema) for name in ("events", "copy"))
     checkpoint, saved = tmp_path / "checkpoint", tmp_path / "saved"
@@ -143,6 +144,14 @@ def test_a_target_that_was_rolled_back_stops_the_stream_that_would_not_bring_its
         if id == 1:
             shutil.copytree(checkpoint, saved)
     copy.rollback_to(snapshot=1)
+    return events, copy, frame
+
+
+def test_a_target_that_was_rolled_back_stops_the_stream_that_would_not_bring_its_rows_again(
+    source: Any, catalog: tc.Catalog, tmp_path: Path
+) -> None:
+    events, copy, frame = copied_and_rolled_back(source, catalog, tmp_path)
+    checkpoint, saved = tmp_path / "checkpoint", tmp_path / "saved"
     write(events, ("+I", 4, "a"))
     with pytest.raises(Exception, match="was rolled back") as told:
         run(sink(frame, copy, checkpoint))
@@ -186,16 +195,8 @@ def test_a_driver_that_died_between_commit_and_note_goes_on(
 def test_a_query_that_goes_back_may_bring_no_rows_where_it_brought_some(
     source: Any, catalog: tc.Catalog, tmp_path: Path
 ) -> None:
-    schema = pa.schema([("id", pa.int64()), ("v", pa.string())])
-    events, copy = (catalog.create_table(f"d.{name}", schema) for name in ("events", "copy"))
+    events, copy, frame = copied_and_rolled_back(source, catalog, tmp_path)
     checkpoint, saved = tmp_path / "checkpoint", tmp_path / "saved"
-    frame = source.readStream.format(NAME).load(events.uri)
-    for id in (1, 2, 3):
-        write(events, ("+I", id, "a"))
-        run(sink(frame, copy, checkpoint))
-        if id == 1:
-            shutil.copytree(checkpoint, saved)
-    copy.rollback_to(snapshot=1)
     shutil.rmtree(checkpoint)
     shutil.copytree(saved, checkpoint)
     run(sink(frame.where("id > 4"), copy, checkpoint))

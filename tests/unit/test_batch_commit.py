@@ -15,7 +15,7 @@ import pytest
 import table_core as tc
 from table_core.errors import ArgumentError, CommitConflictError, PositionDivergedError, TableError
 from table_core.spark.streams.batch_commit import BatchCommit, name_of_checkpoint
-from table_core.spark.streams.high_mark import HighMark
+from table_core.spark.streams.landed_batches import LandedBatches
 from table_core.storage.stores.faults import Crash, Fault, Faults, FaultyStorage
 from table_core.table.api.table import Table
 from table_core.table.metadata.documents import Metadata
@@ -142,7 +142,7 @@ def test_a_query_that_went_back_may_cut_its_batches_otherwise(query: str | None)
         put(handle, batch)
     handle.rollback_to(snapshot=2)
     for batch in (5, 6, 7):  # without rows this time
-        HighMark.passed(handle.access, "s", query, batch)
+        LandedBatches.passed(handle.access, "s", query, batch)
     put(handle, 8)
     assert ids(handle) == [0, 4, 8]
 
@@ -153,7 +153,7 @@ def test_a_batch_without_rows_hides_no_loss() -> None:
         put(handle, batch)
     handle.rollback_to(snapshot=2)
     for batch in (8, 7):
-        HighMark.passed(handle.access, "s", "q", batch)
+        LandedBatches.passed(handle.access, "s", "q", batch)
     with pytest.raises(PositionDivergedError):
         put(handle, 9)
 

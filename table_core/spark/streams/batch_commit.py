@@ -4,7 +4,7 @@ A stream has a *name* in the table it writes to, and there a property says which
 ``tc.stream.<name>`` = ``<query>/<batch>``.  Spark repeats the last batch of a query, never an older
 one, and a query keeps its id as long as it keeps its checkpoint.  So whatever else is seen means that
 the checkpoint is gone, or was taken back, and what the stream read before would be written twice.
-A table that has seen less than the query was rolled back: see ``high_mark``.
+A table that has seen less than the query was rolled back: see ``LandedBatches``.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from table_core.errors import ArgumentError
-from table_core.spark.streams.high_mark import HighMark
+from table_core.spark.streams.landed_batches import LandedBatches
 from table_core.table.metadata.carried import position
 from table_core.table.metadata.results import CommitAs
 
@@ -43,7 +43,8 @@ class BatchCommit:
     batch: int
     before: str | None
     """The property of the stream."""
-    mark: HighMark
+    noted: LandedBatches
+    """Those of the stream before this one."""
 
     @classmethod
     def of(
@@ -78,18 +79,18 @@ class BatchCommit:
                     argument="checkpointLocation",
                     value=name,
                 )
-        mark = HighMark.read(access, name, query_id)
+        noted = LandedBatches.read(access, name, query_id)
         if not replaces:
-            come_to = -1 if before is None else int(before.rpartition("/")[2])
-            mark.refuse_gap(access, name, batch, come_to)
-        return cls(name=name, user=user, query_id=query_id, batch=batch, before=before, mark=mark)
+            newest = -1 if before is None else int(before.rpartition("/")[2])
+            noted.refuse_gap(access, name, batch, newest)
+        return cls(name=name, user=user, query_id=query_id, batch=batch, before=before, noted=noted)
 
     def note(self, access: TableAccess, done: Commit) -> None:
         """Note beside the snapshots that it has landed, or that there was nothing to commit."""
         landed = bool(done.snapshot_ids) or done.replayed
-        mark = self.mark.plus(self.batch) if landed else self.mark.before(self.batch)
-        if mark != self.mark:
-            replace(mark, query_id=self.query_id or mark.query_id).write(access, self.name)
+        now = self.noted.plus(self.batch) if landed else self.noted.before(self.batch)
+        if now != self.noted:
+            replace(now, query_id=self.query_id or now.query_id).write(access, self.name)
 
     @property
     def commit(self) -> CommitAs:

@@ -17,7 +17,7 @@ from table_core.spark.session.create import context_of
 from table_core.spark.session.failures import carried
 from table_core.spark.session.schema_bridge import fields_of
 from table_core.spark.streams.batch_commit import BatchCommit, name_of_checkpoint
-from table_core.spark.streams.high_mark import HighMark
+from table_core.spark.streams.landed_batches import LandedBatches
 from table_core.spark.writing.frames import table_names, typed, write_frame
 from table_core.spark.writing.source_writing import (
     Written,
@@ -162,7 +162,7 @@ class StreamWriter(DataSourceStreamArrowWriter):
         query_id = _query_of(messages)
         name = self._name(query_id)
         if name is not None:
-            HighMark.passed(self._table.access, name, query_id, number)
+            LandedBatches.passed(self._table.access, name, query_id, number)
 
     def _name(self, query_id: str | None) -> str | None:
         """What the stream is called in the table; None where Spark does not say and nobody else did."""

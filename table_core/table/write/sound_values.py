@@ -21,6 +21,11 @@ __all__ = ["refuse_unsound", "unsound_value"]
 
 _SHOWN_BYTES: Final = 40
 """So many bytes of a text are shown."""
+_RULES: Final = (
+    (pa.types.is_string, "text is UTF-8; decode it before you write it, or store it as bytes"),
+    (pa.types.is_decimal, "a decimal has no more digits than its type; write one that fits"),
+)
+"""What a type asks for, and what to do; a nested type may mean any of them."""
 
 
 def refuse_unsound(field: Field, column: pa.ChunkedArray, first_row: int) -> None:
@@ -39,9 +44,10 @@ def refuse_unsound(field: Field, column: pa.ChunkedArray, first_row: int) -> Non
 def unsound_value(field: Field, row: int | None = None, shown: str | None = None) -> DataError:
     """The error of a value, ``shown`` as text, that is not what its type says; None: nobody knows."""
     where = f"column {field.name!r}" if row is None else f"column {field.name!r}, row {row}"
+    type_ = arrow_type(field.type)
+    rules = [rule for applies, rule in _RULES if applies(type_)] or [rule for _, rule in _RULES]
     return DataError(
-        f"{where}: {shown or 'a value'} is no {arrow_type(field.type)}: text is UTF-8, and "
-        "decimals have no more digits than their type; decode it before writing, or keep it as bytes",
+        f"{where}: {shown or 'a value'} is no {type_}: {'; or '.join(rules)}",
         column=field.name,
         row=row,
         value=shown,

@@ -29,7 +29,7 @@ from table_core.storage.stores.faults import Call, Crash, Fault, Faults, FaultyS
 from table_core.table.api.catalog import Catalog
 from table_core.table.metadata.results import ResultDocument
 from tests.sql_here import SqlHere
-from tests.tables import write_rows
+from tests.tables import foreign_commit, write_rows
 
 ORDERS = pa.schema([("id", pa.int64()), ("customer", pa.int64()), ("amount", pa.int64())])
 CUSTOMERS = pa.schema([pa.field("id", pa.int64(), nullable=False), ("country", pa.string())])
@@ -246,17 +246,6 @@ def test_a_run_that_dies_anywhere_is_finished_by_its_retry(runs_before: int) -> 
         assert shop.sales() == shop.expected(), nth
         steps += 1
     assert steps > 10
-
-
-def foreign_commit(table: tc.Table) -> None:
-    """What another writer leaves: the head again, without properties or our name in it."""
-    head = table.latest_snapshot()
-    assert head is not None
-    theirs = replace(
-        head, id=head.id + 1, properties=None, commit_user="java", writer_version=None, uuid=None
-    )
-    access = table.access
-    assert access.storage.create(layout.snapshot_path(theirs.id, access.branch), theirs.to_json())
 
 
 def test_positions_survive_the_commits_of_other_writers_and_expiry(shop: Shop) -> None:

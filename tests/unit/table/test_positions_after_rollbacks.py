@@ -2,33 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pyarrow as pa
 import pytest
 
 import table_core as tc
-from table_core.ondisk import layout
 from table_core.table.metadata.positions import positions_of
 from table_core.table.metadata.results import CommitAs
-from tests.tables import new_catalog, write_rows
+from tests.tables import foreign_commit, new_catalog, write_rows
 
 NAME = "tc.stream.s"
 
 
 def put(table: tc.Table, number: int, **properties: str) -> None:
     write_rows(table, pa.table({"id": [number]}), commit=CommitAs(properties=properties))
-
-
-def foreign_head(table: tc.Table) -> None:
-    """What another writer leaves: the head again, without properties or our name in it."""
-    head = table.latest_snapshot()
-    assert head is not None
-    theirs = replace(
-        head, id=head.id + 1, properties=None, commit_user="java", writer_version=None, uuid=None
-    )
-    access = table.access
-    assert access.storage.create(layout.snapshot_path(theirs.id, access.branch), theirs.to_json())
 
 
 @pytest.mark.parametrize("own", [0, 1])
@@ -46,7 +32,7 @@ def test_a_kept_handle_notices_a_rollback_however_far_the_table_has_grown_since(
     for number in range(own):
         put(others, number)
     for _ in range(foreign):
-        foreign_head(others)
+        foreign_commit(others)
     assert kept.position(NAME) == "1"
     assert positions_of(kept.access).properties[NAME] == "1"
     fresh = catalog.table("d.t")
@@ -64,6 +50,6 @@ def test_a_commit_by_a_kept_handle_carries_on_nothing_that_was_rolled_back(forei
     assert kept.position(NAME) == "4"
     others.rollback_to(snapshot=2)
     for _ in range(foreign):
-        foreign_head(others)
+        foreign_commit(others)
     put(kept, 9)
     assert catalog.table("d.t").position(NAME) == "1"

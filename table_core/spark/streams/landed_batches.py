@@ -26,14 +26,14 @@ from table_core.validation_errors import stored
 if TYPE_CHECKING:
     from table_core.table.metadata.access import TableAccess
 
-__all__ = ["HighMark"]
+__all__ = ["LandedBatches"]
 
 _NOTED_MAX: Final = 500
 """Who goes back further than so many batches is not looked after."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HighMark:
+class LandedBatches:
     """The batches with rows that landed."""
 
     query_id: str
@@ -42,7 +42,7 @@ class HighMark:
     """In their order; not all the way back."""
 
     @classmethod
-    def read(cls, access: TableAccess, name: str, query_id: str | None) -> HighMark:
+    def read(cls, access: TableAccess, name: str, query_id: str | None) -> LandedBatches:
         """The note of the stream ``name`` as far as it speaks of this query; empty if it does not."""
         path = layout.note_path(layout.STREAM_NOTES, name, access.branch)
         try:
@@ -61,9 +61,10 @@ class HighMark:
     @classmethod
     def passed(cls, access: TableAccess, name: str, query_id: str | None, batch: int) -> None:
         """Note that ``batch`` had no rows, if the query went back and it or later ones are noted."""
-        mark = cls.read(access, name, query_id)
-        if mark.before(batch) != mark:
-            mark.before(batch).write(access, name)
+        noted = cls.read(access, name, query_id)
+        left = noted.before(batch)
+        if left != noted:
+            left.write(access, name)
 
     def write(self, access: TableAccess, name: str) -> None:
         """Note it, after the commit: a note that is one batch behind hides no loss."""
@@ -73,11 +74,11 @@ class HighMark:
             json.dumps(document).encode(),
         )
 
-    def before(self, batch: int) -> HighMark:
+    def before(self, batch: int) -> LandedBatches:
         """What it says to a query that brings ``batch``."""
         return replace(self, batches=tuple(noted for noted in self.batches if noted < batch))
 
-    def plus(self, batch: int) -> HighMark:
+    def plus(self, batch: int) -> LandedBatches:
         """With ``batch``, which landed."""
         return replace(self, batches=(*self.before(batch).batches, batch)[-_NOTED_MAX:])
 
