@@ -8,12 +8,14 @@ PYSPARK_NEXT := 4.2.0
 UI_SCRIPT := provider/paimon_provider/pages/ui/dist/tables.js
 AIRFLOWS := 3.1.8 3.2.2 3.3.2
 PYTHONS := 3.11 3.12 3.13
+SHARD := 1/1
+BASE := main
 export PYTHONPATH :=
 
 .PHONY: fuzz help venv venv-core test-core check lint types layers tidy docs test java java-build demo demo-down demo-known demo-verdict bench \
 	simulate bench-spark bench-watch wheel clean test-live random-user test-spark-cluster test-spark-next \
 	audit test-install servers test-cdc test-spark test-upkeep test-memory torture minio shared-commits \
-	cluster-demo cluster-demo-down compose kafka lost-updates test-airflows test-nightly docs-site pages changelog release-check ui test-browser
+	cluster-demo cluster-demo-down browser test-changed compose kafka lost-updates test-airflows test-nightly docs-site pages changelog release-check ui test-browser
 
 help: ## Show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -33,7 +35,7 @@ $(CORE_STAMP): constraints.txt table_core/pyproject.toml demo/venv.sh
 test-core: $(CORE_STAMP) ## Unit, property, golden and simulation tests of the core, on .venv-core
 	.venv-core/bin/python tests/suites.py core
 
-check: lint types layers tidy docs ## Lint, types, layers, tidy, docs
+check: lint types layers tidy ## Format, lint, types, layers, tidiness
 
 lint: $(STAMP)
 	$(BIN)/ruff format --check . && $(BIN)/ruff check .
@@ -43,8 +45,8 @@ layers: $(STAMP)
 	PYTHONPATH=.:provider $(BIN)/lint-imports
 tidy: $(STAMP)
 	$(BIN)/pytest -q tests/test_tidy.py tests/test_circles.py tests/test_words.py tests/test_core_alone.py tests/test_lanes.py
-docs: $(STAMP)
-	$(BIN)/pytest -q -n 2 tests/docs
+docs: $(STAMP) ## The documents: every example, link, command and generated page
+	$(BIN)/python tests/suites.py docs
 
 ui: ## The page of tables: types, lint, unit tests, and its script into the provider; needs Node.js 20.19
 	@command -v npm >/dev/null || { echo "ui: Node.js 20.19 or newer is needed, with npm: the page of tables cannot be built" >&2; exit 1; }
@@ -65,11 +67,15 @@ pages: $(STAMP) ## Write the pages that are generated from code, and the picture
 changelog: $(STAMP) ## Show the entries of the next release
 	$(BIN)/towncrier build --draft
 
-test: java-build servers lint types layers tidy ui ## Everything: checks, then every suite, on two processes; of long series a part
-	$(BIN)/python tests/suites.py
+test: java-build servers $(STAMP) $(if $(shell command -v npm),$(UI_SCRIPT)) ## What a change most likely breaks, in minutes; LANE=spark: one lane or folder
+	$(BIN)/python tests/suites.py $(LANE)
 
-test-nightly: java-build servers ui ## Every suite with the whole of the long series: hours
-	HYPOTHESIS_PROFILE=nightly $(BIN)/python tests/suites.py
+test-nightly: java-build servers browser ui minio $(STAMP) ## Every case of every test; SHARD=2/12: one of twelve parts
+	HYPOTHESIS_PROFILE=nightly TEST_SEED=$(or $(TEST_SEED),$(shell date +%Y%j)) \
+		$(BIN)/python tests/suites.py --shard $(SHARD)
+
+test-changed: java-build servers browser ui $(STAMP) ## What only the night runs, if its paths changed since BASE (main)
+	$(BIN)/python tests/suites.py --changed $(BASE)
 
 test-live: java $(STAMP) ## Live Airflows: the tour, a declaration and its targets, the streamhouse killed task by task, every kill on every backend, a random user
 	$(BIN)/python tests/suites.py live
@@ -90,8 +96,9 @@ test-spark-next: java $(STAMP) ## Spark's tests on the newest PySpark that is su
 test-airflows: ## A smoke suite and a live scheduler on each Airflow and Python; AIRFLOWS="3.1.8" PYTHONS="3.12" choose
 	@python3 tests/airflows/matrix.py --airflows $(AIRFLOWS) --pythons $(PYTHONS)
 
-servers: # without them the tests of live databases and of the page are skipped
+servers: # without them the tests of live databases are skipped
 	@demo/servers.sh mariadb postgresql kafka || echo "servers: going on without"
+browser: # without it the tests of the page are skipped
 	@tests/browser/chromium.sh || echo "browser: going on without"
 
 test-cdc: java-build $(STAMP) ## Real MariaDB, PostgreSQL and Kafka: 20 000 changes, killed ten times

@@ -1,10 +1,13 @@
-"""What runs when: ``make test`` takes a part of each long series, ``make test-nightly`` all of it.
+"""What runs when: by day a part that a change most likely breaks, at night everything.
 
-One variable decides, and it is Hypothesis' own: ``HYPOTHESIS_PROFILE``, ``ci`` or ``nightly``.  A test
-that is longer than its part of ``make test`` says so in one of two ways:
+A test is longer than its part of the day in one of three ways:
 
     @pytest.mark.parametrize("kind", sampled(kinds(), 3))       each third kind, at night each
     ROUNDS = budget("ROUNDS", ci=8, nightly=100)                or what the variable ROUNDS says
+    NIGHT["spark/test_spark_cluster.py"] = (…)                  a whole file: at night, and when its paths change
+
+Hypothesis' own variable decides between day and night: ``HYPOTHESIS_PROFILE``, ``ci`` or ``nightly``.  ``TEST_SEED`` decides
+which cases the day takes, and which worlds the random series live in; each night takes another.
 
 A file that is run alone (``pytest tests/unit/test_layout.py``) runs all of its cases.
 """
@@ -12,61 +15,170 @@ A file that is run alone (``pytest tests/unit/test_layout.py``) runs all of its 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
+
+__all__ = [
+    "CORE",
+    "DAY",
+    "ELSEWHERE",
+    "NIGHT",
+    "ON_DISK",
+    "PROFILE",
+    "PROFILES",
+    "SEED",
+    "Lane",
+    "budget",
+    "due",
+    "lane_of",
+    "sampled",
+    "shard",
+    "table_of_lanes",
+]
 
 PROFILES = {"ci": 30, "nightly": 1_000}
 """How many examples Hypothesis draws of each property, where the test does not count for itself."""
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE") or "ci"
-DAY = "not nightly"
-"""What ``make test`` selects of the cases; at night all are."""
+SEED = int(os.environ.get("TEST_SEED") or 0)
 
-LIGHT_FOLDERS = (
-    "airflows",
-    "catalogs",
-    "cli",
-    "docs",
-    "durability",
-    "fuzz",
-    "golden",
-    "property",
-    "security",
-    "simulation",
-    "storage_contract",
-    "unit",
+
+@dataclass(frozen=True)
+class Lane:
+    """Folders of tests that run in one call of pytest."""
+
+    name: str
+    folders: tuple[str, ...]
+    what: str
+    """What a reader of ``CONTRIBUTING.md`` wants to know of it."""
+    processes: Literal[1, 2] = 1
+    together: Literal["test", "file"] = "file"
+    """What one of two processes takes at a time: a file whose tests share what is slow to start, or a test."""
+
+
+DAY = (
+    Lane(
+        "light",
+        (
+            *("airflows", "catalogs", "cli", "docs", "durability", "fuzz", "golden"),
+            *("property", "security", "simulation", "storage_contract", "unit"),
+        ),
+        "the core in memory and on disk, kills, stores, the command line, the documents' examples",
+        processes=2,
+        together="test",
+    ),
+    Lane("provider", ("provider",), "operators, sensors and pages in a real Airflow", processes=2),
+    Lane("spark", ("spark",), "a Spark session in each process", processes=2),
+    Lane("interop", ("interop",), "Apache Paimon in one JVM reads and writes the same tables"),
+    Lane("servers", ("cdc", "demo"), "MariaDB, PostgreSQL and Kafka; the parts of the demo"),
 )
-"""On two processes, test by test."""
-SHARED_FOLDERS = ("provider",)
-"""On two processes, file by file: the tests of a file share an Airflow."""
-HEAVY_FOLDERS = ("spark", "interop", "wheel", "browser", "cdc", "demo")
-"""A process each, which starts JVMs, servers, a browser or a build: two at a time, the longest first."""
+"""The lanes of ``make test``, in their order.  Those of one process run two at a time."""
+CORE = ("unit", "property", "golden", "simulation")
+"""What needs the core and nothing else: ``make test-core`` runs these without Airflow, Spark and Java."""
 ON_DISK = ("wheel",)
 """Makes environments: files that an installer links on the disk of its cache, and would copy into memory."""
 ELSEWHERE = {"live": "test-live", "cluster": "test-spark-cluster"}
-"""Folders with a target of their own, which ``make test`` leaves out."""
-CORE = ("unit", "property", "golden", "simulation")
-"""What needs the core and nothing else: ``make test-core`` runs these without Airflow, Spark and Java."""
+"""Folders with a target of their own, which need more than an hour or a cluster."""
+
+_SPARK = ("table_core/spark/*",)
+_LAUNCHING = ("provider/paimon_provider/launchers/*", "table_core/spark/entrypoint.py")
+_WATCHING = ("provider/paimon_provider/triggers/*", "provider/paimon_provider/watching*")
+NIGHT: dict[str, tuple[str, ...]] = {
+    "browser": ("provider/ui/*", "provider/paimon_provider/pages/*"),
+    "wheel": ("*pyproject.toml", "hatch_build.py", "constraints*.txt", "Makefile"),
+    "live": ("dags/*", "provider/paimon_provider/runs/*"),
+    "cluster": (*_SPARK, *_LAUNCHING),
+    "spark/test_spark_cluster.py": _LAUNCHING,
+    "spark/test_spark_differential.py": _SPARK,
+    "spark/test_spark_dynamic_allocation.py": _SPARK,
+    "spark/test_spark_native_kills.py": ("table_core/spark/writing/*",),
+    "spark/test_spark_three_doors.py": ("table_core/spark/reading/*", "table_core/table/read/*"),
+    "simulation/test_reader_mutations.py": ("tests/simulation/*", "table_core/position/*"),
+    "provider/test_cluster_jobs.py": _LAUNCHING,
+    "provider/test_live_watch.py": _WATCHING,
+    "provider/test_operators_live.py": ("provider/paimon_provider/operators/*",),
+    "provider/test_streamhouse_run.py": ("dags/*",),
+}
+"""Folders and files that the day leaves out, each with the paths whose change brings it back (``make test-changed``)."""
 
 
 def sampled(cases: Iterable[Any], each: int, *, first: int = 0) -> list[Any]:
-    """Parameters of a test: of ``cases``, ``make test`` takes each ``each``-th, from number ``first`` on.
+    """Parameters of a test: of ``cases``, the day takes each ``each``-th, from number ``first + SEED`` on.
 
     A case that is a tuple gives several parameters.  None by day is an error: each test keeps a part in ``make test``.
     """
-    found: list[Any] = []
-    for number, case in enumerate(cases):
-        marks = () if number % each == first else (pytest.mark.nightly,)
-        values = case if type(case) is tuple else (case,)
-        found.append(pytest.param(*values, marks=marks))
+    found = list(cases)
     if len(found) <= first:
         raise ValueError(f"{len(found)} cases: none is left for make test")
-    return found
+    start = (first + SEED) % min(each, len(found))
+    return [
+        pytest.param(
+            *(case if type(case) is tuple else (case,)),
+            marks=() if number % each == start else (pytest.mark.nightly,),
+        )
+        for number, case in enumerate(found)
+    ]
 
 
 def budget(variable: str, *, ci: int, nightly: int) -> int:
     """How many rounds, seeds or tables: what ``variable`` says, else what the profile allows."""
     return int(os.environ.get(variable) or {"ci": ci, "nightly": nightly}[PROFILE])
+
+
+def due(changed: Iterable[str]) -> list[str]:
+    """The entries of ``NIGHT`` that a change of these paths brings back, those of their own tests too."""
+    paths = list(changed)
+    return [
+        entry
+        for entry, patterns in NIGHT.items()
+        if any(
+            path.startswith(f"tests/{entry}") or any(fnmatch(path, one) for one in patterns)
+            for path in paths
+        )
+    ]
+
+
+def lane_of(file: str) -> Lane:
+    """How ``file``, a path below ``tests``, is run: as its folder is by day, else in a process of its own."""
+    folder = file.partition("/")[0]
+    for lane in DAY:
+        if folder in lane.folders:
+            return lane
+    return Lane(folder, (folder,), "")
+
+
+def shard(minutes: dict[str, float], number: int, of: int) -> list[str]:
+    """The files of shard ``number`` (1 to ``of``), each file in one: the longest first, to whom has least.
+
+    >>> [shard({"a": 9, "b": 5, "c": 4, "d": 3}, n, 2) for n in (1, 2)]
+    [['a', 'd'], ['b', 'c']]
+    """
+    loads = [0.0] * of
+    taken: list[list[str]] = [[] for _ in range(of)]
+    for file in sorted(minutes, key=lambda name: (-minutes[name], name)):
+        least = min(range(of), key=loads.__getitem__)
+        loads[least] += minutes[file]
+        taken[least].append(file)
+    return taken[number - 1]
+
+
+def table_of_lanes(lanes: Sequence[Lane] = DAY) -> str:
+    """The lanes as a table of Markdown, for ``CONTRIBUTING.md``."""
+    lines = ["| lane of `make test` | folders | what it has | how |", "|---|---|---|---|"]
+    for lane in lanes:
+        folders = ", ".join(f"`{folder}`" for folder in lane.folders)
+        how = "one process"
+        if lane.processes == 2:
+            how = f"two processes, {lane.together} by {lane.together}"
+        lines.append(f"| {lane.name} | {folders} | {lane.what} | {how} |")
+    lines += ["", "| at night, and when these paths change | paths |", "|---|---|"]
+    lines += [
+        f"| `{entry}` | {', '.join(f'`{path}`' for path in patterns)} |"
+        for entry, patterns in NIGHT.items()
+    ]
+    return "\n".join(lines)

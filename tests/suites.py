@@ -1,22 +1,30 @@
-"""Run every test folder: the light ones together on two processes, then those that start much.
+"""Run the tests by lanes.
 
-    python tests/suites.py [FOLDER ... | core]
+    python tests/suites.py                    the day: every lane of it
+    python tests/suites.py spark unit         lanes or folders of it
+    python tests/suites.py core               what needs nothing but the core
+    python tests/suites.py --shard 2/12       the night: of all files, each case, one shard of twelve
+    python tests/suites.py --changed BASE     what only the night runs, if its paths changed since BASE
 
-Which folder belongs where, and which cases wait for the night: ``tests/lanes.py``.  Each lane says its
-slowest tests and its time; the end is one line of totals.
+``tests/lanes.py`` says what belongs where.  Each call of pytest says its slowest tests and its time, has a limit, and goes on
+after a failure; the end is one line of totals.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import time
 import xml.etree.ElementTree as ET
+from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,52 +37,121 @@ sys.path.insert(0, str(ROOT))
 from tests import lanes  # noqa: E402 - it lies beside this script, which is started by its path
 
 REPORTS = ROOT / ".cache" / "reports"
-AT_ONCE = "2"
+MINUTES = ROOT / "tests" / "night_minutes.tsv"
+OTHERS_MINUTES = 0.1
+"""What a file takes that the list does not name."""
+AT_ONCE = 2
 SHORT_JVM = {"JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
 """Java that lives for seconds: compiling deeply would take most of its time."""
 MEMORY = Path("/dev/shm")
 ROOM = 6 << 30
 """Bytes: what the tests of two lanes have written at one time, and much more."""
-HOUR_S = 3600
+IS_NIGHT = lanes.PROFILE == "nightly"
+LIMIT_S = 6 * 3600 if IS_NIGHT else 3000
+"""How long one call of pytest may take: far more than it does, so that CI still says which tests were slow."""
+TEST_S = 3600
+"""How long one test may take at night."""
 
 
-def run(name: str, folders: list[str], memory: str | None, *more: str) -> dict[str, int]:
-    """Run pytest once; what it counted, with ``failed`` at least 1 when it ended badly."""
-    report = REPORTS / f"{name}.xml"
+@dataclass
+class Total:
+    """What pytest counted, and which tests failed."""
+
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+    seconds: float = 0
+    failures: list[str] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        return f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped"
+
+    def add(self, other: Total) -> None:
+        self.passed += other.passed
+        self.failed += other.failed
+        self.skipped += other.skipped
+        self.failures += other.failures
+
+
+@dataclass(frozen=True)
+class Run:
+    """One call of pytest."""
+
+    name: str
+    paths: list[str]
+    """Below ``tests``."""
+    processes: int = 1
+    together: str = "file"
+
+
+def run(asked: Run, memory: str | None) -> Total:
+    """Run pytest once; ``failed`` is at least 1 when it ended badly."""
+    report = REPORTS / f"{asked.name}.xml"
     report.unlink(missing_ok=True)
-    print(f"=== {name} ...", flush=True)
+    print(f"=== {asked.name} ...", flush=True)
     started = time.monotonic()
     command = [sys.executable, "-m", "pytest", "-q", "--durations=10", f"--junit-xml={report}"]
-    if lanes.PROFILE == "nightly":
-        command.append(f"--timeout={HOUR_S}")
+    if IS_NIGHT:
+        command.append(f"--timeout={TEST_S}")
     else:
-        command += ["-m", lanes.DAY]
+        command += ["-m", "not nightly"]
+        command += [f"--ignore=tests/{file}" for file in lanes.NIGHT if file not in asked.paths]
+    if asked.processes > 1:
+        dist = "worksteal" if asked.together == "test" else "loadfile"
+        command += ["-n", str(asked.processes), "--dist", dist]
     environment = {**SHORT_JVM, **os.environ}
-    if memory is not None and name not in lanes.ON_DISK:
+    if memory is not None and not set(asked.paths) & set(lanes.ON_DISK):
         environment["TMPDIR"] = memory
-    done = subprocess.run(
-        [*command, *more, *(f"tests/{folder}" for folder in folders)],
+    output = ended([*command, *(f"tests/{path}" for path in asked.paths)], environment, asked.name)
+    total = counted(report, output.returncode)
+    total.seconds = time.monotonic() - started
+    print(f"\n{output.stdout}\n=== {asked.name}: {total} in {total.seconds:.0f} s", flush=True)
+    return total
+
+
+def ended(
+    command: list[str], environment: dict[str, str], name: str
+) -> subprocess.CompletedProcess[str]:
+    """What pytest printed; past its limit it is interrupted, so that it says its slowest tests and where it was."""
+    with subprocess.Popen(
+        command,
         cwd=ROOT,
         env=environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
         errors="replace",
-        check=False,
-    )
-    counted = dict.fromkeys(("tests", "failures", "errors", "skipped"), 0)
+        start_new_session=True,
+    ) as process:
+        try:
+            printed, _ = process.communicate(timeout=LIMIT_S)
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGINT)
+            try:
+                printed, _ = process.communicate(timeout=60)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                printed, _ = process.communicate()
+            printed += f"\n{name} took longer than {LIMIT_S} s and was interrupted"
+            return subprocess.CompletedProcess(command, 124, printed)
+        return subprocess.CompletedProcess(command, process.returncode, printed)
+
+
+def counted(report: Path, status: int) -> Total:
+    """What the report of a run says; nothing passed if it wrote none."""
+    total = Total()
     if report.exists():
-        for suite in ET.parse(report).getroot().iter("testsuite"):
-            for key in counted:
-                counted[key] += int(suite.get(key, 0))
-    bad = counted["failures"] + counted["errors"]
-    total = {
-        "passed": counted["tests"] - bad - counted["skipped"],
-        "failed": max(bad, int(done.returncode != 0)),
-        "skipped": counted["skipped"],
-    }
-    seconds = time.monotonic() - started
-    print(f"\n{done.stdout}\n=== {name}: {total} in {seconds:.0f} s", flush=True)
+        for case in ET.parse(report).getroot().iter("testcase"):
+            if case.find("failure") is not None or case.find("error") is not None:
+                total.failed += 1
+                total.failures.append(f"{case.get('classname')}::{case.get('name')}")
+            elif case.find("skipped") is not None:
+                total.skipped += 1
+            else:
+                total.passed += 1
+    if status != 0 and total.failed == 0:
+        total.failed = 1
+        total.failures.append(f"{report.stem}: pytest ended with {status}")
     return total
 
 
@@ -96,24 +173,82 @@ def memory_folder() -> Iterator[str | None]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def main(wanted: list[str]) -> int:
+def day(wanted: list[str]) -> list[Run]:
+    """The runs of the day: all lanes, or the lanes and folders that are ``wanted``."""
+    names = list(lanes.CORE) if wanted == ["core"] else wanted
+    folders = [f for lane in lanes.DAY if not names or lane.name in names for f in lane.folders]
+    folders += [name for name in names if name not in {lane.name for lane in lanes.DAY}]
+    return by_lane(folders)
+
+
+def by_lane(paths: list[str]) -> list[Run]:
+    """One run for the paths of each lane."""
+    found: dict[lanes.Lane, list[str]] = defaultdict(list)
+    for path in dict.fromkeys(paths):
+        found[lanes.lane_of(path)].append(path)
+    return [Run(lane.name, some, lane.processes, lane.together) for lane, some in found.items()]
+
+
+def files() -> list[str]:
+    """Every file of tests in a folder, by its path below ``tests``."""
+    root = ROOT / "tests"
+    return sorted(path.relative_to(root).as_posix() for path in root.glob("*/**/test_*.py"))
+
+
+def known_minutes() -> dict[str, float]:
+    """How long the longest files took at night, on two cores."""
+    lines = MINUTES.read_text().splitlines()[1:]
+    return {file: float(minutes) for file, minutes in (line.split("\t") for line in lines)}
+
+
+def night(text: str) -> list[Run]:
+    """The runs of one shard, ``2/12``, of everything."""
+    number, _, of = text.partition("/")
+    minutes = dict.fromkeys(files(), OTHERS_MINUTES) | known_minutes()
+    return by_lane(lanes.shard(minutes, int(number), int(of)))
+
+
+def changed(base: str) -> list[Run]:
+    """The runs of what only the night has, as far as its paths changed since ``base``."""
+    command = ["git", "diff", "--name-only", f"{base}...HEAD"]
+    paths = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    return by_lane(lanes.due(paths.splitlines()))
+
+
+def perform(runs: list[Run]) -> Total:
+    """Run each: those of two processes one after the other, then the others two at a time."""
+    whole = Total()
+    alone = [each for each in runs if each.processes > 1]
+    with memory_folder() as memory, ThreadPoolExecutor(AT_ONCE) as pool:
+        for each in alone:
+            whole.add(run(each, memory))
+        for total in pool.map(lambda one: run(one, memory), [r for r in runs if r not in alone]):
+            whole.add(total)
+    return whole
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("wanted", nargs="*")
+    parser.add_argument("--shard")
+    parser.add_argument("--changed", metavar="BASE")
+    asked = parser.parse_args(arguments)
     REPORTS.mkdir(parents=True, exist_ok=True)
-    everything = (*lanes.LIGHT_FOLDERS, *lanes.SHARED_FOLDERS, *lanes.HEAVY_FOLDERS)
-    chosen = lanes.CORE if wanted == ["core"] else wanted or everything
-    heavy = [name for name in (*lanes.HEAVY_FOLDERS, *lanes.ELSEWHERE) if name in chosen]
-    shared = [name for name in lanes.SHARED_FOLDERS if name in chosen]
-    light = [name for name in chosen if name not in (*heavy, *shared)]
-    totals = []
-    with memory_folder() as memory:
-        if light:
-            totals.append(run("light", light, memory, "-n", AT_ONCE, "--dist", "worksteal"))
-        for name in shared:
-            totals.append(run(name, [name], memory, "-n", AT_ONCE, "--dist", "loadfile"))
-        with ThreadPoolExecutor(int(AT_ONCE)) as pool:
-            totals += pool.map(lambda name: run(name, [name], memory), heavy)
-    passed, failed, skipped = (sum(t[k] for t in totals) for k in ("passed", "failed", "skipped"))
-    print(f"\n{passed} passed, {failed} failed, {skipped} skipped", flush=True)
-    return int(failed > 0 or passed == 0)
+    if asked.changed:
+        runs = changed(asked.changed)
+        if not runs:
+            print("nothing that only the night runs has changed")
+            return 0
+    else:
+        runs = night(asked.shard) if asked.shard else day(asked.wanted)
+    started = time.monotonic()
+    print(f"seed {lanes.SEED}: TEST_SEED={lanes.SEED} takes the same cases again", flush=True)
+    total = perform(runs)
+    for failure in total.failures:
+        print(f"FAILED {failure}")
+    print(f"\n{asked.shard or 'all'} in {(time.monotonic() - started) / 60:.1f} minutes")
+    print(total, flush=True)
+    return int(total.failed > 0 or total.passed == 0)
 
 
 if __name__ == "__main__":

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 import re
+import subprocess
 from collections import Counter
 
 import pytest
 import yaml
 
 from tests import lanes
-from tests.suites import ROOT
+from tests.suites import ROOT, by_lane, files, known_minutes
 
 MAKEFILE = (ROOT / "Makefile").read_text()
 
@@ -23,17 +24,42 @@ def recipe(target: str) -> str:
 
 def test_every_folder_of_tests_belongs_to_one_lane() -> None:
     there = {p.relative_to(ROOT / "tests").parts[0] for p in ROOT.glob("tests/*/**/test_*.py")}
-    named = Counter(
-        (
-            *lanes.LIGHT_FOLDERS,
-            *lanes.SHARED_FOLDERS,
-            *lanes.HEAVY_FOLDERS,
-            *lanes.ELSEWHERE,
+    by_day = Counter(folder for lane in lanes.DAY for folder in lane.folders)
+    assert set(by_day.values()) == {1}
+    at_night = {entry for entry in lanes.NIGHT if "/" not in entry}
+    assert by_day.keys() | at_night == there
+    assert not by_day.keys() & at_night
+    assert {*lanes.CORE, *lanes.ON_DISK, *lanes.ELSEWHERE} <= there
+
+
+def test_what_the_night_alone_runs_is_there_and_comes_back_when_its_paths_change() -> None:
+    for entry, patterns in lanes.NIGHT.items():
+        assert (ROOT / "tests" / entry).exists(), entry
+        tracked = subprocess.run(
+            ["git", "ls-files", *patterns], cwd=ROOT, check=True, capture_output=True, text=True
         )
-    )
-    assert set(named) == there
-    assert set(named.values()) == {1}
-    assert {*lanes.CORE, *lanes.ON_DISK} <= there
+        assert tracked.stdout, f"{entry}: no file is {' or '.join(patterns)}"
+        assert entry in lanes.due([f"tests/{entry}"])
+    assert lanes.due(["docs/index.md"]) == []
+    assert lanes.due(["table_core/spark/launch/x.py"]) == [
+        entry for entry, patterns in lanes.NIGHT.items() if "table_core/spark/*" in patterns
+    ]
+
+
+def test_each_shard_of_the_night_has_its_files_and_all_shards_have_all() -> None:
+    minutes = dict.fromkeys(files(), 1.0)
+    shards = [lanes.shard(minutes, number, 5) for number in range(1, 6)]
+    assert sorted(file for shard in shards for file in shard) == files()
+    assert max(map(len, shards)) - min(map(len, shards)) <= 1
+    assert set(known_minutes()) <= set(files())
+    assert [r.name for r in by_lane(["live/test_tour_live.py", "unit/test_layout.py"])] == [
+        "live",
+        "light",
+    ]
+
+
+def test_contributing_shows_the_lanes_as_they_are() -> None:
+    assert lanes.table_of_lanes() in (ROOT / "CONTRIBUTING.md").read_text()
 
 
 def test_every_file_beside_the_folders_is_run_by_make_tidy() -> None:
@@ -42,26 +68,32 @@ def test_every_file_beside_the_folders_is_run_by_make_tidy() -> None:
 
 
 def test_each_lane_has_a_target() -> None:
-    assert re.search(r"suites\.py$", recipe("test"), re.MULTILINE)
-    assert re.search(
-        r"HYPOTHESIS_PROFILE=nightly .*suites\.py$", recipe("test-nightly"), re.MULTILINE
-    )
+    assert "suites.py $(LANE)" in recipe("test")
+    assert "HYPOTHESIS_PROFILE=nightly" in recipe("test-nightly")
+    assert "--shard $(SHARD)" in recipe("test-nightly")
+    assert "--changed $(BASE)" in recipe("test-changed")
     for folder, target in lanes.ELSEWHERE.items():
         assert f"suites.py {folder}" in recipe(target)
 
 
-def test_the_night_has_its_hour_in_ci() -> None:
-    workflow = yaml.safe_load((ROOT / ".github/workflows/nightly.yml").read_text())
-    assert workflow[True]["schedule"], "YAML reads `on` as true"
-    job = workflow["jobs"]["long"]
-    assert "make ${{ matrix.target }}" in [step.get("run") for step in job["steps"]]
-    targets = job["strategy"]["matrix"]["target"]
-    assert {"test-nightly", *lanes.ELSEWHERE.values()} <= set(targets)
+def test_ci_runs_each_lane_and_the_night_each_shard() -> None:
+    workflows = ROOT / ".github/workflows"
+    ci = yaml.safe_load((workflows / "ci.yml").read_text())["jobs"]
+    assert ci["lane"]["strategy"]["matrix"]["lane"] == [lane.name for lane in lanes.DAY]
+    assert any("make test-changed" in step.get("run", "") for step in ci["changed"]["steps"])
+    nightly = yaml.safe_load((workflows / "nightly.yml").read_text())
+    assert nightly[True]["schedule"], "YAML reads `on` as true"
+    shards = nightly["jobs"]["shard"]["strategy"]["matrix"]["shard"]
+    assert shards == list(range(1, len(shards) + 1))
+    (step,) = [s["run"] for s in nightly["jobs"]["shard"]["steps"] if "run" in s]
+    assert f"make test-nightly SHARD=${{{{ matrix.shard }}}}/{len(shards)}" in step
+    targets = nightly["jobs"]["long"]["strategy"]["matrix"]["target"]
+    assert set(lanes.ELSEWHERE.values()) <= set(targets)
     assert all(recipe(target) for target in targets)
 
 
-def test_no_test_waits_for_the_night_as_a_whole() -> None:
-    """Only cases do: the mark of a function, a class or a file would take all of it out of ``make test``."""
+def test_the_mark_of_the_night_is_for_cases() -> None:
+    """Whole files stand in ``NIGHT``, where their paths bring them back; a mark would hide them."""
     whole = []
     for path in ROOT.glob("tests/**/*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
@@ -87,6 +119,17 @@ def test_a_part_is_every_so_many_cases_and_never_none() -> None:
     assert lanes.sampled([("a", 1)], 2)[0].values == ("a", 1)
     with pytest.raises(ValueError, match="none is left"):
         lanes.sampled("a", 2, first=1)
+
+
+def test_another_seed_takes_other_cases(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken = set()
+    for seed in range(3):
+        monkeypatch.setattr(lanes, "SEED", seed)
+        by_day = [case.values[0] for case in lanes.sampled("abcdefg", 3) if not case.marks]
+        assert by_day
+        taken |= set(by_day)
+        assert [case for case in lanes.sampled("ab", 3) if not case.marks]
+    assert taken == set("abcdefg")
 
 
 def test_a_variable_says_more_than_the_profile(monkeypatch: pytest.MonkeyPatch) -> None:

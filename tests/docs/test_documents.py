@@ -1,6 +1,6 @@
 """Goal: what the documents say is so.
 
-Method: run their Python, look for every file they link, every command and every package they name.
+Method: run their Python, each page in a fork of one interpreter, look for every file they link, every command and every package they name.
 """
 
 from __future__ import annotations
@@ -8,14 +8,24 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import subprocess
-import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.forking import ForkServer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+OPERATORS = [
+    f"paimon_provider.{room}.{path.stem}"
+    for room in ("operators", "sensors")
+    for path in sorted((ROOT / "provider" / "paimon_provider" / room).glob("[!_]*.py"))
+]
+"""What the examples of Dags import."""
 TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
 EXAMPLES = [
     (path, number, code)
@@ -28,40 +38,42 @@ def named(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
 
+@pytest.fixture(scope="module")
+def interpreter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ForkServer]:
+    environment = {
+        "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'provider'}",
+        "AIRFLOW_HOME": str(tmp_path_factory.mktemp("airflow")),
+        "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
+    }
+    with ForkServer("table_core", "airflow.sdk", *OPERATORS, environment=environment) as server:
+        yield server
+
+
 @pytest.mark.parametrize("path", sorted({path for path, _, _ in EXAMPLES}), ids=named)
-def test_the_examples_run_from_top_to_bottom(path: Path, tmp_path: Path) -> None:
+def test_the_examples_run_from_top_to_bottom(
+    interpreter: ForkServer, path: Path, tmp_path: Path
+) -> None:
     script = tmp_path / f"{path.stem}.py"
     script.write_text("\n".join(code for where, _, code in EXAMPLES if where == path))
-    run(tmp_path, str(script))
+    run(interpreter, tmp_path, str(script))
 
 
-def test_the_commands_of_the_readme_work_on_the_table_of_its_example(tmp_path: Path) -> None:
+def test_the_commands_of_the_readme_work_on_the_table_of_its_example(
+    interpreter: ForkServer, tmp_path: Path
+) -> None:
     script = tmp_path / "example.py"
     script.write_text(EXAMPLES[0][2])
-    run(tmp_path, str(script))
+    run(interpreter, tmp_path, str(script))
     (block,) = re.findall(r"```bash\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
     for line in block.splitlines():
         program, *words = shlex.split(line)
         assert program == "table-core"
-        assert run(tmp_path, "-m", "table_core.cli.main", *words)
+        assert run(interpreter, tmp_path, "-m", "table_core.cli.main", *words)
 
 
-def run(folder: Path, *words: str) -> str:
-    environment = {
-        **os.environ,
-        "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'provider'}",
-        "AIRFLOW_HOME": str(folder / "airflow"),
-        "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
-    }
-    done = subprocess.run(
-        [sys.executable, *words],
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
+def run(interpreter: ForkServer, folder: Path, *words: str) -> str:
+    done = interpreter.run(*words, folder=folder)
+    assert done.status == 0, done.stderr[-3000:]
     return done.stdout
 
 
