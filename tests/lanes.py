@@ -1,9 +1,10 @@
 """What runs when: by day a part that a change most likely breaks, at night everything.
 
-A test is longer than its part of the day in one of three ways:
+What is longer than its part of the day says so in one of four ways:
 
     @pytest.mark.parametrize("kind", sampled(kinds(), 3))       each third kind, at night each
     ROUNDS = budget("ROUNDS", ci=8, nightly=100)                or what the variable ROUNDS says
+    SAMPLED["spark/test_spark_streams.py"] = 2                  each second test of a file
     NIGHT["spark/test_spark_cluster.py"] = (…)                  a whole file: at night, and when its paths change
 
 Hypothesis' own variable decides between day and night: ``HYPOTHESIS_PROFILE``, ``ci`` or ``nightly``.  ``TEST_SEED`` decides
@@ -32,11 +33,13 @@ __all__ = [
     "ON_DISK",
     "PROFILE",
     "PROFILES",
+    "SAMPLED",
     "SEED",
     "Lane",
     "budget",
     "due",
     "lane_of",
+    "left_for_the_night",
     "sampled",
     "shard",
     "table_of_lanes",
@@ -106,6 +109,13 @@ NIGHT: dict[str, tuple[str, ...]] = {
 }
 """Folders and files that the day leaves out, each with the paths whose change brings it back (``make test-changed``)."""
 
+SAMPLED = {
+    "spark/test_spark_entrypoint.py": 2,
+    "spark/test_spark_source.py": 2,
+    "spark/test_spark_streams.py": 2,
+}
+"""Files of which the day takes each so-many-th test, from number ``SEED`` on."""
+
 
 def sampled(cases: Iterable[Any], each: int, *, first: int = 0) -> list[Any]:
     """Parameters of a test: of ``cases``, the day takes each ``each``-th, from number ``first + SEED`` on.
@@ -123,6 +133,12 @@ def sampled(cases: Iterable[Any], each: int, *, first: int = 0) -> list[Any]:
         )
         for number, case in enumerate(found)
     ]
+
+
+def left_for_the_night(file: str, count: int) -> list[int]:
+    """Of the ``count`` tests of ``file``, a path below ``tests``, the numbers that the day leaves out."""
+    each = SAMPLED.get(file, 1)
+    return [number for number in range(count) if number % each != SEED % each]
 
 
 def budget(variable: str, *, ci: int, nightly: int) -> int:
@@ -176,6 +192,8 @@ def table_of_lanes(lanes: Sequence[Lane] = DAY) -> str:
         if lane.processes == 2:
             how = f"two processes, {lane.together} by {lane.together}"
         lines.append(f"| {lane.name} | {folders} | {lane.what} | {how} |")
+    lines += ["", "| the day takes a part of the tests of | |", "|---|---|"]
+    lines += [f"| `{file}` | one of {each} |" for file, each in SAMPLED.items()]
     lines += ["", "| at night, and when these paths change | paths |", "|---|---|"]
     lines += [
         f"| `{entry}` | {', '.join(f'`{path}`' for path in patterns)} |"

@@ -46,6 +46,18 @@ def test_what_the_night_alone_runs_is_there_and_comes_back_when_its_paths_change
     ]
 
 
+def test_of_a_sampled_file_each_test_has_its_seed(monkeypatch: pytest.MonkeyPatch) -> None:
+    for file, each in lanes.SAMPLED.items():
+        assert (ROOT / "tests" / file).exists(), file
+        left = []
+        for seed in range(each):
+            monkeypatch.setattr(lanes, "SEED", seed)
+            left.append(set(range(9)) - set(lanes.left_for_the_night(file, 9)))
+        assert set().union(*left) == set(range(9))
+        assert all(left)
+    assert lanes.left_for_the_night("unit/test_layout.py", 9) == []
+
+
 def test_each_shard_of_the_night_has_its_files_and_all_shards_have_all() -> None:
     minutes = dict.fromkeys(files(), 1.0)
     shards = [lanes.shard(minutes, number, 5) for number in range(1, 6)]

@@ -20,6 +20,7 @@ from table_core.cli.json_schemas import ROWS, SCHEMAS
 from table_core.cli.main import COMMANDS
 from tests.cli.screens import FAULTS, FOLDER, MACHINE, Golden, examples, same_every_time, screens_of
 from tests.cli.terminal import Shown, Terminal
+from tests.lanes import sampled
 
 WRITES = os.environ.get("SCREENS") == "write"
 SEPARATOR = "\n" + "=" * 30 + " {} " + "=" * 30 + "\n"
@@ -40,7 +41,7 @@ def named(entry: Entry) -> str:
     return "-".join(entry.path)
 
 
-@pytest.mark.parametrize("entry", COMMANDS, ids=named)
+@pytest.mark.parametrize("entry", sampled(COMMANDS, 5), ids=named)
 def test_its_example_looks_as_it_did(terminal: Terminal, shop: Path, entry: Entry) -> None:
     found = dict(screens_of(terminal, shop, entry, as_json=takes_json(entry)))
     narrow, wide = found["terminal of 80 columns"], found["terminal of 160 columns"]

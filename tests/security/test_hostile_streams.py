@@ -11,9 +11,9 @@ import pytest
 import table_core as tc
 from tests.hostile_events import FORMS, HARMLESS, MAX_BYTES, MAX_COLUMNS, SCHEMA, Form, typed_row
 from tests.hostile_sync import sync_apart
-from tests.lanes import sampled
+from tests.lanes import budget, sampled
 
-EVENTS = 10_000
+EVENTS = budget("EVENTS", ci=2_000, nightly=10_000)
 FILES = 4
 MEMORY_MB = 512
 
@@ -41,7 +41,7 @@ def rows(catalog: tc.Catalog, table: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("format", sampled(FORMS, 2))
-def test_of_ten_thousand_events_each_is_where_it_belongs(tmp_path: Path, format: str) -> None:
+def test_of_many_events_each_is_where_it_belongs(tmp_path: Path, format: str) -> None:
     form, events = FORMS[format], tmp_path / "events"
     events.mkdir()
     each = EVENTS // FILES

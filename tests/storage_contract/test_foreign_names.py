@@ -27,6 +27,7 @@ from tests.foreign_names import (
     plain,
     rows,
 )
+from tests.lanes import sampled
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from tests.servers import S3
 
 
-@pytest.fixture(params=["file", "memory", "s3"])
+@pytest.fixture(params=sampled(["s3", "memory", "file"], 3))
 def catalog(request: pytest.FixtureRequest, tmp_path: Path) -> tc.Catalog:
     if request.param == "s3":
         server: S3 = request.getfixturevalue("s3_server")

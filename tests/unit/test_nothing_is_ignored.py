@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from table_core.errors import ArgumentError
@@ -12,6 +13,7 @@ from table_core.jobs.engine_choice import AutoLimits, Worker
 from table_core.jobs.job_spec import JobSpec
 from table_core.jobs.run import run_embedded
 from table_core.jobs.touched import engine_of
+from tests.tables import new_catalog, write_rows
 
 UPSERT = [{"action": "matched-upsert"}, {"action": "not-matched-insert"}]
 
@@ -28,11 +30,12 @@ def spec(tmp_path: Path) -> Any:
             commit_identifier=None if user is None else 0,
         )
 
-    for table in ("a.b", "a.s"):
-        columns = {"id": "BIGINT NOT NULL", "v": "BIGINT"}
-        made = {"columns": columns, "primary_key": ["id"], "options": {"bucket": "1"}}
-        run_embedded(of("create-table", table=table, **made))
-        run_embedded(of("write", table=table, sql="SELECT 1::BIGINT AS id, 1::BIGINT AS v"))
+    catalog = new_catalog(f"file://{tmp_path}/wh")
+    catalog.create_database("a")
+    schema = pa.schema([pa.field("id", pa.int64(), nullable=False), ("v", pa.int64())])
+    for name in ("a.b", "a.s"):
+        table = catalog.create_table(name, schema, primary_key=("id",), options={"bucket": "1"})
+        write_rows(table, pa.table({"id": [1], "v": [1]}, schema=schema))
     return of
 
 
