@@ -110,9 +110,31 @@ NIGHT: dict[str, tuple[str, ...]] = {
 """Folders and files that the day leaves out, each with the paths whose change brings it back (``make test-changed``)."""
 
 SAMPLED = {
+    "catalogs/test_jdbc_catalog.py": 2,
+    "cli/test_whole_output.py": 2,
+    "durability/test_bad_days.py": 3,
+    "durability/test_bounded_writes.py": 2,
+    "durability/test_crashes.py": 3,
+    "durability/test_upkeep_crashes.py": 2,
+    "golden/test_cdc_streams.py": 3,
+    "property/test_damaged_tables.py": 3,
+    "security/test_hostile_streams.py": 2,
+    "security/test_kept_state.py": 2,
+    "security/test_sql.py": 2,
+    "security/test_terminal.py": 2,
     "spark/test_spark_entrypoint.py": 2,
     "spark/test_spark_source.py": 2,
     "spark/test_spark_streams.py": 2,
+    "storage_contract/test_s3.py": 3,
+    "unit/cdc/test_truncate_of_one_source.py": 2,
+    "unit/table/test_cross_partition.py": 2,
+    "unit/table/test_first_and_new_rows.py": 3,
+    "unit/table/test_flow.py": 2,
+    "unit/table/test_flows_at_once.py": 2,
+    "unit/table/test_option_classes.py": 4,
+    "unit/table/test_read_memory.py": 3,
+    "unit/table/test_whole_results.py": 3,
+    "unit/test_cli_writing.py": 2,
 }
 """Files of which the day takes each so-many-th test, from number ``SEED`` on."""
 

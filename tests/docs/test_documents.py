@@ -6,6 +6,7 @@ Method: run their Python, each page in a fork of one interpreter, look for every
 from __future__ import annotations
 
 import os
+import pkgutil
 import re
 import shlex
 from pathlib import Path
@@ -13,13 +14,21 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+import table_core as tc
 from tests.forking import ForkServer
+from tests.lanes import sampled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+LOADED = [
+    module.name
+    for module in pkgutil.walk_packages(tc.__path__, "table_core.")
+    if not module.name.startswith(("table_core.spark", "table_core.testing"))
+]
+"""What the examples of tables import, or load when they need it."""
 OPERATORS = [
     f"paimon_provider.{room}.{path.stem}"
     for room in ("operators", "sensors")
@@ -33,6 +42,10 @@ EXAMPLES = [
     for number, code in enumerate(re.findall(r"```python\n(.*?)```", path.read_text(), re.DOTALL))
 ]
 
+ON_SPARK = sorted({path for path, _, code in EXAMPLES if "tcs." in code})
+"""Pages whose examples start a Spark session, which takes a quarter of a minute."""
+SMALL = sorted({path for path, _, _ in EXAMPLES} - set(ON_SPARK))
+
 
 def named(path: Path) -> str:
     return str(path.relative_to(ROOT))
@@ -45,11 +58,11 @@ def interpreter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ForkServer
         "AIRFLOW_HOME": str(tmp_path_factory.mktemp("airflow")),
         "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
     }
-    with ForkServer("table_core", "airflow.sdk", *OPERATORS, environment=environment) as server:
+    with ForkServer(*LOADED, "airflow.sdk", *OPERATORS, environment=environment) as server:
         yield server
 
 
-@pytest.mark.parametrize("path", sorted({path for path, _, _ in EXAMPLES}), ids=named)
+@pytest.mark.parametrize("path", [*SMALL, *sampled(ON_SPARK, len(ON_SPARK))], ids=named)
 def test_the_examples_run_from_top_to_bottom(
     interpreter: ForkServer, path: Path, tmp_path: Path
 ) -> None:
