@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 import os
-import sqlite3
 import uuid
 from pathlib import Path
 from typing import Any
 
 from airflow.dag_processing.dagbag import DagBag
+from airflow.utils.session import create_session
+from sqlalchemy import text
 
 from paimon_provider import get_provider_info as info
 
-__all__ = ["HEAD", "events_of", "run_body", "run_text", "states", "xcom"]
+__all__ = ["HEAD", "events_of", "looked_up", "run_body", "run_text", "states", "xcom"]
 
 HEAD = "from datetime import timedelta\nfrom airflow.sdk import DAG, task, TaskGroup\n" + "".join(
     f"from paimon_provider.{kind}.{name} import *\n"
@@ -27,14 +28,14 @@ def run_body(home: Path, body: str, **conf: Any) -> Any:
     """Write ``body`` into a Dag file, load it, run it; the Dag run."""
     dag_id = f"dag_{uuid.uuid4().hex[:8]}"
     inner = "\n".join(f"    {line}" for line in body.strip().splitlines())
-    text = f"{HEAD}with DAG({dag_id!r}, default_args=dict(retries=0)) as dag:\n{inner}\n"
-    return run_text(home, text, dag_id, **conf)
+    source = f"{HEAD}with DAG({dag_id!r}, default_args=dict(retries=0)) as dag:\n{inner}\n"
+    return run_text(home, source, dag_id, **conf)
 
 
-def run_text(home: Path, text: str, dag_id: str, **conf: Any) -> Any:
-    """Write ``text`` as a Dag file, run one of its Dags; the Dag run."""
+def run_text(home: Path, source: str, dag_id: str, **conf: Any) -> Any:
+    """Write ``source`` as a Dag file, run one of its Dags; the Dag run."""
     path = home / "dags" / f"file_{uuid.uuid4().hex[:8]}.py"
-    path.write_text(text)
+    path.write_text(source)
     try:
         bag = DagBag(str(path))
         assert not bag.import_errors, bag.import_errors
@@ -52,12 +53,18 @@ def xcom(dag_run: Any, task_id: str) -> Any:
     return ti.xcom_pull(task_ids=task_id)
 
 
-def events_of(dag_run: Any, airflow_home: Path) -> list[tuple[str, str, dict[str, Any]]]:
+def events_of(dag_run: Any) -> list[tuple[str, str, dict[str, Any]]]:
     """Task, asset URI and extra of each event of the run."""
-    with sqlite3.connect(airflow_home / "airflow.db") as db:
-        found = db.execute(
-            "SELECT source_task_id, uri, e.extra FROM asset_event e JOIN asset a ON a.id = asset_id"
-            " WHERE source_run_id = ? AND source_dag_id = ? ORDER BY e.id",
-            (dag_run.run_id, dag_run.dag_id),
-        ).fetchall()
+    found = looked_up(
+        "SELECT source_task_id, uri, e.extra FROM asset_event e JOIN asset a ON a.id = asset_id"
+        " WHERE source_run_id = :run AND source_dag_id = :dag ORDER BY e.id",
+        run=dag_run.run_id,
+        dag=dag_run.dag_id,
+    )
     return [(task, uri, json.loads(extra)) for task, uri, extra in found]
+
+
+def looked_up(query: str, **parameters: Any) -> list[Any]:
+    """Rows of Airflow's database, by its own session: SQLite's file must not be opened beside it."""
+    with create_session() as session:
+        return list(session.execute(text(query), parameters))

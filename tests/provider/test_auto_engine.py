@@ -60,7 +60,7 @@ def test_a_small_compaction_runs_in_the_worker_and_says_so(
     assert "10 rows" in told
     assert "Running compact on shop.orders in this process" in told
     assert xcom(done, "compact")["snapshot_after"] == 3
-    ((_, _, extra),) = events_of(done, airflow_home)
+    ((_, _, extra),) = events_of(done)
     assert extra["kinds"] == {"COMPACT": 1}
 
 

@@ -103,7 +103,7 @@ def test_a_bad_day_is_stopped_before_it_is_seen_and_is_counted_once_when_it_is_m
     assert set(states(done).values()) == {"success"}, states(done)
     assert rows(warehouse, "shop.sums") == rows(warehouse, "shop.copy") == [(1, 1), (2, 7)]
     assert rows(warehouse, "shop.late") == [(2, 7)]
-    announced = [(task, uri.rpartition("/")[2]) for task, uri, _ in events_of(done, airflow_home)]
+    announced = [(task, uri.rpartition("/")[2]) for task, uri, _ in events_of(done)]
     assert (f"{G}_publish", "sums") in announced
     assert not {task for task, _ in announced} & INSIDE
     table = warehouse.table("shop.sums")

@@ -113,7 +113,7 @@ append >> again >> silent
     )
     done = run(body, folder=f"file://{tmp_path}/in")
     assert set(states(done).values()) == {"success"}, states(done)
-    ((task, uri, extra),) = events_of(done, airflow_home)
+    ((task, uri, extra),) = events_of(done)
     assert (task, uri) == ("append", "paimon://paimon_default/shop/orders")
     assert extra["version"] == 1
     assert extra["kinds"] == {"APPEND": 1}

@@ -46,7 +46,7 @@ def test_rows_are_published_when_they_have_passed(
     done = run(GROUP, id=1, n=10)
     assert set(states(done).values()) == {"success"}, states(done)
     assert rows(warehouse) == [(1, 10)]
-    assert [task for task, _, _ in events_of(done, airflow_home)] == ["wap.publish"]
+    assert [task for task, _, _ in events_of(done)] == ["wap.publish"]
     table = warehouse.table("shop.orders")
     assert (table.branches.list(), table.tags.list()) == ([], [])
     (kept,) = warehouse.table("ops.runs").read().to_arrow().to_pylist()
@@ -91,7 +91,7 @@ create >> double(times=3)
     done = run(body)
     assert set(states(done).values()) == {"success"}, states(done)
     assert xcom(done, "double") == 3
-    assert [task for task, _, _ in events_of(done, airflow_home)] == ["double"]
+    assert [task for task, _, _ in events_of(done)] == ["double"]
 
 
 def test_what_is_inside_comes_between_the_branch_and_the_audit() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from table_core.table.api.catalog import Catalog
-from tests.provider.dag_runs import HEAD, run_text, states
+from tests.provider.dag_runs import HEAD, looked_up, run_text, states
 
 pytestmark = [pytest.mark.airflow, pytest.mark.filterwarnings("default")]
 
@@ -34,13 +33,12 @@ with DAG("relaying", default_args=dict(retries=0)):
 )
 
 
-def keys(home: Path, run: Any) -> list[tuple[str, str | None, dict[str, Any]]]:
-    with sqlite3.connect(home / "airflow.db") as db:
-        found = db.execute(
-            "SELECT source_task_id, partition_key, extra FROM asset_event"
-            " WHERE source_run_id = ? ORDER BY id",
-            (run.run_id,),
-        ).fetchall()
+def keys(run: Any) -> list[tuple[str, str | None, dict[str, Any]]]:
+    found = looked_up(
+        "SELECT source_task_id, partition_key, extra FROM asset_event"
+        " WHERE source_run_id = :run ORDER BY id",
+        run=run.run_id,
+    )
     return [(task, key, json.loads(extra)) for task, key, extra in found]
 
 
@@ -61,7 +59,7 @@ def test_no_partition_is_lost_and_one_partition_has_one_key(
     write(20454)
     first = run_text(airflow_home, DAG, "relaying")
     assert states(first) == {"relay": "success", "mark": "success"}
-    told = keys(airflow_home, first)
+    told = keys(first)
     assert [(task, key) for task, key, _ in told] == [("mark", "dt=2026-01-01")]
 
     write(20455)
@@ -69,12 +67,12 @@ def test_no_partition_is_lost_and_one_partition_has_one_key(
         failing.setenv("RELAY_FAILS", "1")
         lost = run_text(airflow_home, DAG, "relaying")
     assert states(lost)["relay"] == "failed"
-    assert not [key for task, key, _ in keys(airflow_home, lost) if task == "relay"]
+    assert not [key for task, key, _ in keys(lost) if task == "relay"]
 
     write(20456)
     after = run_text(airflow_home, DAG, "relaying")
-    told = keys(airflow_home, after)
+    told = keys(after)
     relayed = [key for task, key, _ in told if task == "relay"]
     assert sorted(key or "" for key in relayed) == ["dt=2026-01-02", "dt=2026-01-03"]
     again = run_text(airflow_home, DAG, "relaying")
-    assert not [key for task, key, _ in keys(airflow_home, again) if task == "relay"]
+    assert not [key for task, key, _ in keys(again) if task == "relay"]

@@ -87,7 +87,7 @@ def test_rows_are_changed(tour: Callable[..., Any], shop: Catalog, airflow_home:
     assert xcom(ran, "partition")["done_ms"]
     assert xcom(ran, "fresh")["age_seconds"] < 600
     assert xcom(ran, "report")["rows"] > 0
-    told = {task: extra for task, _, extra in events_of(ran, airflow_home)}
+    told = {task: extra for task, _, extra in events_of(ran)}
     assert set(told) == {"fill", "update", "delete", "merge", "done", "analyze"}
     assert told["done"]["partitions"] == [{"dt": "b"}]
     assert told["update"]["partitions"] == [{"dt": "a"}]
@@ -112,7 +112,7 @@ def test_history_goes_back_and_forth(
     table = shop.table("tour.history")
     assert (table.branches.list(), table.tags.list()) == ([], [])
     assert len(rows(shop, "tour.history")) == 4
-    assert [task for task, _, _ in events_of(ran, airflow_home)] == ["fill", "forward"]
+    assert [task for task, _, _ in events_of(ran)] == ["fill", "forward"]
 
 
 def test_tables_are_fed_and_copied(tour: Callable[..., Any], shop: Catalog, tmp_path: Path) -> None:
