@@ -190,7 +190,7 @@ def lane_of(file: str) -> Lane:
     return Lane(folder, (folder,), "")
 
 
-def shard(minutes: dict[str, float], number: int, of: int) -> list[str]:
+def shard(seconds: dict[str, float], number: int, of: int) -> list[str]:
     """The files of shard ``number`` (1 to ``of``), each file in one: the longest first, to whom has least.
 
     >>> [shard({"a": 9, "b": 5, "c": 4, "d": 3}, n, 2) for n in (1, 2)]
@@ -198,9 +198,9 @@ def shard(minutes: dict[str, float], number: int, of: int) -> list[str]:
     """
     loads = [0.0] * of
     taken: list[list[str]] = [[] for _ in range(of)]
-    for file in sorted(minutes, key=lambda name: (-minutes[name], name)):
+    for file in sorted(seconds, key=lambda name: (-seconds[name], name)):
         least = min(range(of), key=loads.__getitem__)
-        loads[least] += minutes[file]
+        loads[least] += seconds[file]
         taken[least].append(file)
     return taken[number - 1]
 

@@ -5,6 +5,7 @@
     python tests/suites.py core               what needs nothing but the core
     python tests/suites.py --shard 2/12       the night: of all files, each case, one shard of twelve
     python tests/suites.py --changed BASE     what only the night runs, if its paths changed since BASE
+    python tests/suites.py --weigh            writes tests/seconds.tsv from the reports of the last runs: shards are dealt by it
 
 ``tests/lanes.py`` says what belongs where.  Each call of pytest says its slowest tests and its time, has a limit, and goes on
 after a failure; the end is one line of totals.
@@ -37,9 +38,9 @@ sys.path.insert(0, str(ROOT))
 from tests import lanes  # noqa: E402 - it lies beside this script, which is started by its path
 
 REPORTS = ROOT / ".cache" / "reports"
-MINUTES = ROOT / "tests" / "night_minutes.tsv"
-OTHERS_MINUTES = 0.1
-"""What a file takes that the list does not name."""
+SECONDS = ROOT / "tests" / "seconds.tsv"
+LONG_S = 5
+"""The list names files that took as long by day; each other one counts as a second."""
 AT_ONCE = 2
 SHORT_JVM = {"JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
 """Java that lives for seconds: compiling deeply would take most of its time."""
@@ -195,17 +196,33 @@ def files() -> list[str]:
     return sorted(path.relative_to(root).as_posix() for path in root.glob("*/**/test_*.py"))
 
 
-def known_minutes() -> dict[str, float]:
-    """How long the longest files took at night, on two cores."""
-    lines = MINUTES.read_text().splitlines()[1:]
-    return {file: float(minutes) for file, minutes in (line.split("\t") for line in lines)}
+def known_seconds() -> dict[str, float]:
+    """How long the longest files took by day, in one process."""
+    lines = SECONDS.read_text().splitlines()[1:]
+    return {file: float(seconds) for file, seconds in (line.split("\t") for line in lines)}
+
+
+def weigh() -> None:
+    """Write the list of the longest files anew: those of the reports that are here, the others as they were."""
+    found: dict[str, float] = defaultdict(float)
+    there = set(files())
+    for report in REPORTS.glob("*.xml"):
+        for case in ET.parse(report).getroot().iter("testcase"):
+            parts = str(case.get("classname")).split(".")[1:]
+            while parts and f"{'/'.join(parts)}.py" not in there:
+                parts.pop()  # a class
+            if parts:
+                found[f"{'/'.join(parts)}.py"] += float(case.get("time", 0))
+    kept = known_seconds() | found
+    lines = [f"{f}\t{s:.0f}" for f, s in sorted(kept.items()) if f in there and s >= LONG_S]
+    SECONDS.write_text("\n".join(["file\tseconds", *lines]) + "\n")
 
 
 def night(text: str) -> list[Run]:
     """The runs of one shard, ``2/12``, of everything."""
     number, _, of = text.partition("/")
-    minutes = dict.fromkeys(files(), OTHERS_MINUTES) | known_minutes()
-    return by_lane(lanes.shard(minutes, int(number), int(of)))
+    seconds = dict.fromkeys(files(), 1.0) | known_seconds()
+    return by_lane(lanes.shard(seconds, int(number), int(of)))
 
 
 def changed(base: str) -> list[Run]:
@@ -232,8 +249,12 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("wanted", nargs="*")
     parser.add_argument("--shard")
     parser.add_argument("--changed", metavar="BASE")
+    parser.add_argument("--weigh", action="store_true")
     asked = parser.parse_args(arguments)
     REPORTS.mkdir(parents=True, exist_ok=True)
+    if asked.weigh:
+        weigh()
+        return 0
     if asked.changed:
         runs = changed(asked.changed)
         if not runs:

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from tests import lanes
-from tests.suites import ROOT, by_lane, files, known_minutes
+from tests.suites import ROOT, by_lane, files, known_seconds
 
 MAKEFILE = (ROOT / "Makefile").read_text()
 
@@ -59,11 +59,11 @@ def test_of_a_sampled_file_each_test_has_its_seed(monkeypatch: pytest.MonkeyPatc
 
 
 def test_each_shard_of_the_night_has_its_files_and_all_shards_have_all() -> None:
-    minutes = dict.fromkeys(files(), 1.0)
-    shards = [lanes.shard(minutes, number, 5) for number in range(1, 6)]
+    seconds = dict.fromkeys(files(), 1.0)
+    shards = [lanes.shard(seconds, number, 5) for number in range(1, 6)]
     assert sorted(file for shard in shards for file in shard) == files()
     assert max(map(len, shards)) - min(map(len, shards)) <= 1
-    assert set(known_minutes()) <= set(files())
+    assert set(known_seconds()) <= set(files())
     assert [r.name for r in by_lane(["live/test_tour_live.py", "unit/test_layout.py"])] == [
         "live",
         "light",
