@@ -43,6 +43,7 @@ __all__ = [
     "ReadConsumers",
     "ReadEntries",
     "ReadKept",
+    "ReadLine",
     "ReadLive",
     "ReadMetadata",
     "ReadNeeded",
@@ -132,6 +133,8 @@ class HeldBy(StrEnum):
     LIMIT = "snapshot.expire.limit"
     POSITION = "position"
     """It is the newest that holds a ``tc.`` property."""
+    TURN = "turn"
+    """A rollback or fast-forward is under way."""
     NEWEST = "newest changelog"
     """One changelog always stays."""
 
@@ -155,6 +158,17 @@ class ReadBounds:
     From one listing of ``snapshot/``.  The floor is ``snapshot/EARLIEST`` if that snapshot exists, else
     the smallest id listed (format 1.2).
     """
+
+
+@dataclass(frozen=True, slots=True)
+class ReadLine:
+    """Reply the number of the newest turn of the line, an int; None: one is under way.  Never from a cache.
+
+    The mark of this expiry says before that ``next`` goes now, 0: none yet.  So a turn that goes below it
+    is seen here, or sees the mark (docs/adr/0026).
+    """
+
+    next: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -377,6 +391,7 @@ class Expired:
 
 Effect: TypeAlias = (
     ReadBounds
+    | ReadLine
     | ReadSnapshot
     | ReadConsumers
     | ReadPins

@@ -124,8 +124,11 @@ def commit_parts(
     operation: str | None = None,
     force: bool = False,
     upkeep: bool = True,
+    copied: bool = False,
 ) -> Commit:
     """Run the protocol for one logical commit, then the ``upkeep`` that its options ask for.
+
+    ``copied``: its files were copied just now, whenever they were written first.
 
     Where it is certain that new files of the commit are in no snapshot, they are deleted.
 
@@ -144,7 +147,7 @@ def commit_parts(
         operation=operation,
         force=force or (append is not None and _keeps_empty(access, commit)),
     )
-    effects = CommitEffects(access)
+    effects = CommitEffects(access, may_be_old=not copied)
     try:
         refuse_commits(access)
         outcome = _run(access, request, effects)

@@ -271,8 +271,7 @@ class Branches:
         """
         plan = FastForward.of(self.access, name)
         if not dry_run:
-            untold = plan.untold_ids
-            plan.perform()
+            plan, untold = FastForward.perform(self.access, name)
             plan.follow(untold)
         return plan.result(dry_run=dry_run)
 

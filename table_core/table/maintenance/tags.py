@@ -13,8 +13,10 @@ from table_core.table.maintenance.tag_deletion import delete_tags, forget_state
 from table_core.table.metadata.describing import unchanged
 from table_core.table.metadata.refs.tags import (
     check_tag_name,
+    is_taken_back,
     mark_made,
     new_tag,
+    require_tagged,
     tag_names,
     tagged,
     write_tag,
@@ -101,6 +103,7 @@ class Tags:
 
         Raises:
             NotFoundError: no such tag, or no such snapshot.
+            CommitConflictError: a rollback took that snapshot back meanwhile; the tag is as it was.
         """
         self.access.require_same()
         access, old = self.access, self.get(name)
@@ -114,6 +117,9 @@ class Tags:
         write_tag(access, hold, chosen, _HOLD_MS)
         tag = new_tag(access, chosen, retained_ms)
         access.storage.write(layout.tag_path(name, access.branch), tag.to_json())
+        if is_taken_back(access, chosen):  # a rollback lists tags once its snapshots are gone
+            access.storage.write(layout.tag_path(name, access.branch), old.to_json())
+            require_tagged(access, hold, chosen)
         mark_made(access, name)
         done = forget_state(access, name, old.snapshot, chosen, dry_run=False)
         access.storage.delete(
