@@ -278,7 +278,7 @@ class WasWithdrawn:
 
 @dataclass(frozen=True, slots=True)
 class ReadMissing:
-    """Reply a tuple: those files of ``part`` that are not there; None if all are younger than orphans may be.
+    """Reply a frozenset: those files of ``part`` that are not there; None if all are younger than orphans may be.
 
     Nothing is asked of the store for young files.
     """
@@ -348,4 +348,4 @@ Effect: TypeAlias = (
     | Discard
     | Wait
 )
-Reply: TypeAlias = "TableState | Head | Search | int | CarriedProperties | LiveFiles | tuple[Touched, ...] | tuple[str, ...] | CommitPart | Written | Created | None"
+Reply: TypeAlias = "TableState | Head | Search | int | CarriedProperties | LiveFiles | tuple[Touched, ...] | frozenset[str] | CommitPart | Written | Created | None"

@@ -119,7 +119,7 @@ def require_files(run: Run, part: CommitPart, named_by: Snapshot | None = None) 
         OutcomeUnknownError: ... but somebody else changes the direction of the table just now.
     """
     missing = yield fx.ReadMissing(part)
-    assert missing is None or isinstance(missing, tuple)
+    assert missing is None or isinstance(missing, frozenset)
     if not missing:
         return missing is not None
     if named_by is not None:
@@ -128,9 +128,9 @@ def require_files(run: Run, part: CommitPart, named_by: Snapshot | None = None) 
         left = yield from _stored(new.id)
         if left is not None and left.digest == new.digest:
             raise run.unknown(
-                f"snapshot {new.id} names files that are gone: {missing[:3]}", id=new.id
+                f"snapshot {new.id} names files that are gone: {sorted(missing)[:3]}", id=new.id
             )
-    names = tuple(map(str, missing))
+    names = tuple(sorted(missing))
     raise CommitConflictError(
         f"{run.request.table}: {len(names)} files of this commit are gone, such as {names[0]}: they were written "
         "more than a day ago, and orphan removal took them for the rest of a write that failed. Nothing was "

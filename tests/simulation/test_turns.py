@@ -30,7 +30,7 @@ from table_core.expire.protocol import expire_snapshots
 from table_core.ondisk.line import end_of_line, is_stray
 from table_core.ondisk.properties import WRITER_PREFIX
 from table_core.ondisk.snapshot import CommitKind, Snapshot
-from table_core.testing.simulator import Actor, scripted, simulate
+from table_core.testing.simulator import Actor, Steps, scripted, simulate
 from tests.lanes import budget
 from tests.simulation.fake_table import FakeTable
 
@@ -90,7 +90,7 @@ class World:
         )
 
     def writer(self, name: str) -> Actor:
-        def run() -> Iterator[Any]:
+        def run() -> Steps:
             outcome = yield from commit(self.request(name), bounds=None)
             assert outcome.append is not None
             self.acknowledged[name] = outcome.append.snapshot
@@ -99,12 +99,12 @@ class World:
         return Actor(name=name, start=run, faults=())
 
     def rollback(self, name: str, target: int) -> Actor:
-        def run() -> Iterator[Any]:
+        def run() -> Steps:
             try:
                 yield back.Begin()
             except CommitConflictError:
                 return None
-            state = yield cx.ReadBack(target)
+            state: cx.Head | None = yield cx.ReadBack(target)
             if state is None:
                 yield back.End()
                 return None
@@ -116,7 +116,7 @@ class World:
         return Actor(name=name, start=run, faults=())
 
     def expirer(self, name: str) -> Actor:
-        def run() -> Iterator[Any]:
+        def run() -> Steps:
             return (yield from expire_snapshots(Retention(retained_min=2, retained_max=3)))
 
         return Actor(name=name, start=run, faults=())

@@ -156,7 +156,7 @@ class CommitEffects:
         return fx.Created.CREATED if won else fx.Created.EXISTS
 
     @perform.register(fx.ReadMissing)
-    def _read_missing(self, effect: fx.ReadMissing) -> tuple[str, ...] | None:
+    def _read_missing(self, effect: fx.ReadMissing) -> frozenset[str] | None:
         return missing_files(self.access, effect.part) if self.may_be_old else None
 
     @perform.register(fx.WasWithdrawn)

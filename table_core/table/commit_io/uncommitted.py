@@ -74,14 +74,14 @@ def discard(
         _log.warning("%s: uncommitted files are left over: %s", access.name, error)
 
 
-def missing_files(access: TableAccess, part: CommitPart) -> tuple[str, ...] | None:
+def missing_files(access: TableAccess, part: CommitPart) -> frozenset[str] | None:
     """Paths of the new files of ``part`` that are not there; None if all are young: no orphan removal takes those."""
     now_ms = access.clock.now_ms()
     limit_ms = now_ms + access.clock.local_offset_ms(now_ms) - FLOOR_MS + _MARGIN_MS
     times = (e.file.creation_time_ms for e in (*part.entries, *part.changelog))
     if all(time_ms is None or time_ms > limit_ms for time_ms in times):
         return None
-    return tuple(path for _, path in _made(access, part) if not access.storage.exists(path))
+    return frozenset(path for _, path in _made(access, part) if not access.storage.exists(path))
 
 
 def _named(access: TableAccess, snapshot: Snapshot) -> Iterator[str]:

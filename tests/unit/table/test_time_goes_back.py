@@ -16,6 +16,8 @@ import pytest
 import table_core as tc
 from table_core.ondisk import layout
 from table_core.ondisk.line import FOLLOWS
+from table_core.ondisk.snapshot import Snapshot
+from table_core.storage.system import SystemClock
 from table_core.table.metadata.documents import Metadata
 from tests.tables import new_catalog, write_rows
 from tests.unit.test_shared_files import OPTIONS, SCHEMA, create, fresh, keys, on_branch, put
@@ -127,7 +129,7 @@ def test_each_snapshot_names_what_it_was_built_on() -> None:
 # ---------------------------------------------------------------------------- two turns
 def test_a_rollback_beside_a_rollback_is_refused_and_changes_nothing() -> None:
     table = grown()
-    met: list[Exception] = []
+    met: list[tc.errors.TableError] = []
 
     def second() -> None:
         try:
@@ -149,7 +151,7 @@ def test_an_expiry_under_way_keeps_the_table_that_is_rolled_back_to_a_tag(at: in
     """Where it deletes what would have to be there again, the rollback is refused; else it begins anew."""
     table = grown()
     table.tags.create("good", snapshot=2)
-    met: list[Exception] = []
+    met: list[tc.errors.TableError] = []
 
     def back() -> None:
         try:
@@ -424,3 +426,74 @@ def test_a_hint_below_the_floor_is_not_believed() -> None:
     assert keys(another(table)) == list(range(1, 13))
     put(another(table), 13)
     assert keys(another(table)) == list(range(1, 14))
+
+
+# ---------------------------------------------------------------------------- old files
+class Later(SystemClock):
+    def now_ms(self) -> int:
+        return SystemClock.now_ms(self) + 2 * 24 * 3_600_000
+
+
+def later(table: Any) -> Any:
+    return tc.Table(replace(another(table).access, clock=Later()))
+
+
+@pytest.mark.parametrize("after", [None, "create", "read"])
+def test_a_commit_of_old_files_is_refused_if_orphan_removal_has_taken_them(
+    after: str | None,
+) -> None:
+    """It takes them before the commit, or while that makes its snapshot, or once it is made."""
+    table = grown(2)
+    with table.write() as writer:
+        writer.write(pa.table({"k": [9], "v": [9]}, schema=SCHEMA))
+        prepared = writer.prepare()
+    storage = table.access.storage
+    file = prepared.changes[0].added[0].file_name
+
+    def taken() -> None:
+        storage.delete([info.path for info in storage.walk("") if info.path.endswith(file)])
+
+    path = snapshot_path(3) if after == "create" else snapshot_path(2)
+    slow = (
+        later(table)
+        if after is None
+        else between(later(table), (after, path), taken, after=1 if after == "read" else 0)
+    )
+    if after is None:
+        taken()
+    with pytest.raises(tc.errors.CommitConflictError, match="gone"):
+        slow.commit([prepared])
+    assert ids(table) == [1, 2]
+    assert keys(fresh(table)) == [1, 2]
+    put(another(table), 3)
+    assert keys(fresh(table)) == [1, 2, 3]
+
+
+def test_a_commit_of_old_files_that_are_there_lands() -> None:
+    table = grown(2)
+    with table.write() as writer:
+        writer.write(pa.table({"k": [9], "v": [9]}, schema=SCHEMA))
+        prepared = writer.prepare()
+    later(table).commit([prepared])
+    assert keys(fresh(table)) == [1, 2, 9]
+
+
+def test_what_a_stray_names_is_no_orphan() -> None:
+    table = grown(3)
+    stray(table, 5)
+    for key in (4, 5):
+        put(another(table), key)
+    later(table).remove_orphan_files()
+    kept = {info.path for info in table.access.storage.walk("") if "/data-" in info.path}
+    document = json.loads(
+        next(
+            table.access.storage.read(info.path)
+            for info in table.access.storage.list("line")
+            if "stray-5-" in info.path
+        )
+    )
+    metadata = Metadata(table.access.storage)
+    snapshot = Snapshot.from_json(json.dumps(document).encode(), path="stray")
+    names = [e.file.file_name for e in metadata.delta(snapshot)]
+    assert names
+    assert all(any(path.endswith(name) for path in kept) for name in names)

@@ -16,7 +16,7 @@ from table_core.errors import CommitConflictError, NotFoundError, OutcomeUnknown
 from table_core.ondisk import layout
 from table_core.ondisk.line import ExpiryMark, Holder, Turn
 from table_core.ondisk.snapshot import Snapshot
-from table_core.storage.process import ProcessId
+from table_core.storage.system import ProcessId
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
