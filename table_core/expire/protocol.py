@@ -57,6 +57,7 @@ def expire_snapshots(retention: fx.Retention) -> Steps[fx.Expired]:
         return fx.Expired(end=end, held_by=held)
     if not retention.dry_run:
         yield fx.Promise(end)
+        yield from _require_line(line, 0, bounds, retention)
     # Whoever registers a consumer or a tag writes it first and then reads the floor; we raised
     # the floor and now read what is registered.  One of the two sees the other.
     consumer = yield from read_consumer(retention)
@@ -69,6 +70,8 @@ def expire_snapshots(retention: fx.Retention) -> Steps[fx.Expired]:
 
     if (yield from run.expire_each(going, fx.ReadSnapshot, expire, consumer=consumer)):
         held = fx.HeldBy.CONSUMER
+    if not retention.dry_run:
+        yield fx.ReadLine()  # was the table dropped, what was promised goes again
     if run.buckets and not retention.dry_run:
         yield fx.CleanFolders(frozenset(run.buckets))
     return run.expired(end, held)

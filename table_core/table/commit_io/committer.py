@@ -25,6 +25,7 @@ from table_core.table.commit_io.commit_effects import CommitEffects
 from table_core.table.commit_io.deliveries import tell
 from table_core.table.commit_io.uncommitted import discard, is_certain
 from table_core.table.metadata.carried import carried_as_of, noted_head, snapshots_backwards
+from table_core.table.metadata.clocks import warn_of_future
 from table_core.table.metadata.results import Commit, CommitAs, FilesMoved
 from table_core.table.metadata.unsupported import refuse_commits
 
@@ -226,6 +227,9 @@ def _run(
     access.metadata.seen = outcome.seen
     for warning in outcome.warnings:
         _log.warning("%s: %s", access.name, warning)
+    landed = outcome.compact or outcome.append
+    if landed is not None:
+        warn_of_future(access, landed.snapshot)
     _note(access, request, outcome)
     tell(access, outcome, request.user)
     return outcome

@@ -145,7 +145,9 @@ def _expire_consumers(access: TableAccess) -> None:
 
 
 def _expire_snapshots(access: TableAccess, newest: int) -> None:
-    metadata, floor = access.metadata, access.metadata.hinted_floor()
+    metadata = access.metadata
+    # The commit has read it just now; if it is late, the snapshot after it is gone, and it is read again.
+    floor = metadata.hinted_floor() if metadata.floor_seen is None else metadata.floor_seen
     if floor is not None and floor <= newest:
         now_ms = access.clock.now_ms()
         seen = Bounds(earliest=floor, latest=newest, leftovers=(), now_ms=now_ms)

@@ -12,6 +12,7 @@ rollback has left goes with the next, once it is an hour old.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -244,7 +245,10 @@ def _tags_of(
     states = {snapshot.state for snapshot in taken}
     names = []
     for name in tag_names(access):
-        state = tagged(access, name).snapshot
-        if state.state in states or (name in later.tags and state.id > target.id):
-            names.append(name)
+        with suppress(
+            NotFoundError
+        ):  # it goes just now, or is renamed: that looks for its snapshot then
+            state = tagged(access, name).snapshot
+            if state.state in states or (name in later.tags and state.id > target.id):
+                names.append(name)
     return names

@@ -21,6 +21,7 @@ from table_core.table.metadata.refs.tags import (
     tagged,
     write_tag,
 )
+from table_core.table.metadata.refs.turns import target_of
 from table_core.table.metadata.timeline import TableTimeline
 from table_core.table.metadata.timestamps import epoch_ms
 from table_core.table.metadata.unsupported import refuse_commits, refuse_tags
@@ -133,6 +134,7 @@ class Tags:
         Raises:
             NotFoundError: no such tag.
             AlreadyExistsError: ``to`` is taken.
+            CommitConflictError: a rollback took its snapshot back meanwhile; the tag is gone.
         """
         access = self.access
         refuse_tags(access)
@@ -143,6 +145,9 @@ class Tags:
         if not dry_run:
             access.storage.write(layout.tag_path(to, access.branch), tag.to_json())
             access.storage.delete([layout.tag_path(name, access.branch)])
+            taken = is_taken_back(access, tag.snapshot)  # by a rollback that has listed tags before
+            if taken and target_of(access, tag.snapshot.state) is not None:
+                require_tagged(access, to, tag.snapshot)
         return unchanged(access, "rename-tag", {"tag": name, "to": to}, dry_run=dry_run)
 
     def delete(self, name: str, if_exists: bool = False, dry_run: bool = False) -> ResultDocument:

@@ -14,19 +14,17 @@ from functools import partial
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from table_core.commit.basis import Opened
 from table_core.errors import CorruptFileError, FilesExpiredError, NotFoundError
 from table_core.ondisk import layout
 from table_core.ondisk.file_columns import live_columns
 from table_core.ondisk.hints import decode_hint
-from table_core.ondisk.line import end_of_line, is_of_another_table, is_stray
 from table_core.ondisk.manifest import decode_file_columns, decode_manifest
 from table_core.ondisk.manifest_list import decode_manifest_list
-from table_core.ondisk.properties import WRITER_PREFIX
 from table_core.ondisk.snapshot import FIRST_ID, Snapshot
 from table_core.position.source import birth_of
 from table_core.schema.document import schema_from_json
 from table_core.storage.stores.paths import is_local
+from table_core.table.metadata.newest import newest_of
 from table_core.table.metadata.remembered import Remembered
 
 if TYPE_CHECKING:
@@ -51,9 +49,6 @@ _WHOLE_MAX: Final = 5_000
 """Of a manifest with more entries nobody who wants a few has all decoded: that takes seconds."""
 _AT_ONCE: Final = 8
 """So many manifests are on their way from a remote store."""
-_OURS: Final = f'"writerVersion": "{WRITER_PREFIX}'.encode()
-_STEPS_MAX: Final = 8
-"""So many snapshots past the hint are read one after the other; then the folder is listed."""
 
 
 _MANIFESTS: Final = Remembered(weight_max=400_000)
@@ -71,7 +66,9 @@ class Metadata:
     history: dict[int, Snapshot] = field(default_factory=dict, repr=False)
     """Snapshots that commits of this handle have searched."""
     _schemas: dict[int, TableSchema] = field(default_factory=dict, repr=False)
-    _newest_seen: int | None = field(default=None, repr=False)
+    floor_seen: int | None = field(default=None, repr=False)
+    """What ``EARLIEST`` said when it was read last: it may be late."""
+    newest_seen: int | None = field(default=None, repr=False)
     """The newest snapshot when it was looked for last."""
     _stamps: dict[int, tuple[int, int]] = field(default_factory=dict, repr=False)
     """Size and time of the files of schemas, as listed last: one that has others was recreated."""
@@ -165,7 +162,7 @@ class Metadata:
 
     def head_id(self) -> int | None:
         """Id of the newest snapshot, None for a table without any."""
-        newest = self._newest()
+        newest = newest_of(self)
         return newest[0] if newest else None
 
     def head(self) -> Snapshot | None:
@@ -175,93 +172,19 @@ class Metadata:
 
     def head_with_digest(self) -> tuple[Snapshot, str] | None:
         """The newest snapshot, and the hash of its bytes."""
-        newest = self._newest()
+        newest = newest_of(self)
         if newest is None:
             return None
         id, body = newest
         path = layout.snapshot_path(id, self.branch)
         return Snapshot.from_json(body, path=path), hashlib.sha256(body).hexdigest()
 
-    def _newest(self) -> tuple[int, bytes] | None:
-        """Id and bytes of the newest snapshot.
-
-        The hint says where to begin; who comes after it is read until there is none (format 1.2).
-        To read what is not there is one request, to ask for it is two on an object store.
-        """
-        hinted = self._hint("LATEST")
-        newest = None if hinted is None else self._walked_from(hinted)
-        if newest is not None and self._is_dead(newest):
-            newest = None
-        if newest is None:
-            newest = self._listed_newest()
-        self._newest_seen = None if newest is None else newest[0]
-        return newest
-
-    def _walked_from(self, id: int) -> tuple[int, bytes] | None:
-        """The last of the snapshots from ``id`` on; None if that is not there, or far from the last."""
-        body = self._body(id)
-        for _ in range(_STEPS_MAX):
-            if body is None:
-                return None
-            following = self._body(id + 1)
-            if following is None or self._is_stray(id, body, following):
-                return id, body
-            id, body = id + 1, following
-        return None
-
-    def _is_stray(self, id: int, body: bytes, following: bytes) -> bool:
-        """Whether ``following``, which has the next number, proves that it was not built on snapshot ``id``."""
-        before = Snapshot.from_json(body, path=layout.snapshot_path(id, self.branch))
-        after = Snapshot.from_json(following, path=layout.snapshot_path(id + 1, self.branch))
-        return is_stray(after, before)
-
-    def _is_dead(self, hinted: tuple[int, bytes]) -> bool:
-        """Whether the hint led below the floor, where a writer that slept used a number again.
-
-        The floor is asked for where that can be: at first, and where another program made that snapshot or
-        it is older than the newest one that this handle knows.
-        """
-        (id, body), seen = hinted, self._newest_seen
-        if seen is not None and (id == seen or (id > seen and _OURS in body)):
-            return False
-        return id < (self.hinted_floor() or FIRST_ID)
-
-    def _listed_newest(self) -> tuple[int, bytes] | None:
-        """The newest snapshot as the folder has it, where the hint is of no use.
-
-        From the floor on there is no gap, so what comes behind one is no part of the line; nor is what proves
-        that it is of another line or table.  Where the floor is not known, the last number counts, as in Paimon.
-        """
-        strays: set[int] = set()
-        gone = None
-        while True:
-            ids = [id for id in self.snapshot_ids() if id not in strays]
-            if not ids:
-                return None
-            id = end_of_line(ids, self.hinted_floor())
-            body = self.snapshot_body(id) if id == gone else self._body(id)
-            gone = id  # if it is: rolled back meanwhile
-            if body is None:
-                continue
-            before = self._body(id - 1) if id - 1 in ids else None
-            if self._is_foreign(id, body) or (before and self._is_stray(id - 1, before, body)):
-                strays.add(id)
-                continue
-            return self._walked_from(id) or (id, body)
-
-    def _is_foreign(self, id: int, body: bytes) -> bool:
-        """Whether the snapshot ``id`` proves that it was made in another table that stood here."""
-        schemas = self.schema_ids()
-        if not schemas:
-            return False
-        snapshot = Snapshot.from_json(body, path=layout.snapshot_path(id, self.branch))
-        return is_of_another_table(snapshot, Opened.of(self.schema(schemas[0])).birth)
-
     def has_snapshot(self, id: int) -> bool:
         """Whether the snapshot ``id`` is there."""
-        return self._body(id) is not None
+        return self.snapshot_if_there(id) is not None
 
-    def _body(self, id: int) -> bytes | None:
+    def snapshot_if_there(self, id: int) -> bytes | None:
+        """The bytes of ``snapshot-<id>``; None: it is not there."""
         try:
             return self.snapshot_body(id)
         except NotFoundError:
@@ -292,7 +215,8 @@ class Metadata:
 
     def hinted_floor(self) -> int | None:
         """What ``EARLIEST`` says; None where it is missing or no number."""
-        return self._hint("EARLIEST")
+        self.floor_seen = self._hint("EARLIEST")
+        return self.floor_seen
 
     # ----------------------------------------------------------------------------- manifests
     def manifest_list(self, name: str | None, size: int | None = None) -> list[ManifestMeta]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from table_core.errors import AlreadyExistsError
 from table_core.ondisk import layout
+from table_core.ondisk.hints import EARLIEST, LATEST
 from table_core.table.metadata.documents import Metadata
 
 if TYPE_CHECKING:
@@ -28,6 +29,11 @@ _FIRST: Final = 0
 _SCHEMA: Final = "schema"
 _ROUNDS: Final = 5
 """So often what others have written meanwhile is deleted too."""
+_HINTS: Final = frozenset(
+    layout.hint_path(folder, which)
+    for folder in ("snapshot", "changelog")
+    for which in (EARLIEST, LATEST)
+)
 _STATES: Final = ("snapshot", "changelog", "tag", "branch", "consumer")
 """Folders that a table of the same name would take for its own."""
 
@@ -41,7 +47,7 @@ def is_table_of(root: Storage, schemas: Sequence[int]) -> bool:
     """Whether ``root`` with these ``schemas`` holds a table."""
     if not schemas or schemas[0] == _FIRST:
         return bool(schemas)
-    return any(next(root.walk(folder), None) is not None for folder in _STATES)
+    return any(info.path not in _HINTS for folder in _STATES for info in root.walk(folder))
 
 
 def refuse_leftovers(root: Storage, name: str) -> None:
@@ -51,10 +57,14 @@ def refuse_leftovers(root: Storage, name: str) -> None:
         AlreadyExistsError: names the folders; nothing was changed.
     """
     names = {info.path for info in root.list("")}
-    left = [f for f in _STATES if f in names and any(True for _ in root.walk(f))]
+    found = {f: [i.path for i in root.walk(f)] for f in _STATES if f in names}
+    hints = {p for paths in found.values() for p in paths if p in _HINTS}
+    left = [f for f, paths in found.items() if set(paths) - hints]
     schemas = Metadata(root).schema_ids() if _SCHEMA in names else []
     if schemas and not left and schemas[0] != _FIRST:
         root.delete([layout.schema_path(id) for id in schemas])
+    if hints and not left and (not schemas or schemas[0] != _FIRST):
+        root.delete(hints)  # of somebody who was late: they show no rows
     if left and not is_table_of(root, schemas):
         raise AlreadyExistsError(
             f"{root.uri} still has {', '.join(left)} of a table that was dropped: {name!r} would "

@@ -286,6 +286,28 @@ def test_upkeep_of_a_dropped_table_leaves_the_next_one_alone(verb: str, rows: in
     assert keys(fresh(new)) == [*range(100, 100 + rows), 200]
 
 
+@pytest.mark.parametrize("verb", ["expire", "tag", "branch", "consumer", "rollback"])
+def test_upkeep_of_a_dropped_table_leaves_no_folder_that_forbids_a_new_one(verb: str) -> None:
+    catalog, table = warehouse()
+    for key in range(1, 6):
+        put(table, key)
+    doing = {
+        "expire": ("snapshot/EARLIEST", lambda slow: slow.expire_snapshots(retain_max=1)),
+        "tag": ("tag/tag-x", lambda slow: slow.tags.create("x", snapshot=3)),
+        "branch": ("branch/branch-b/schema/schema-0", lambda slow: slow.branches.create("b")),
+        "consumer": ("consumer/consumer-c", lambda slow: slow.consumers.reset("c", 3)),
+        "rollback": ("snapshot/LATEST", lambda slow: slow.rollback_to(snapshot=3)),
+    }
+    path, act = doing[verb]
+    slow = between(table, ("write", path), lambda: catalog.drop_table("d.t"))
+    with suppress(tc.errors.NotFoundError, tc.errors.CommitConflictError):
+        act(slow)
+    assert catalog.tables("d") == []
+    new = catalog.create_table("d.t", SCHEMA, primary_key=("k",), options=OPTIONS)
+    put(new, 1)
+    assert keys(fresh(new)) == [1]
+
+
 # ---------------------------------------------------------------------------- alter
 @pytest.mark.parametrize("verb", ["drop", "rename", "drop and create"])
 def test_an_alter_of_a_table_that_goes_meanwhile_leaves_no_table_behind(verb: str) -> None:
@@ -497,3 +519,28 @@ def test_what_a_stray_names_is_no_orphan() -> None:
     names = [e.file.file_name for e in metadata.delta(snapshot)]
     assert names
     assert all(any(path.endswith(name) for path in kept) for name in names)
+
+
+# ---------------------------------------------------------------------------- clocks
+def test_a_snapshot_of_the_future_is_told_in_commit_health_and_time_travel(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    table = grown(1)
+    put(later(table), 2)
+    caplog.clear()
+    put(table, 3)
+    assert "ahead of this machine's clock" in caplog.text
+    caplog.clear()
+    assert keys(table, timestamp=SystemClock().now_ms()) == [1]
+    assert "ahead of this machine's clock" in caplog.text
+    document = table.health().to_document()
+    assert 0 < int(str(document["newest_snapshot_ahead_ms"])) <= 2 * 24 * 3_600_000
+
+
+def test_a_tag_renamed_beside_a_rollback_goes_with_its_snapshot() -> None:
+    table = grown()
+    table.tags.create("a", snapshot=4)
+    slow = between(table, ("write", "tag/tag-b"), lambda: another(table).rollback_to(snapshot=2))
+    with pytest.raises(tc.errors.CommitConflictError, match="taken back"):
+        slow.tags.rename("a", "b")
+    assert table.tags.list() == []

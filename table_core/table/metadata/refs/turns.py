@@ -46,6 +46,9 @@ _AT_WORK: Final[set[str]] = set()
 _SAY_MS: Final = 20_000
 _EXPIRY_MAX_MS: Final = 3_600_000
 """A mark of an expiry that is older was left by a process that was killed."""
+_REMOVAL: Final = "removal"
+_REMOVALS_MAX: Final = 40
+_REMOVAL_MS: Final = 50
 _KEPT: Final = 64
 """So many turns that have ended are kept for those who ask what became of a snapshot."""
 
@@ -229,15 +232,27 @@ def turning(access: TableAccess, verb: str, *, by: str, target: int) -> Iterator
         held.end()
 
 
+def _removal(access: TableAccess, snapshot: Snapshot) -> HeldTurn | None:
+    """A turn that removes ``snapshot`` alone; None: one that looks for such snapshots is under way."""
+    for _ in range(_REMOVALS_MAX):
+        try:
+            return HeldTurn.begin(access, _REMOVAL, by=snapshot.commit_user, target=snapshot.id - 1)
+        except CommitConflictError:
+            turn = _read(access, max(_numbers(access), default=0))
+            if turn is not None and turn.verb != _REMOVAL:
+                return None
+            access.clock.sleep_ms(_REMOVAL_MS)  # it looks for none but its own
+    return None
+
+
 def set_aside(access: TableAccess, snapshot: Snapshot, body: bytes, *, keep: bool) -> bool:
     """Take ``snapshot`` away if it still has the bytes ``body``; False: another turn is under way, which finds it.
 
     With ``keep`` a copy goes into the folder of strays first.
     """
     path = layout.snapshot_path(snapshot.id, access.branch)
-    try:
-        held = HeldTurn.begin(access, "removal", by=snapshot.commit_user, target=snapshot.id - 1)
-    except CommitConflictError:
+    held = _removal(access, snapshot)
+    if held is None:
         return False
     with suppress(NotFoundError):
         if access.storage.read(path) == body:
