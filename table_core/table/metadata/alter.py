@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -12,6 +13,7 @@ from table_core.errors import (
     GaveUpError,
     NotFoundError,
     SchemaError,
+    TableError,
 )
 from table_core.ondisk import layout
 from table_core.options import keys_scan
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["alter"]
 
+_log = logging.getLogger(__name__)
 _ATTEMPTS_MAX: Final = 20
 _COMMIT: Final = "tc.commit"
 """Member of a schema document that names the commit it came by; others ignore it."""
@@ -112,6 +115,11 @@ def _require_same(access: TableAccess, newest: TableSchema, path: str) -> None:
             return
     except NotFoundError:
         pass
+    except (
+        TableError
+    ) as error:  # the change is made: what a second look cannot say is not worth failing
+        _log.warning("%s: nobody looked whether the table is still there: %s", access.name, error)
+        return
     access.storage.delete([path])
     raise access.is_gone()
 
