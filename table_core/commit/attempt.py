@@ -151,6 +151,7 @@ class Attempt:
             ),
             schema_id=self.state.schema_id,
             written=written,
+            birth=self.state.birth,
         )
 
     @property

@@ -100,6 +100,11 @@ class Opened:
         """That ``schema``, also where a handle has options of its own."""
         return cls(schema.id, schema.time_millis, schema.highest_field_id)
 
+    @property
+    def birth(self) -> str:
+        """As text: of the earliest schema it tells a table from others that stood at its place."""
+        return f"{self.schema_id}.{self.time_millis}.{self.highest_field_id}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Basis:

@@ -35,13 +35,16 @@ __all__ = [
     "ReadFloor",
     "ReadHead",
     "ReadLive",
+    "ReadMissing",
     "ReadTouched",
     "Renumber",
     "Reply",
     "Search",
+    "SetAside",
     "TableState",
     "Touched",
     "Wait",
+    "WasWithdrawn",
     "WriteManifests",
     "Written",
 ]
@@ -72,6 +75,12 @@ class TableState:
     with another count, and appends need not look."""
     schemas: frozenset[Opened] = frozenset()
     """All schemas that the table has."""
+
+    @property
+    def birth(self) -> str:
+        """What tells the table from others at its place, as ``line.FOLLOWS`` has it."""
+        first = min(self.schemas, key=lambda opened: opened.schema_id, default=None)
+        return "" if first is None else first.birth
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,6 +266,39 @@ class Create:
 
 
 @dataclass(frozen=True, slots=True)
+class WasWithdrawn:
+    """Reply the target of the newest turn that took the snapshot of ``state`` back, an int; None: none did.
+
+    Never from a cache.  Asked only when the snapshot is not what stands at its place any more.
+    """
+
+    state: str
+    """``Snapshot.state``."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadMissing:
+    """Reply a frozenset: those files of ``part`` that are not there; None if all are younger than orphans may be.
+
+    Nothing is asked of the store for young files.
+    """
+
+    part: CommitPart
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetAside:
+    """Take the snapshot file of ``head`` away, if it still has these bytes; reply None.
+
+    It is of no line.  Only who holds a turn deletes it.  If another turn is under way, that one finds it:
+    nothing is done then.  With ``keep`` a copy is left in the folder of strays.
+    """
+
+    head: Head
+    keep: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Announce:
     """Overwrite the hint ``snapshot/LATEST`` with ``id``; reply None.
 
@@ -299,8 +341,11 @@ Effect: TypeAlias = (
     | Renumber
     | WriteManifests
     | Create
+    | ReadMissing
+    | WasWithdrawn
+    | SetAside
     | Announce
     | Discard
     | Wait
 )
-Reply: TypeAlias = "TableState | Head | Search | int | CarriedProperties | LiveFiles | tuple[Touched, ...] | CommitPart | Written | Created | None"
+Reply: TypeAlias = "TableState | Head | Search | int | CarriedProperties | LiveFiles | tuple[Touched, ...] | frozenset[str] | CommitPart | Written | Created | None"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from table_core.commit.asked import ASKED_PROPERTY
 from table_core.commit.delivery import DELIVERY_PROPERTY, NOT_MASKED, Masked, delivery_of
 from table_core.ondisk.data_file import EntryKind
+from table_core.ondisk.line import FOLLOWS, follows
 from table_core.ondisk.properties import (
     COMMITS_PROPERTY,
     HISTORY_INCOMPLETE,
@@ -60,11 +61,12 @@ def next_snapshot(
     content: Content,
     schema_id: int,
     written: Written,
+    birth: str,
 ) -> Snapshot:
     """The snapshot with id head + 1.
 
-    ``first_part``: the request's own properties and operation belong to this snapshot.  Its time is
-    never before the head's, although clocks go back: time travel searches by it.
+    ``first_part``: the request's own properties and operation belong to this snapshot.  ``birth`` is that of
+    the table (``TableState.birth``).  Its time is never before the head's, although clocks go back: time travel searches by it.
     """
     last = head.snapshot if head else None
     delta, changelog = content.delta, content.changelog
@@ -97,6 +99,7 @@ def next_snapshot(
         operation=operation,
         uuid=written.uuid,
         writer_version=request.writer_version,
+        extra={FOLLOWS: follows(birth, last)},
     )
 
 

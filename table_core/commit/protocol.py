@@ -9,9 +9,10 @@ is a race in production.  For each half, APPEND then COMPACT (format 10.1)::
         ▲                                                                       │
         │                  create N+1 if absent ◄─ write manifests ◄─ conflicts? ┘
         │ another's            │ exists, unknown         │ created
-        └──────── wait ◄─── read it back ───────────► above the floor? ─► base unchanged? ─► landed
-                                          ours           │ no
-                                                         └─► outcome unknown
+        ├──────── wait ◄─── read it back ───────────► above the floor? ─► stands on its base? ─► landed
+        │                                 ours           │ no                │ no, a turn took that back
+        │                                                └─► outcome unknown │
+        └──────────────────── take it away again ◄───────────────────────────┘
 
 What never breaks: a commit that is reported as landed is in the table, once.  Four facts drive the
 shape.  Create-if-absent remembers only files that still exist, so a writer that sleeps through an
@@ -19,6 +20,8 @@ expiry can "create" an id that was used and deleted long ago.  A search for "my"
 nothing once expiry has passed the place where it would be (docs/adr/0002).  A create whose reply
 is lost may still take effect later, so the only next move is the same create again.  And a foreign
 writer without a lock can replace a snapshot, so what we build on is remembered by its hash.
+
+A rollback may have taken back what a commit was built on (docs/adr/0026): ``standing`` says what becomes of it.
 """
 
 from __future__ import annotations
@@ -29,8 +32,9 @@ from table_core.commit import effects as fx
 from table_core.commit.attempt import Attempt, prepare
 from table_core.commit.outcome import Landed, Outcome
 from table_core.commit.readback import CreateOutcome, Seen, digest, judge, remember
-from table_core.commit.recovery import Run, check_floor, find, read_floor, unchanged
+from table_core.commit.recovery import Run, check_floor, find, unchanged
 from table_core.commit.request import CommitPart
+from table_core.commit.standing import require_files, set_stray_aside, stands, strays
 from table_core.errors import (
     CommitConflictError,
     ErrorKind,
@@ -171,20 +175,26 @@ def _land(run: Run, part: CommitPart, *, first: bool) -> Steps[None]:
             if ready is None:
                 yield from _discard(run, previous)
                 return
+            are_old = yield from require_files(run, ready.part)
             written = yield from step.write(ready, previous, ready.delta == previous_delta)
             previous = None
             snapshot = step.snapshot(ready, carried, written, first=first)
             try:
-                outcome = yield from _create(run, state.head, snapshot)
+                outcome = yield from _create(run, state, snapshot)
             except TableError as error:
                 if error.kind not in {ErrorKind.UNKNOWN_OUTCOME, ErrorKind.CORRUPT}:
                     previous = written  # the store says that it did nothing
                 raise
             if outcome is CreateOutcome.OURS:
+                if are_old:
+                    yield from require_files(run, ready.part, named_by=snapshot)
                 run.land(Landed(snapshot, replayed=False, delta=ready.delta))
                 run.searched_to = snapshot.id
                 return
-            previous, previous_delta = written, ready.delta
+            if outcome is CreateOutcome.WITHDRAWN:
+                previous_delta = None  # somebody may have read what it wrote
+            else:
+                previous, previous_delta = written, ready.delta
             run.races_lost += 1
             yield from _wait(run, attempt)
             attempt += 1
@@ -205,18 +215,19 @@ def _head(run: Run) -> Steps[fx.TableState]:
         stored = head if seen.id == head.id else (yield fx.ReadBack(seen.id))
         assert stored is None or isinstance(stored, fx.Head)
         if stored is not None:  # None: expired
-            yield from unchanged(seen, stored)
+            yield from unchanged(run, seen, stored)
     run.seen = () if head is None else remember((), head)
     return state
 
 
-def _create(run: Run, head: fx.Head | None, snapshot: Snapshot) -> Steps[CreateOutcome]:
-    """Create ``snapshot``; OURS or LOST, never a guess.
+def _create(run: Run, state: fx.TableState, snapshot: Snapshot) -> Steps[CreateOutcome]:
+    """Create ``snapshot``; OURS, LOST or WITHDRAWN, never a guess.
 
     After an unknown reply the very same snapshot is tried again: then either reply settles it.
     """
     wanted = digest(snapshot.to_json())
     unsure = False
+    stored: fx.Head | None = None
     for attempt in range(1, run.request.limits.retries_max + 2):
         try:
             created = yield fx.Create(snapshot)
@@ -225,8 +236,9 @@ def _create(run: Run, head: fx.Head | None, snapshot: Snapshot) -> Steps[CreateO
                 yield from check_floor(run, snapshot.id)
                 outcome = CreateOutcome.OURS
             else:
-                stored = yield fx.ReadBack(snapshot.id)
-                assert stored is None or isinstance(stored, fx.Head)
+                reply = yield fx.ReadBack(snapshot.id)
+                assert reply is None or isinstance(reply, fx.Head)
+                stored = reply
                 outcome = judge(stored, wanted)
                 yield from check_floor(run, snapshot.id)
                 if outcome is CreateOutcome.ABSENT:
@@ -240,7 +252,9 @@ def _create(run: Run, head: fx.Head | None, snapshot: Snapshot) -> Steps[CreateO
                 f"snapshot {snapshot.id} may have been created: {error}", id=snapshot.id
             ) from error
         if outcome is CreateOutcome.OURS:
-            yield from _settle(run, head, fx.Head(snapshot, wanted))
+            return (yield from _settle(run, state.head, fx.Head(snapshot, wanted)))
+        if outcome is CreateOutcome.LOST and stored is not None and strays(stored.snapshot, state):
+            yield from set_stray_aside(run, stored)
         if outcome is not CreateOutcome.ABSENT:
             return outcome
     raise run.unknown(
@@ -248,31 +262,22 @@ def _create(run: Run, head: fx.Head | None, snapshot: Snapshot) -> Steps[CreateO
     )
 
 
-def _settle(run: Run, head: fx.Head | None, new: fx.Head) -> Steps[None]:
-    """After the create: was the head still what we built on?  Then tell others.
+def _settle(run: Run, head: fx.Head | None, new: fx.Head) -> Steps[CreateOutcome]:
+    """After the create: does it stand on what it was built on?  Then tell others.
 
     Raises:
         ForeignOverwriteError: the head was replaced under us.
-        OutcomeUnknownError: the head was rolled back under us.
+        NotFoundError: the table was dropped; the snapshot is taken away again.
+        OutcomeUnknownError: the head went under us, and nothing says why.
     """
+    if not (yield from stands(run, head, new)):
+        return CreateOutcome.WITHDRAWN
     try:
-        if head is not None:
-            stored = yield fx.ReadBack(head.id)
-            assert stored is None or isinstance(stored, fx.Head)
-            if stored is not None:
-                seen = Seen(head.id, head.digest, head.snapshot.commit_user)
-                yield from unchanged(seen, stored)
-            elif head.id >= (yield from read_floor()):
-                raise run.unknown(
-                    f"the table was rolled back below snapshot {head.id} while {new.id} was made",
-                    id=new.id,
-                )
         yield fx.Announce(new.id)
     except TableError as error:
-        if error.kind in {ErrorKind.CORRUPT, ErrorKind.UNKNOWN_OUTCOME}:
-            raise
-        run.warnings.append(error)  # the commit is in; a hint or a second look is not worth failing
+        run.warnings.append(error)  # the commit is in; a hint is not worth failing
     run.seen = remember(run.seen, new)
+    return CreateOutcome.OURS
 
 
 def _backoff(run: Run, attempt: int) -> fx.Wait:

@@ -51,6 +51,8 @@ class CreateOutcome(Enum):
     OURS = "ours"
     LOST = "lost"
     ABSENT = "absent"
+    WITHDRAWN = "withdrawn"
+    """It was ours, and what it was built on is gone: so is it."""
 
 
 def judge(stored: Head | None, wanted: str) -> CreateOutcome:
@@ -70,13 +72,20 @@ class Seen:
     id: int
     digest: str
     user: str
+    state: str
+    """``Snapshot.state``."""
+
+    @classmethod
+    def of(cls, head: Head) -> Seen:
+        """``head``, seen now."""
+        return cls(head.id, head.digest, head.snapshot.commit_user, head.snapshot.state)
 
 
 def remember(seen: tuple[Seen, ...], *heads: Head) -> tuple[Seen, ...]:
     """``seen`` with ``heads`` added; the newest few, oldest first."""
     by_id = {s.id: s for s in seen}
     for head in heads:
-        by_id[head.id] = Seen(head.id, head.digest, head.snapshot.commit_user)
+        by_id[head.id] = Seen.of(head)
     return tuple(by_id[id] for id in sorted(by_id)[-_SEEN_MAX:])
 
 
@@ -86,8 +95,9 @@ def verify(seen: Seen, stored: Head) -> None:
     Raises:
         ForeignOverwriteError: another writer replaced it; both users are named.
     """
-    if stored.digest == seen.digest:
-        return
+    same = stored.snapshot.commit_user == seen.user and stored.snapshot.state == seen.state
+    if stored.digest == seen.digest or same:
+        return  # the second: made again of a tag
     theirs = stored.snapshot.commit_user
     raise ForeignOverwriteError(
         f"snapshot {seen.id} of {seen.user} was replaced by {theirs}. If the table was rolled back or "

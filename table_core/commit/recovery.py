@@ -74,6 +74,11 @@ class Run:
         else:
             self.append = landed
 
+    def turned(self, target: int) -> None:
+        """Note that history goes on from ``target``: what came after it was not searched."""
+        if self.searched_to is not None:
+            self.searched_to = min(self.searched_to, target)
+
     def refuse_another(self, snapshot: Snapshot) -> None:
         """Require that ``snapshot`` was asked for as this commit is, where both say how.
 
@@ -204,13 +209,19 @@ def _search(run: Run, head: fx.Head | None) -> Steps[None]:
         )
 
 
-def unchanged(seen: Seen, stored: fx.Head) -> Steps[None]:
-    """Require that what was ``seen`` is what is ``stored``, unless it is expired.
+def unchanged(run: Run, seen: Seen, stored: fx.Head) -> Steps[None]:
+    """Require that what was ``seen`` is what is ``stored``, unless it is expired or was taken back.
 
     Below the floor a writer that slept may have used the number again, which replaces nothing.
     """
-    if stored.digest != seen.digest and seen.id >= (yield from read_floor()):
+    if stored.digest == seen.digest or seen.id < (yield from read_floor()):
+        return
+    target = yield fx.WasWithdrawn(seen.state)
+    assert target is None or isinstance(target, int)
+    if target is None:
         verify(seen, stored)
+    else:
+        run.turned(target)
 
 
 def read_floor() -> Steps[int]:

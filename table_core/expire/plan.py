@@ -6,18 +6,16 @@ was done stays done, and the next run finishes it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from enum import StrEnum
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
-from table_core.options import keys_retention, keys_scan
+from table_core.expire.retention import HeldBy, Retention
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from table_core.ondisk.data_file import DataFile, EntryKind, ManifestEntry
     from table_core.ondisk.snapshot import Snapshot
-    from table_core.options.table import TableOptions
 
 __all__ = [
     "Bounds",
@@ -43,6 +41,7 @@ __all__ = [
     "ReadConsumers",
     "ReadEntries",
     "ReadKept",
+    "ReadLine",
     "ReadLive",
     "ReadMetadata",
     "ReadNeeded",
@@ -60,80 +59,6 @@ no level: an upgraded file is the same file (format T52)."""
 
 BucketKey: TypeAlias = "tuple[bytes, int]"
 """Partition and bucket: a folder of data files."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Retention:
-    """How much history to keep (options ``snapshot.*``, ``changelog.*``)."""
-
-    retained_min: int = 10
-    retained_max: int = 2**31 - 1
-    time_retained_ms: int = 3_600_000
-    deletes_max: int = 50
-    """Snapshots a run removes at most."""
-    older_than_ms: int | None = None
-    """Instead of ``time_retained_ms``: epoch ms before which a successor must have been made."""
-    changelog_decoupled: bool = False
-    """Changelogs live longer than snapshots: they are kept and the snapshot is copied (format 11.3)."""
-    appends_are_changelog: bool = False
-    """Decoupled, and without a changelog producer: files of appends are the changelog, and stay."""
-    consumers_hold: bool = True
-    """False with ``consumer.changelog-only``."""
-    clean_folders: bool = False
-    """Delete buckets and partitions whose last file went (``snapshot.clean-empty-directories``)."""
-    dry_run: bool = False
-
-    @classmethod
-    def of(cls, options: TableOptions, *, has_producer: bool, dry_run: bool = False) -> Retention:
-        """What ``options`` of a table say; ``has_producer``: ``changelog-producer`` is not none."""
-        least = options.get(keys_retention.SNAPSHOT_NUM_RETAINED_MIN)
-        most = options.get(keys_retention.SNAPSHOT_NUM_RETAINED_MAX)
-        age_ms = options.get(keys_retention.SNAPSHOT_TIME_RETAINED)
-        decoupled = (
-            (options.get(keys_retention.CHANGELOG_NUM_RETAINED_MAX) or most) > most
-            or (options.get(keys_retention.CHANGELOG_NUM_RETAINED_MIN) or least) > least
-            or (options.get(keys_retention.CHANGELOG_TIME_RETAINED) or age_ms) > age_ms
-        )
-        return cls(
-            retained_min=least,
-            retained_max=most,
-            time_retained_ms=age_ms,
-            deletes_max=options.get(keys_retention.SNAPSHOT_EXPIRE_LIMIT),
-            changelog_decoupled=decoupled,
-            appends_are_changelog=decoupled and not has_producer,
-            consumers_hold=not options.get(keys_scan.CONSUMER_CHANGELOG_ONLY),
-            clean_folders=options.get(keys_retention.SNAPSHOT_CLEAN_EMPTY_DIRECTORIES),
-            dry_run=dry_run,
-        )
-
-    @classmethod
-    def of_changelogs(
-        cls, options: TableOptions, *, has_producer: bool, dry_run: bool = False
-    ) -> Retention:
-        """How long decoupled changelogs live: ``changelog.*``, by default as snapshots."""
-        keys = keys_retention
-        usual = cls.of(options, has_producer=has_producer, dry_run=dry_run)
-        return replace(
-            usual,
-            retained_min=options.get(keys.CHANGELOG_NUM_RETAINED_MIN) or usual.retained_min,
-            retained_max=options.get(keys.CHANGELOG_NUM_RETAINED_MAX) or usual.retained_max,
-            time_retained_ms=options.get(keys.CHANGELOG_TIME_RETAINED) or usual.time_retained_ms,
-            appends_are_changelog=not has_producer,
-            consumers_hold=True,
-        )
-
-
-class HeldBy(StrEnum):
-    """What keeps the oldest snapshot that stays."""
-
-    RETAINED_MIN = "snapshot.num-retained.min"
-    AGE = "snapshot.time-retained"
-    CONSUMER = "consumer"
-    LIMIT = "snapshot.expire.limit"
-    POSITION = "position"
-    """It is the newest that holds a ``tc.`` property."""
-    NEWEST = "newest changelog"
-    """One changelog always stays."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,6 +80,17 @@ class ReadBounds:
     From one listing of ``snapshot/``.  The floor is ``snapshot/EARLIEST`` if that snapshot exists, else
     the smallest id listed (format 1.2).
     """
+
+
+@dataclass(frozen=True, slots=True)
+class ReadLine:
+    """Reply the number of the newest turn of the line, an int; None: one is under way.  Never from a cache.
+
+    The mark of this expiry says before that ``next`` goes now, 0: none yet.  So a turn that goes below it
+    is seen here, or sees the mark (docs/adr/0026).
+    """
+
+    next: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -377,6 +313,7 @@ class Expired:
 
 Effect: TypeAlias = (
     ReadBounds
+    | ReadLine
     | ReadSnapshot
     | ReadConsumers
     | ReadPins

@@ -14,6 +14,9 @@ promised snapshot names is touched, so the table reads right at every moment.  A
 raised before, so a commit that finds or re-uses an id below it knows better than to trust it
 (docs/adr/0002).
 
+A turn (rollback, fast-forward) replaces what lies above some snapshot.  Before each snapshot goes, expiry asks whether
+the line is still the one that it planned for (docs/adr/0026).
+
 Memory: the metadata file names of ``end``, tags and branches, one batch of one snapshot's entries, and
 8 bytes a file of the delta, of the tag and of the branches that are asked whether they need it.
 """
@@ -42,6 +45,9 @@ def expire_snapshots(retention: fx.Retention) -> Steps[fx.Expired]:
     Raises:
         TableError: of an effect.  What was promised stays promised, the next run goes on from there.
     """
+    line = yield fx.ReadLine()
+    if line is None:
+        return fx.Expired(end=0, held_by=fx.HeldBy.TURN)
     bounds = yield fx.ReadBounds()
     if not isinstance(bounds, fx.Bounds):
         return fx.Expired(end=0)
@@ -51,13 +57,21 @@ def expire_snapshots(retention: fx.Retention) -> Steps[fx.Expired]:
         return fx.Expired(end=end, held_by=held)
     if not retention.dry_run:
         yield fx.Promise(end)
+        yield from _require_line(line, 0, bounds, retention)
     # Whoever registers a consumer or a tag writes it first and then reads the floor; we raised
     # the floor and now read what is registered.  One of the two sees the other.
     consumer = yield from read_consumer(retention)
     run = yield from _begin(retention, bounds, end)
     going = itertools.chain(bounds.leftovers, range(bounds.earliest, end))
-    if (yield from run.expire_each(going, fx.ReadSnapshot, _expire_one, consumer=consumer)):
+
+    def expire(run: Run, snapshot: Snapshot) -> Steps[None]:
+        yield from _require_line(line, snapshot.id, bounds, retention)
+        yield from _expire_one(run, snapshot)
+
+    if (yield from run.expire_each(going, fx.ReadSnapshot, expire, consumer=consumer)):
         held = fx.HeldBy.CONSUMER
+    if not retention.dry_run:
+        yield fx.ReadLine()  # was the table dropped, what was promised goes again
     if run.buckets and not retention.dry_run:
         yield fx.CleanFolders(frozenset(run.buckets))
     return run.expired(end, held)
@@ -88,6 +102,24 @@ def _begin(retention: fx.Retention, bounds: fx.Bounds, end: int) -> Steps[Run]:
         assert isinstance(named, frozenset)
         kept.update(str(path) for path in named)
     return Run(retention, pins, frozenset(kept))
+
+
+def _require_line(
+    line: object, next: int, bounds: fx.Bounds, retention: fx.Retention
+) -> Steps[None]:
+    """Require that the table has not changed its direction since the bounds were read.
+
+    Raises:
+        FilesExpiredError: it has; what was promised on the old line is lowered to what the new one has.
+    """
+    if (yield fx.ReadLine(next)) == line:
+        return
+    if not retention.dry_run:
+        yield fx.Promise(bounds.earliest, lower=True)
+    raise FilesExpiredError(
+        "the table was rolled back or fast-forwarded while snapshots expired: start again",
+        snapshot=bounds.latest,
+    )
 
 
 def _expire_one(run: Run, snapshot: Snapshot) -> Steps[None]:

@@ -61,6 +61,8 @@ class Measures:
     """Whether the oldest snapshot may go by count and age."""
     oldest_snapshot_age_ms: int = 0
     newest_snapshot_age_ms: int = 0
+    newest_snapshot_ahead_ms: int = 0
+    """How far its time is in the future: the clock of its writer, or of one before it, was ahead."""
     schemas: int = 0
     tags: int = 0
     tags_expired: int = 0

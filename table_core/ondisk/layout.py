@@ -23,6 +23,7 @@ from table_core.options import keys_files
 __all__ = [
     "BRANCH_FOLDER",
     "INDEX_FOLDER",
+    "LINE_FOLDER",
     "MAIN",
     "MANIFEST_FOLDER",
     "NOTE_FOLDERS",
@@ -39,10 +40,12 @@ __all__ = [
     "consumer_path",
     "data_file_path",
     "escape",
+    "expiring_path",
     "extra_file_paths",
     "hint_path",
     "index_file_path",
     "index_path",
+    "line_folder",
     "manifest_path",
     "note_path",
     "numbered",
@@ -54,9 +57,11 @@ __all__ = [
     "snapshot_path",
     "staging_folder",
     "statistics_path",
+    "stray_path",
     "tag_folder",
     "tag_path",
     "tag_success_path",
+    "turn_path",
 ]
 
 MAIN: Final = "main"
@@ -68,6 +73,8 @@ STATISTICS_FOLDER: Final = "statistics"
 BRANCH_FOLDER: Final = "branch"
 ROLLBACK_NOTES: Final = "rollback"
 STREAM_NOTES: Final = "stream"
+LINE_FOLDER: Final = "line"
+"""Of ours too: changes of direction, and what was moved out of the line (``ondisk.line``)."""
 NOTE_FOLDERS: Final = (ROLLBACK_NOTES, STREAM_NOTES)
 """Folders of ours, which Paimon does not know: see ``note_path``."""
 STAGING: Final = re.compile(r"\.spark\.[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.tmp")
@@ -148,6 +155,27 @@ def note_path(folder: str, name: str, branch: str = MAIN) -> str:
     """What is noted of ``name`` in one of ``NOTE_FOLDERS``: no rollback takes it back."""
     mark = hashlib.sha256(name.encode()).hexdigest()[:32]
     return f"{_in_branch(branch, folder)}/{mark}"
+
+
+def line_folder(branch: str = MAIN) -> str:
+    """Folder of what is noted of the line of snapshots."""
+    return _in_branch(branch, LINE_FOLDER)
+
+
+def turn_path(number: int, branch: str = MAIN) -> str:
+    """The change of direction ``number``."""
+    return f"{line_folder(branch)}/turn-{number}"
+
+
+def stray_path(id: int, name: str, branch: str = MAIN) -> str:
+    """A snapshot ``id`` of another line; ``name`` tells it from others of that number."""
+    mark = hashlib.sha256(name.encode()).hexdigest()[:32]
+    return f"{line_folder(branch)}/stray-{id}-{mark}"
+
+
+def expiring_path(uuid: str, branch: str = MAIN) -> str:
+    """The mark of an expiry that is under way."""
+    return f"{line_folder(branch)}/expiring-{uuid}"
 
 
 def manifest_path(name: str) -> str:

@@ -1,14 +1,23 @@
-"""The real clock and the real randomness."""
+"""The real clock, the real randomness, and which process this is."""
 
 from __future__ import annotations
 
 import datetime as dt
+import os
 import random
+import socket
 import time
 import uuid
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Final
 
-__all__ = ["SystemClock", "SystemIds"]
+__all__ = ["ProcessId", "SystemClock", "SystemIds"]
+
+_BOOT: Final = Path("/proc/sys/kernel/random/boot_id")
+_NAMESPACE: Final = Path("/proc/self/ns/pid")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,3 +55,37 @@ class SystemIds:
     def jitter(self) -> float:
         """A number in [0, 1)."""
         return self._random.random()
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessId:
+    """A process, among those of all machines."""
+
+    machine: str
+    """With what tells containers of one name apart; '' if nobody knows."""
+    number: int
+
+    @classmethod
+    def of_this(cls) -> ProcessId:
+        """This process."""
+        return cls(_machine(), os.getpid())
+
+    def runs(self) -> bool | None:
+        """Whether it runs; None: it is of another machine, and nobody can tell."""
+        if not self.machine or self.machine != _machine():
+            return None
+        try:
+            os.kill(self.number, 0)
+        except ProcessLookupError:
+            return False
+        except PermissionError:
+            return True
+        return True
+
+
+@lru_cache(maxsize=1)
+def _machine() -> str:
+    with suppress(OSError):
+        boot, namespace = _BOOT.read_text().strip(), _NAMESPACE.stat().st_ino
+        return f"{socket.gethostname()}/{boot}/{namespace}"
+    return ""

@@ -13,10 +13,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from table_core.commit import effects as cx
+from table_core.commit import take_back as back
 from table_core.commit.live import LiveFiles
 from table_core.commit.manifest_merge import FullMerge, MergeSizes, plan, rewrite_full
 from table_core.commit.readback import digest, search
-from table_core.errors import StorageUnavailableError
+from table_core.errors import CommitConflictError, StorageUnavailableError
 from table_core.expire import plan as ex
 from table_core.expire.live_keys import key_of
 from table_core.ondisk.data_file import DataFile, EntryKind, ManifestEntry
@@ -53,6 +54,10 @@ class FakeTable:
     earliest_hint: int | None = None
     latest_hint: int | None = None
     now_ms: int = 1_000
+    turns: list[tuple[int, set[str]]] = field(default_factory=list)
+    """Target, and what each took back."""
+    turning: int | None = None
+    """The turn that is under way."""
     in_flight: list[Snapshot] = field(default_factory=list)
     """Creates whose writer heard nothing and that may still land."""
     highest: int = 0
@@ -266,6 +271,18 @@ class FakeTable:
         self.snapshots[snapshot.id] = snapshot.to_json()
         return True
 
+    def do_ReadMissing(self, _: cx.ReadMissing) -> None:
+        return None
+
+    def do_WasWithdrawn(self, effect: cx.WasWithdrawn) -> int | None:
+        return next((target for target, gone in reversed(self.turns) if effect.state in gone), None)
+
+    def do_SetAside(self, effect: cx.SetAside) -> None:
+        body = self.snapshots.get(effect.head.id)
+        if self.turning is None and body is not None and digest(body) == effect.head.digest:
+            self.turns.append((effect.head.id - 1, {effect.head.snapshot.state}))
+            del self.snapshots[effect.head.id]
+
     def do_Announce(self, effect: cx.Announce) -> None:
         self.latest_hint = effect.id
 
@@ -275,7 +292,33 @@ class FakeTable:
     def do_Wait(self, effect: cx.Wait) -> int:
         return effect.maximum_ms
 
+    # -------------------------------------------------------------------------- turns
+    def do_Begin(self, _: back.Begin) -> None:
+        if self.turning is not None:
+            raise CommitConflictError("turning", table="t", head_id=None, conflicts=[])
+        self.turning = len(self.turns)
+        self.turns.append((0, set()))
+
+    def do_ReadLater(self, effect: back.ReadLater) -> tuple[Snapshot, ...]:
+        ids = sorted(id for id in self.snapshots if id > effect.id)
+        return tuple(found for id in ids if (found := self.snapshot(id)) is not None)
+
+    def do_Note(self, effect: back.Note) -> None:
+        assert self.turning is not None
+        _, gone = self.turns[self.turning]
+        gone |= {snapshot.state for snapshot in effect.snapshots}
+        self.turns[self.turning] = (min(s.id for s in effect.snapshots) - 1, gone)
+
+    def do_TakeBack(self, effect: back.TakeBack) -> None:
+        self.snapshots.pop(effect.snapshot.id, None)
+
+    def do_End(self, _: back.End) -> None:
+        self.turning = None
+
     # -------------------------------------------------------------------------- expiry
+    def do_ReadLine(self, _: ex.ReadLine) -> int | None:
+        return None if self.turning is not None else len(self.turns)
+
     def do_ReadBounds(self, _: ex.ReadBounds) -> ex.Bounds | None:
         if not self.snapshots:
             return None

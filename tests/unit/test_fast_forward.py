@@ -170,14 +170,14 @@ def test_a_commit_to_main_at_the_last_moment_stays() -> None:
     make_branch(table, {"name": "b", "from_head": True})
     for key in (3, 4):
         put(on_branch(table, "b"), key)
-    plan = FastForward.of(table.access, "b")
 
     def other() -> Any:
         return tc.Table(_through(table.access, table.access.storage))
 
+    FastForward.of(table.access, "b")
     put(other(), 2)
     with pytest.raises(tc.errors.CommitConflictError, match="snapshot 2"):
-        plan.perform()
+        FastForward.perform(table.access, "b", force=False)
     assert keys(other()) == [1, 2]
     with pytest.raises(tc.errors.ArgumentError, match=r"\[2\] would be lost"):
         fast_forward(other(), {"branch": "b"})

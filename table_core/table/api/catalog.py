@@ -219,7 +219,7 @@ class Catalog(CatalogUpkeep):
             return SystemTable(name, lambda: self.system(name))
         database, table = self.split(plain)
         root = self.root(database, table)
-        if not self.directory.has_table(database, table) or not Metadata(root).schema_ids():
+        if not self.directory.has_table(database, table) or not is_table(root):
             known = self.tables(database)
             raise NotFoundError(
                 f"no table {plain!r} in {self.warehouse}; there are {known}",

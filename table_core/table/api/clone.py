@@ -271,7 +271,7 @@ def _commit(
         return None
     handle = open_handle(name, target, access.clock, access.ids, branch=None, options=None)
     part = CommitPart(kind=CommitKind.APPEND, entries=plan.entries, index_added=plan.index)
-    return commit_parts(handle.access, commit, append=part, force=True, upkeep=False)
+    return commit_parts(handle.access, commit, append=part, force=True, upkeep=False, copied=True)
 
 
 def _copy_all(access: TableAccess, target: Storage, files: Sequence[tuple[str, int]]) -> None:

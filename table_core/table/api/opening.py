@@ -17,9 +17,8 @@ from table_core.table.api.catalog import Catalog
 from table_core.table.api.extended_name import ExtendedName
 from table_core.table.api.table import open_handle
 from table_core.table.metadata.directory import JdbcDirectory
-from table_core.table.metadata.documents import Metadata
 from table_core.table.metadata.new_schema import new_schema
-from table_core.table.metadata.table_files import refuse_leftovers
+from table_core.table.metadata.table_files import is_table, refuse_leftovers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -94,7 +93,7 @@ def open_table(
         )
     wanted = auto_create or handle_options.pop("auto-create", "false").lower() == "true"
     handle_options.pop("path", None)
-    if not Metadata(storage).schema_ids():
+    if not is_table(storage):
         if not wanted or schema is None:
             hint = "pass auto_create=True and a schema to create it"
             raise NotFoundError(f"no table at {storage.uri}; {hint}", name=storage.uri)

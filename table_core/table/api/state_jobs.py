@@ -103,8 +103,9 @@ def fast_forward(table: Table, args: Mapping[str, Any]) -> ResultDocument:
             value=False,
         )
     if not args.get("dry_run"):
-        untold = plan.untold_ids
-        plan.perform()
+        plan, untold = FastForward.perform(
+            table.access, args["branch"], force=bool(args.get("force"))
+        )
         _taken_over(plan, untold)
     return plan.result(dry_run=bool(args.get("dry_run")), replayed=False)
 

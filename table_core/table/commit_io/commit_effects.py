@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, field
 from functools import partial, singledispatchmethod
 from itertools import count
@@ -18,7 +19,9 @@ from table_core.ondisk.index_manifest import decode_index_manifest
 from table_core.ondisk.snapshot import Snapshot
 from table_core.table.commit_io.manifest_writer import ManifestWriter
 from table_core.table.commit_io.renumbering import renumbered
+from table_core.table.commit_io.uncommitted import missing_files
 from table_core.table.metadata.carried import carried_as_of, history, noted_head, remembered
+from table_core.table.metadata.refs.turns import set_aside, target_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,12 +33,16 @@ if TYPE_CHECKING:
 
 __all__ = ["CommitEffects"]
 
+_log = logging.getLogger(__name__)
+
 
 @dataclass(slots=True)
 class CommitEffects:
     """Performs effects for one commit."""
 
     access: TableAccess
+    may_be_old: bool = True
+    """Whether files may be as old as their manifest entries say, and no copies."""
     made: list[CommitPart] = field(init=False, default_factory=list)
     """What halves became that were numbered anew: the last one is committed, or nothing."""
     _started_ms: int = field(init=False)
@@ -147,6 +154,34 @@ class CommitEffects:
         except OutcomeUnknownError:
             return fx.Created.UNKNOWN
         return fx.Created.CREATED if won else fx.Created.EXISTS
+
+    @perform.register(fx.ReadMissing)
+    def _read_missing(self, effect: fx.ReadMissing) -> frozenset[str] | None:
+        return missing_files(self.access, effect.part) if self.may_be_old else None
+
+    @perform.register(fx.WasWithdrawn)
+    def _was_withdrawn(self, effect: fx.WasWithdrawn) -> int | None:
+        return target_of(self.access, effect.state)
+
+    @perform.register(fx.SetAside)
+    def _set_aside(self, effect: fx.SetAside) -> None:
+        access, head = self.access, effect.head
+        try:
+            body = access.metadata.snapshot_body(head.id)
+        except NotFoundError:
+            return
+        if digest(body) != head.digest:
+            return
+        if not access.metadata.schema_ids():  # nobody builds a table over what is left of another
+            access.storage.delete([layout.snapshot_path(head.id, access.branch)])
+        elif set_aside(access, head.snapshot, body, keep=effect.keep) and effect.keep:
+            _log.warning(
+                "%s: snapshot %s of %s is of a line that was taken back, and was moved to %s",
+                access.name,
+                head.id,
+                head.snapshot.commit_user,
+                layout.stray_path(head.id, head.snapshot.delta_manifest_list, access.branch),
+            )
 
     @perform.register(fx.Announce)
     def _announce(self, effect: fx.Announce) -> None:

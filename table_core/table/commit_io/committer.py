@@ -25,6 +25,7 @@ from table_core.table.commit_io.commit_effects import CommitEffects
 from table_core.table.commit_io.deliveries import tell
 from table_core.table.commit_io.uncommitted import discard, is_certain
 from table_core.table.metadata.carried import carried_as_of, noted_head, snapshots_backwards
+from table_core.table.metadata.clocks import warn_of_future
 from table_core.table.metadata.results import Commit, CommitAs, FilesMoved
 from table_core.table.metadata.unsupported import refuse_commits
 
@@ -124,8 +125,11 @@ def commit_parts(
     operation: str | None = None,
     force: bool = False,
     upkeep: bool = True,
+    copied: bool = False,
 ) -> Commit:
     """Run the protocol for one logical commit, then the ``upkeep`` that its options ask for.
+
+    ``copied``: its files were copied just now, whenever they were written first.
 
     Where it is certain that new files of the commit are in no snapshot, they are deleted.
 
@@ -144,7 +148,7 @@ def commit_parts(
         operation=operation,
         force=force or (append is not None and _keeps_empty(access, commit)),
     )
-    effects = CommitEffects(access)
+    effects = CommitEffects(access, may_be_old=not copied)
     try:
         refuse_commits(access)
         outcome = _run(access, request, effects)
@@ -223,6 +227,9 @@ def _run(
     access.metadata.seen = outcome.seen
     for warning in outcome.warnings:
         _log.warning("%s: %s", access.name, warning)
+    landed = outcome.compact or outcome.append
+    if landed is not None:
+        warn_of_future(access, landed.snapshot)
     _note(access, request, outcome)
     tell(access, outcome, request.user)
     return outcome

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from table_core.errors import ErrorKind, TableError
+from table_core.expire.orphans import FLOOR_MS
 from table_core.ondisk import layout
 from table_core.ondisk.data_file import EntryKind
 from table_core.table.commit_io.used_files import FileUse, remember
@@ -23,9 +24,11 @@ if TYPE_CHECKING:
     from table_core.ondisk.snapshot import Snapshot
     from table_core.table.metadata.access import TableAccess
 
-__all__ = ["discard", "is_certain", "undone_by"]
+__all__ = ["discard", "is_certain", "missing_files", "undone_by"]
 
 _UNCERTAIN: Final = frozenset({ErrorKind.UNKNOWN_OUTCOME, ErrorKind.CORRUPT})
+_MARGIN_MS: Final = 2 * 3_600_000
+"""So long before orphan removal may take a file it is looked for: clocks differ, and a commit takes a while."""
 _log = logging.getLogger(__name__)
 
 
@@ -69,6 +72,16 @@ def discard(
         access.storage.delete(path for _, path in gone)
     except TableError as error:
         _log.warning("%s: uncommitted files are left over: %s", access.name, error)
+
+
+def missing_files(access: TableAccess, part: CommitPart) -> frozenset[str] | None:
+    """Paths of the new files of ``part`` that are not there; None if all are young: no orphan removal takes those."""
+    now_ms = access.clock.now_ms()
+    limit_ms = now_ms + access.clock.local_offset_ms(now_ms) - FLOOR_MS + _MARGIN_MS
+    times = (e.file.creation_time_ms for e in (*part.entries, *part.changelog))
+    if all(time_ms is None or time_ms > limit_ms for time_ms in times):
+        return None
+    return frozenset(path for _, path in _made(access, part) if not access.storage.exists(path))
 
 
 def _named(access: TableAccess, snapshot: Snapshot) -> Iterator[str]:

@@ -31,6 +31,7 @@ from table_core.table.maintenance.expirer import changelog_retention, snapshot_r
 from table_core.table.maintenance.mark_done import mark_published, mark_written
 from table_core.table.maintenance.tag_deletion import forget_tags
 from table_core.table.metadata.refs.consumers import Consumers, idle_consumers
+from table_core.table.metadata.refs.turns import expiring
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -144,7 +145,9 @@ def _expire_consumers(access: TableAccess) -> None:
 
 
 def _expire_snapshots(access: TableAccess, newest: int) -> None:
-    metadata, floor = access.metadata, access.metadata.hinted_floor()
+    metadata = access.metadata
+    # The commit has read it just now; if it is late, the snapshot after it is gone, and it is read again.
+    floor = metadata.hinted_floor() if metadata.floor_seen is None else metadata.floor_seen
     if floor is not None and floor <= newest:
         now_ms = access.clock.now_ms()
         seen = Bounds(earliest=floor, latest=newest, leftovers=(), now_ms=now_ms)
@@ -158,7 +161,9 @@ def _expire_snapshots(access: TableAccess, newest: int) -> None:
         metadata.storage.write(hint, encode_hint(bounds.earliest))
     # Not for leftovers alone: Paimon's fast-forward puts the hint above snapshots that are still to be read.
     if _may_expire(access, bounds):
-        drive(steps_of(snapshot_retention(access)), ExpiryEffects(access, by_hints=True).perform)
+        with expiring(access) as mark:
+            effects = ExpiryEffects(access, by_hints=True, mark=mark)
+            drive(steps_of(snapshot_retention(access)), effects.perform)
 
 
 def _may_expire(access: TableAccess, bounds: Bounds) -> bool | None:

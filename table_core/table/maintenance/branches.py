@@ -186,6 +186,11 @@ class Branches:
             storage.write(
                 layout.schema_path(id, name), storage.read(layout.schema_path(id, source))
             )
+        if (
+            not access.metadata.schema_ids()
+        ):  # a folder that is left over would forbid the next table
+            storage.delete_tree(layout.branch_folder(name))
+            raise access.is_gone()
         if tag is not None and origin is not None:
             self._check_tag(name, tag, origin)
 
@@ -271,8 +276,7 @@ class Branches:
         """
         plan = FastForward.of(self.access, name)
         if not dry_run:
-            untold = plan.untold_ids
-            plan.perform()
+            plan, untold = FastForward.perform(self.access, name)
             plan.follow(untold)
         return plan.result(dry_run=dry_run)
 

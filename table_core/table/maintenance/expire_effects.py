@@ -23,6 +23,7 @@ from table_core.table.metadata.refs.other_branches import (
     snapshot_files,
     tag_documents,
 )
+from table_core.table.metadata.refs.turns import newest_turn
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from table_core.ondisk.data_file import ManifestEntry
     from table_core.ondisk.manifest_meta import ManifestMeta
     from table_core.table.metadata.access import TableAccess
+    from table_core.table.metadata.refs.turns import HeldMark
 
 __all__ = ["ExpiryEffects"]
 
@@ -48,6 +50,8 @@ class ExpiryEffects:
     access: TableAccess
     by_hints: bool = False
     """Find the oldest snapshot by its hint instead of a listing: for what follows each commit."""
+    mark: HeldMark | None = None
+    """Says that snapshots expire."""
     _live: dict[tuple[str, str], LiveKeys] = field(init=False, default_factory=dict)
     _held: tuple[str, list[ManifestEntry]] | None = field(init=False, default=None)
     _others: OtherBranches = field(init=False)
@@ -78,12 +82,26 @@ class ExpiryEffects:
             if metadata.has_snapshot(floor):
                 left = tuple(range(below + 1, floor))
                 return fx.Bounds(earliest=floor, latest=latest, leftovers=left, now_ms=now_ms)
-        ids = metadata.snapshot_ids()
-        if not ids:
+        ids = [id for id in metadata.snapshot_ids() if latest is not None and id <= latest]
+        if latest is None or not ids:
             return None
         earliest = floor if floor in ids else ids[0]
         below_floor = tuple(id for id in ids if id < earliest)
-        return fx.Bounds(earliest=earliest, latest=ids[-1], leftovers=below_floor, now_ms=now_ms)
+        return fx.Bounds(earliest=earliest, latest=latest, leftovers=below_floor, now_ms=now_ms)
+
+    @perform.register(fx.ReadLine)
+    def _line(self, effect: fx.ReadLine) -> int | None:
+        if self.mark is not None and effect.next:
+            self.mark.move_to(effect.next)
+        try:
+            return newest_turn(self.access, self.mark)
+        except NotFoundError:
+            metadata = self.access.metadata
+            if self._promised and metadata.hinted_floor() == self._promised:
+                # Another table is here, and what was promised of the old one is no promise of it.
+                path = layout.hint_path("snapshot", EARLIEST, self.access.branch)
+                self.access.storage.delete([path])
+            raise
 
     @perform.register(fx.ReadSnapshot)
     def _snapshot(self, effect: fx.ReadSnapshot) -> Snapshot | None:

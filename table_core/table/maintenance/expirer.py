@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -14,6 +15,7 @@ from table_core.expire.protocol import expire_snapshots as steps_of
 from table_core.options import keys_scan
 from table_core.table.maintenance.expire_effects import ExpiryEffects
 from table_core.table.metadata.describing import unchanged
+from table_core.table.metadata.refs.turns import expiring
 from table_core.table.metadata.timestamps import PointInTime, epoch_ms
 from table_core.table.metadata.unsupported import refuse_commits
 
@@ -66,7 +68,8 @@ def _begun_anew(access: TableAccess, expire: Callable[[], ResultDocument]) -> Re
 def _snapshots_expired(access: TableAccess, retention: fx.Retention) -> ResultDocument:
     started_ms = access.clock.now_ms()
     access.head()
-    done = drive(steps_of(retention), ExpiryEffects(access).perform)
+    with nullcontext() if retention.dry_run else expiring(access) as mark:
+        done = drive(steps_of(retention), ExpiryEffects(access, mark=mark).perform)
     details = {"snapshots_expired": list(done.snapshots), "earliest_snapshot": done.end}
     return _told(access, "expire-snapshots", done, details, retention, started_ms)
 

@@ -5,9 +5,11 @@ only what the branch's history follows may stay, because expiry concludes from o
 that nothing later needs a file, and from one tag that no earlier one does.  Where the branch began is
 written nowhere: it is the newest state that both name, as a snapshot or as a tag.
 
+All that the branch brings is read first, so nobody who deletes or expires the branch meanwhile leaves main without it.
 The hint goes first, so that no reader trusts it meanwhile; then what is lost, newest first; then the
-branch's documents come, and the hint last.  A run cut short is finished by asking again: what tells where the branch began
-stays.  Apache Paimon keeps what main did before the earliest snapshot of the branch, and main's floor.
+branch's documents come, and the hint last.  What is committed to main meanwhile is lost too, which is the order "commit,
+then fast-forward"; a turn excludes others who delete snapshots (docs/adr/0026).  A run cut short is finished by asking
+again: what tells where the branch began stays.  Apache Paimon keeps what main did before the earliest snapshot of the branch, and main's floor.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from typing import TYPE_CHECKING
 from table_core.errors import ArgumentError, CommitConflictError, NotFoundError
 from table_core.ondisk import layout
 from table_core.ondisk.hints import EARLIEST, LATEST, encode_hint
-from table_core.ondisk.snapshot import FIRST_ID
+from table_core.ondisk.snapshot import FIRST_ID, Snapshot
 from table_core.options.branch_name import require_branch_name
 from table_core.table.maintenance.after_commit import follow_publishing
 from table_core.table.metadata.describing import FilesOf, between
@@ -26,12 +28,19 @@ from table_core.table.metadata.documents import Metadata
 from table_core.table.metadata.refs.branches import branch_access, is_to_be_published
 from table_core.table.metadata.refs.consumers import held
 from table_core.table.metadata.refs.tags import tag_names, tagged
+from table_core.table.metadata.refs.turns import (
+    HeldTurn,
+    clean_after_end,
+    require_no_expiry,
+    snapshots_after,
+    take_back,
+    turning,
+)
 from table_core.table.metadata.unsupported import refuse_commits
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
-    from table_core.ondisk.snapshot import Snapshot
     from table_core.table.metadata.access import TableAccess
     from table_core.table.metadata.results import ResultDocument
 
@@ -48,6 +57,14 @@ class FastForward:
     """The newest snapshot that both know; 0: there is none, or nobody can tell."""
     ids: list[int]
     """Snapshots of the branch that are promised."""
+    bodies: Mapping[int, bytes]
+    """Their documents."""
+    tags: Mapping[str, bytes]
+    """The tags of the branch."""
+    schemas: Mapping[int, bytes]
+    """The schemas of the branch."""
+    kept_states: frozenset[str]
+    """What ``kept`` and ``ids`` stand for, as ``Snapshot.state``: main ends with nothing else."""
     kept: list[int]
     """Snapshots of main that the branch's follow, or that both have."""
     lost: list[int]
@@ -76,15 +93,20 @@ class FastForward:
         if name == layout.MAIN:
             require_branch_name(name)
         access.require_same()
+        storage = access.storage
         branch = branch_access(access, name)
-        main = replace(access, metadata=Metadata(access.storage))
+        main = replace(access, metadata=Metadata(storage))
         refuse_commits(main)
         refuse_commits(branch)
         floor = branch.metadata.floor()
-        ids = [id for id in branch.metadata.snapshot_ids() if id >= floor]
+        ids = [id for id in branch.snapshot_ids() if id >= floor]
         if not ids:
             raise NotFoundError(f"branch {name!r} has no snapshot", name=name, available=[])
-        ours, theirs = _snapshots(main), _snapshots(branch)
+        ours, bodies = _snapshots(main), {id: branch.metadata.snapshot_body(id) for id in ids}
+        theirs = {
+            id: Snapshot.from_json(body, path=layout.snapshot_path(id, name))
+            for id, body in bodies.items()
+        }
         tags = {tag: tagged(main, tag).snapshot for tag in tag_names(main)}
         known = {_state(s) for s in (*theirs.values(), *_tagged(branch))}
         both = {_state(s) for s in (*ours.values(), *tags.values())} & known
@@ -106,10 +128,23 @@ class FastForward:
             branch=branch,
             began=began,
             ids=ids,
+            bodies=bodies,
+            tags={t: storage.read(layout.tag_path(t, name)) for t in tag_names(branch)},
+            schemas={
+                id: storage.read(layout.schema_path(id, name))
+                for id in branch.metadata.schema_ids()
+            },
+            kept_states=frozenset(
+                [*(ours[id].state for id in kept), *(s.state for s in theirs.values())]
+            ),
             kept=kept,
             lost=[id for id in ours if id not in kept],
             lost_tags=[tag for tag, state in tags.items() if state.id > began],
-            lost_schemas=_lost_schemas(main.metadata, branch.metadata, ids[0]),
+            lost_schemas=[
+                id
+                for id in _unlike(main.metadata, branch.metadata)
+                if id >= theirs[ids[0]].schema_id
+            ],
             head_id=main.metadata.head_id(),
             floor=min(id for id in (*kept, *ids) if id >= min(floor, ids[0])),
             before=FilesOf.of(main, main.metadata.head()),
@@ -118,11 +153,15 @@ class FastForward:
     @property
     def state(self) -> str:
         """What main would be: the newest state of the branch."""
-        return self.branch.metadata.snapshot(self.ids[-1]).state
+        return self._brought(self.ids[-1]).state
 
     def brought(self, ids: Iterable[int]) -> Iterator[Snapshot]:
         """Those snapshots of the branch, as main has them."""
-        return (self.branch.metadata.snapshot(id) for id in ids)
+        return map(self._brought, ids)
+
+    def _brought(self, id: int) -> Snapshot:
+        path = layout.snapshot_path(id, self.branch.branch)
+        return Snapshot.from_json(self.bodies[id], path=path)
 
     @property
     def new_ids(self) -> list[int]:
@@ -167,19 +206,36 @@ class FastForward:
             "schemas_lost": self.lost_schemas,
             **details,
         }
-        after = FilesOf.of(self.branch, self.branch.metadata.snapshot(self.ids[-1]))
+        after = FilesOf.of(self.main, self._brought(self.ids[-1]))
         return between(
             self.main, "fast-forward", self.before, after, told, started_ms=None, dry_run=dry_run
         )
 
-    def perform(self) -> None:
-        """Do it.
+    @classmethod
+    def perform(
+        cls, access: TableAccess, name: str, *, force: bool = True
+    ) -> tuple[FastForward, list[int]]:
+        """Take over the branch ``name``; what was done, and the snapshots of which nobody was told yet.
 
         Raises:
-            CommitConflictError: somebody has committed to main since this was planned.
+            CommitConflictError: another change of direction is under way, or an expiry, and main would begin
+                below its floor; or main has gone on by now, and ``force`` is off.
         """
-        with held(self.main, self.floor):
-            self._perform()
+        main = replace(access, metadata=Metadata(access.storage))
+        branch = branch_access(access, name)
+        # Whoever expires one of the two from now on stops at once; who did before has raised its floor.
+        with held(main, FIRST_ID), held(branch, FIRST_ID):
+            target = main.metadata.head_id() or 0
+            with turning(main, "fast-forward", by=f"branch {name}", target=target) as turn:
+                plan = cls.of(access, name)
+                untold = plan.untold_ids
+                if plan.floor < main.metadata.floor():
+                    require_no_expiry(main, plan.floor)
+                if plan.lost and not force:
+                    raise plan.gone_on(plan.lost[0])
+                newest = plan.carry_out(turn, force=force)
+            clean_after_end(turn, newest, turn.taken)
+        return plan, untold
 
     def follow(self, ids: Iterable[int]) -> None:
         """Do what writing the snapshots ``ids`` to the branch has left to the moment when main has them."""
@@ -187,32 +243,45 @@ class FastForward:
             main = replace(self.main, schema=self.branch.schema)
             follow_publishing(main, list(self.brought(ids)))
 
-    def _perform(self) -> None:
-        storage, branch = self.main.storage, self.branch.branch
-        storage.delete([layout.hint_path("snapshot", LATEST)])
-        storage.delete([layout.tag_path(name) for name in self.lost_tags])
-        for id in reversed(self.lost):
-            storage.delete([layout.snapshot_path(id)])
-        self._forget_changelogs()
-        self._take_schemas()
-        for id in self.new_ids:
-            self._bring(id)
-        storage.write(layout.hint_path("snapshot", EARLIEST), encode_hint(self.floor))
-        for name in tag_names(self.branch):
-            storage.write(layout.tag_path(name), storage.read(layout.tag_path(name, branch)))
-        storage.write(layout.hint_path("snapshot", LATEST), encode_hint(self.ids[-1]))
-
-    def _bring(self, id: int) -> None:
-        """Make snapshot ``id`` of the branch main's.
+    def carry_out(self, turn: HeldTurn, *, force: bool) -> Snapshot:
+        """Do it within ``turn``; the newest snapshot of main from then on.
 
         Raises:
-            CommitConflictError: main has got another one of that number since this was planned.
+            CommitConflictError: somebody has committed to main meanwhile, and ``force`` is off.
         """
-        storage, path = self.main.storage, layout.snapshot_path(id)
-        body = self.branch.metadata.snapshot_body(id)
-        if storage.create(path, body) or storage.read(path) == body:  # a run was cut short
-            return
-        raise CommitConflictError(
+        storage = self.main.storage
+        storage.delete([layout.hint_path("snapshot", LATEST)])
+        storage.delete([layout.tag_path(name) for name in self.lost_tags])
+        self._take_away(turn)
+        self._forget_changelogs()
+        self._take_schemas()
+        while (taken := next((id for id in self.new_ids if not self._bring(id)), None)) is not None:
+            if not force:
+                raise self.gone_on(taken)
+            self._take_away(turn)  # somebody has committed to main meanwhile
+        newest = self._brought(self.ids[-1])
+        take_back(turn, newest)
+        turn.require()
+        lost = {snapshot.state for snapshot in turn.taken}
+        gone = [n for n in tag_names(self.main) if tagged(self.main, n).snapshot.state in lost]
+        storage.delete([layout.tag_path(name) for name in gone])
+        storage.write(layout.hint_path("snapshot", EARLIEST), encode_hint(self.floor))
+        for name, body in self.tags.items():
+            storage.write(layout.tag_path(name), body)
+        storage.write(layout.hint_path("snapshot", LATEST), encode_hint(self.ids[-1]))
+        return newest
+
+    def _take_away(self, turn: HeldTurn) -> None:
+        """Delete what main has and is not to have, newest first."""
+        there = snapshots_after(self.main, 0)
+        going = [snapshot for snapshot in there if snapshot.state not in self.kept_states]
+        turn.take(going)
+        for snapshot in reversed(going):
+            turn.delete(snapshot.id)
+
+    def gone_on(self, id: int) -> CommitConflictError:
+        """The error that says that main has got snapshot ``id``, which nobody looked at."""
+        return CommitConflictError(
             f"{self.main.name}: somebody has committed snapshot {id} while main was to take over branch "
             f"{self.branch.branch!r}; that commit stays. Create the branch again",
             table=self.main.name,
@@ -220,14 +289,17 @@ class FastForward:
             conflicts=[f"snapshot {id}"],
         )
 
+    def _bring(self, id: int) -> bool:
+        """Make snapshot ``id`` of the branch main's; False: somebody has committed another one of that number."""
+        path, body = layout.snapshot_path(id), self.bodies[id]
+        return self.main.storage.create(path, body) or self.main.storage.read(path) == body
+
     def _take_schemas(self) -> None:
         """The table is one at every moment: what both number is written over."""
-        storage, branch, main = self.main.storage, self.branch.metadata, self.main.metadata
-        theirs = branch.schema_ids()
-        for id in theirs:
-            body = storage.read(layout.schema_path(id, branch.branch))
+        storage = self.main.storage
+        for id, body in self.schemas.items():
             storage.write(layout.schema_path(id), body)
-        gone = [id for id in _lost_schemas(main, branch, self.ids[0]) if id not in theirs]
+        gone = [id for id in self.lost_schemas if id not in self.schemas]
         storage.delete([layout.schema_path(id) for id in gone])
 
     def _forget_changelogs(self) -> None:
@@ -243,12 +315,6 @@ class FastForward:
 
 def _snapshots(access: TableAccess) -> dict[int, Snapshot]:
     return {id: access.metadata.snapshot(id) for id in access.metadata.snapshot_ids()}
-
-
-def _lost_schemas(main: Metadata, branch: Metadata, first_snapshot: int) -> list[int]:
-    """Schemas of main that are not the branch's, from that of the branch's first snapshot on."""
-    first = branch.snapshot(first_snapshot).schema_id
-    return [id for id in _unlike(main, branch) if id >= first]
 
 
 def _unlike(one: Metadata, other: Metadata) -> list[int]:

@@ -18,6 +18,7 @@ from table_core.ondisk.partition_text import partition_text
 from table_core.options import keys_files, keys_retention, keys_write
 from table_core.table.maintenance.expire_partitions import partitions_of
 from table_core.table.maintenance.expire_tags import expired_tags
+from table_core.table.metadata.clocks import ahead_ms, warn_of_future
 from table_core.table.metadata.documents import Metadata
 from table_core.table.metadata.refs.branches import branch_names
 from table_core.table.metadata.refs.consumers import consumers
@@ -74,6 +75,8 @@ class Health:
             for f in dataclasses.fields(measures)
             if f.name not in {"shape", "keyed"}
         }
+        if not measures.newest_snapshot_ahead_ms:  # clocks agree, as nearly always
+            del numbers["newest_snapshot_ahead_ms"]
         shown = zip(shape.buckets[:_WORST_SHOWN], self.worst_partitions, strict=False)
         return {
             "action": "health",
@@ -195,6 +198,7 @@ def _history(access: TableAccess, head: Snapshot | None, now_ms: int) -> dict[st
     ids = metadata.snapshot_ids()
     if head is None or not ids:
         return history
+    warn_of_future(access, head)
     most = options.get(keys_retention.SNAPSHOT_NUM_RETAINED_MAX)
     least = options.get(keys_retention.SNAPSHOT_NUM_RETAINED_MIN)
     age_ms = options.get(keys_retention.SNAPSHOT_TIME_RETAINED)
@@ -205,6 +209,7 @@ def _history(access: TableAccess, head: Snapshot | None, now_ms: int) -> dict[st
         "snapshots_expirable": len(ids) > most or old,
         "oldest_snapshot_age_ms": now_ms - metadata.snapshot(ids[0]).time_millis,
         "newest_snapshot_age_ms": now_ms - head.time_millis,
+        "newest_snapshot_ahead_ms": ahead_ms(access, head),
     }
 
 

@@ -8,6 +8,7 @@ young, what they brought back is theirs.  A fault in a document ends the run bef
 from __future__ import annotations
 
 import itertools
+import logging
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from functools import partial
@@ -19,11 +20,13 @@ from table_core.ondisk import layout
 from table_core.ondisk.data_file import EntryKind
 from table_core.ondisk.index_manifest import decode_index_manifest
 from table_core.ondisk.snapshot import Snapshot
+from table_core.storage.stores.paths import is_local
 from table_core.table.metadata.documents import Metadata
 from table_core.table.metadata.progress import tell
 from table_core.table.metadata.refs.branches import branch_names
 from table_core.table.metadata.refs.other_branches import lost_its_changelog
 from table_core.table.metadata.refs.tags import without_changelog
+from table_core.table.metadata.refs.turns import expiring
 from table_core.table.metadata.results import ResultDocument
 from table_core.table.metadata.sharing import alone
 from table_core.table.metadata.timestamps import PointInTime, epoch_ms
@@ -39,6 +42,8 @@ if TYPE_CHECKING:
 
 __all__ = ["remove_orphan_files"]
 
+_CLOCKS_MS: Final = 10 * 60_000
+_log = logging.getLogger(__name__)
 _BATCH_FILES: Final = 10_000
 _TOLD_FILES: Final = 500
 """Who watches is told after so many."""
@@ -65,7 +70,8 @@ def remove_orphan_files(
     refuse_commits(access)
     started_ms = access.clock.now_ms()
     older_than_ms = None if older_than is None else epoch_ms("older_than", older_than)
-    cutoff = cutoff_ms(older_than_ms, now_ms=started_ms, allow_young=allow_young)
+    now_ms = started_ms if dry_run else _sure_now_ms(access, started_ms)
+    cutoff = cutoff_ms(older_than_ms, now_ms=now_ms, allow_young=allow_young)
     named = _Named(access, share)
     named.catch_up()
     seen = _Seen(named.rules(), cutoff)
@@ -97,6 +103,25 @@ def remove_orphan_files(
         dry_run=dry_run,
         details=seen.details() | {"lost_changelogs": sorted(named.lost_changelogs)},
     )
+
+
+def _sure_now_ms(access: TableAccess, now_ms: int) -> int:
+    """``now_ms``, or the time of the store if that is earlier: it is the store that says how old a file is.
+
+    A clock that is days ahead would take the files of a writer for orphans.  The store on this machine has its clock.
+    """
+    if is_local(access.storage.uri):
+        return now_ms
+    with expiring(access) as mark:
+        listed = access.storage.list(layout.line_folder(access.branch))
+        stored_ms = next((i.modified_ms for i in listed if i.path == mark.path), 0)
+    if stored_ms and now_ms - stored_ms > _CLOCKS_MS:
+        _log.warning(
+            "%s: the clock of this machine is %s minutes ahead of the store's: ages of files are counted by the store's",
+            access.name,
+            (now_ms - stored_ms) // 60_000,
+        )
+    return min(now_ms, stored_ms) if stored_ms else now_ms
 
 
 def _idle_staging(access: TableAccess, cutoff_ms: int) -> list[str]:
@@ -229,10 +254,11 @@ class _Named:
             (layout.tag_folder(branch), "tag-"),
             (layout.changelog_folder(branch), "changelog-"),
             (layout.snapshot_folder(branch), "snapshot-"),
+            (layout.line_folder(branch), "stray-"),
         ):
             for info in self.access.storage.list(folder):
                 name = info.path.rpartition("/")[2]
-                numbered = prefix == "tag-" or layout.numbered(name, prefix) is not None
+                numbered = prefix in {"tag-", "stray-"} or layout.numbered(name, prefix) is not None
                 if name.startswith(prefix) and numbered and not info.is_dir:
                     yield info
 
@@ -338,11 +364,13 @@ class _Document:
     def must_be_whole(self) -> bool:
         """Whether everything that this document names has to be there.
 
-        Not what is kept of a changelog, nor a snapshot below the floor, which expiry was about to
+        Not what is kept of a changelog, nor a stray, nor a snapshot below the floor, which expiry was about to
         delete, nor a document that has gone meanwhile.
         """
         name = self.info.path.rpartition("/")[2]
-        if name.startswith("changelog-") or not self.metadata.storage.exists(self.info.path):
+        if name.startswith(("changelog-", "stray-")) or not self.metadata.storage.exists(
+            self.info.path
+        ):
             return False
         return name.startswith("tag-") or self.root.id >= self.metadata.floor()
 

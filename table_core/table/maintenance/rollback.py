@@ -1,9 +1,9 @@
 """Rollback: an older snapshot becomes the newest again (format 11.7).
 
-The order matters: the hint goes first, so that no reader follows it to a snapshot that is gone
-(format T8); then later snapshots, newest first, so that those that are left are one row at every
-moment.  Numbers are used again by later commits.  Consumers stay where they are: a reader that was
-ahead is refused, because what it has read is no longer so.
+The order matters: the hint goes first, so that no reader of Paimon's follows it to a snapshot that is gone
+(format T8); then later snapshots, newest first, until none is left of the old line (``commit.take_back``); then
+tags; then the hint again, which a commit may have moved meanwhile.  Numbers are used again by later commits.
+Consumers stay where they are: a reader that was ahead is refused, because what it has read is no longer so.
 
 A consumer named ``rollback-`` and a random word holds the state to go back to as long as it takes: written
 before the floor is read, as every consumer is, so expiry either sees it or is seen.  One that a killed
@@ -12,25 +12,36 @@ rollback has left goes with the next, once it is an hour old.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from table_core.errors import ArgumentError, NotFoundError
+from table_core.errors import ArgumentError, CommitConflictError, NotFoundError
 from table_core.ondisk import layout
 from table_core.ondisk.hints import EARLIEST, LATEST, encode_hint
+from table_core.ondisk.snapshot import Snapshot
 from table_core.options.table import TableOptions
 from table_core.scan.time_travel import resolve
 from table_core.table.maintenance.rollback_note import RollbackNote
 from table_core.table.metadata.describing import FilesOf, between, unchanged
 from table_core.table.metadata.refs.consumers import held
 from table_core.table.metadata.refs.tags import state_of, tag_names, tagged
+from table_core.table.metadata.refs.turns import (
+    HeldTurn,
+    clean_after_end,
+    require_no_expiry,
+    snapshots_after,
+    take_back,
+    turning,
+)
 from table_core.table.metadata.results import CommitAs, ResultDocument
 from table_core.table.metadata.timeline import TableTimeline
 from table_core.table.metadata.timestamps import epoch_ms
 from table_core.table.metadata.unsupported import refuse_commits
 
 if TYPE_CHECKING:
-    from table_core.ondisk.snapshot import Snapshot
+    from collections.abc import Sequence
+
     from table_core.table.metadata.access import TableAccess
     from table_core.table.metadata.timestamps import PointInTime
 
@@ -71,13 +82,15 @@ def rollback_to(
     removed = _later(access, target)
     files = FilesOf.of(access, head), FilesOf.of(access, target)
     if not dry_run:
-        RollbackNote.write(access, commit, target.id, _snapshots_after(access, target.id))
-        with held(access, target.id):
-            _remove(access, target, removed, is_tagged=tag is not None)
+        by = commit.user or "nobody in particular"
+        with held(access, target.id), turning(access, "rollback", by=by, target=target.id) as turn:
+            RollbackNote.write(access, commit, target.id, snapshots_after(access, target.id))
+            removed = _remove(turn, target, removed, tag)
+        clean_after_end(turn, target, removed.taken)
         access.metadata.seen = ()
         access.metadata.history.clear()
     details = {
-        "snapshots_removed": removed.snapshots,
+        "snapshots_removed": sorted({snapshot.id for snapshot in removed.taken}),
         "changelogs_removed": removed.changelogs,
         "tags_removed": removed.tags,
         "replayed": False,
@@ -116,24 +129,18 @@ def _earlier_result(
 ) -> ResultDocument | None:
     """The result where this very rollback has been done."""
     note = RollbackNote.read(access, commit)
-    if note is None or not note.is_done(access, _snapshots_after(access, note.target)):
+    if note is None or not note.is_done(access, snapshots_after(access, note.target)):
         return None
     removed = ("snapshots_removed", "changelogs_removed", "tags_removed")
     nothing: dict[str, object] = {name: [] for name in removed}
     return unchanged(access, "rollback", {**nothing, "replayed": True}, dry_run=dry_run)
 
 
-def _snapshots_after(access: TableAccess, id: int) -> list[Snapshot]:
-    return [
-        access.metadata.snapshot(later) for later in access.metadata.snapshot_ids() if later > id
-    ]
-
-
 @dataclass(frozen=True, slots=True)
 class _Later:
     """What comes after the state to go back to."""
 
-    snapshots: list[int]
+    taken: tuple[Snapshot, ...]
     changelogs: list[int]
     tags: list[str]
 
@@ -143,37 +150,105 @@ def _later(access: TableAccess, target: Snapshot) -> _Later:
     names = (info.path.rpartition("/")[2] for info in listed)
     numbers = (layout.numbered(name, "changelog-") for name in names)
     return _Later(
-        snapshots=[id for id in access.metadata.snapshot_ids() if id > target.id],
+        taken=snapshots_after(access, target.id),
         changelogs=sorted(id for id in numbers if id is not None and id > target.id),
         tags=[n for n in tag_names(access) if tagged(access, n).snapshot.id > target.id],
     )
 
 
-def _remove(access: TableAccess, target: Snapshot, later: _Later, *, is_tagged: bool) -> None:
+def _remove(turn: HeldTurn, target: Snapshot, later: _Later, tag: str | None) -> _Later:
+    """Take back what is above ``target``; what that was, once it is gone."""
+    access = turn.access
     storage, branch = access.storage, access.branch
-    earliest = layout.hint_path("snapshot", EARLIEST, branch)
+    earliest, latest = (layout.hint_path("snapshot", h, branch) for h in (EARLIEST, LATEST))
     path = layout.snapshot_path(target.id, branch)
     # The floor is read once the target is held: what begins to expire from now on stops there.
-    is_there = storage.exists(path) and target.id >= access.metadata.floor()
+    floor = access.metadata.floor()
+    is_there = _is_there(access, target, floor)
     if not is_there:
-        if not is_tagged:
-            raise NotFoundError(
-                f"{access.name}: snapshot {target.id} expires just now; go back to a newer one",
-                name=str(target.id),
-                available=[],
-            )
+        _require_tag(access, target, tag)
+        require_no_expiry(access, target.id)
+        turn.require()
         storage.create(path, state_of(access, target).to_json())
         storage.write(earliest, encode_hint(target.id))
-    storage.write(layout.hint_path("snapshot", LATEST, branch), encode_hint(target.id))
-    for id in reversed(later.snapshots):
-        storage.delete([layout.snapshot_path(id, branch)])
+    turn.require()
+    storage.write(latest, encode_hint(target.id))
+    taken = take_back(turn, target)
+    turn.require()
     storage.delete([layout.changelog_path(id, branch) for id in later.changelogs])
     if later.changelogs:  # hints point past the end; readers list the folder without them
         storage.delete(
             [layout.hint_path("changelog", which, branch) for which in (LATEST, EARLIEST)]
         )
-    storage.delete([layout.tag_path(name, branch) for name in later.tags])
-    if not is_there:  # an expiry that was under way may have met what was made again
-        storage.create(path, state_of(access, target).to_json())
+    tags = _tags_of(access, target, later, taken)
+    storage.delete([layout.tag_path(name, branch) for name in tags])
     if access.metadata.floor() > target.id:  # promised by an expiry that has met the hold since
         storage.write(earliest, encode_hint(target.id))
+    if (newest := access.metadata.hinted_head()) is not None and newest > target.id:
+        storage.write(latest, encode_hint(target.id))  # by a commit that was taken back since
+    return replace(later, taken=taken, tags=tags)
+
+
+def _is_there(access: TableAccess, target: Snapshot, floor: int) -> bool:
+    """Whether ``target`` is a snapshot that nobody expires.
+
+    Raises:
+        CommitConflictError: another one has its number by now.
+    """
+    try:
+        body = access.metadata.snapshot_body(target.id)
+    except NotFoundError:
+        return False
+    if target.id < floor:
+        return False
+    path = layout.snapshot_path(target.id, access.branch)
+    if Snapshot.from_json(body, path=path).state == target.state:
+        return True
+    raise _moved(access, target)
+
+
+def _require_tag(access: TableAccess, target: Snapshot, tag: str | None) -> None:
+    """Require that ``tag`` still keeps ``target``, which is no snapshot any more, and that the head is above it.
+
+    Raises:
+        NotFoundError: no tag keeps it.
+        CommitConflictError: the table was rolled back below it.
+    """
+    if tag is None:
+        raise NotFoundError(
+            f"{access.name}: snapshot {target.id} expires just now; go back to a newer one",
+            name=str(target.id),
+            available=[],
+        )
+    head = access.metadata.head_id()
+    if tagged(access, tag).snapshot.state != target.state or head is None or head < target.id:
+        raise _moved(access, target)
+
+
+def _moved(access: TableAccess, target: Snapshot) -> CommitConflictError:
+    problem = f"somebody else has changed the history of the table below snapshot {target.id}"
+    return CommitConflictError(
+        f"{access.name}: {problem} meanwhile. Nothing was changed: look at it, then ask again",
+        table=access.name,
+        head_id=access.metadata.head_id(),
+        conflicts=[problem],
+    )
+
+
+def _tags_of(
+    access: TableAccess, target: Snapshot, later: _Later, taken: Sequence[Snapshot]
+) -> list[str]:
+    """The tags of what is taken back: those that were there before, and those of snapshots that went.
+
+    Listed once those are gone: who tags one of them reads it again after that.
+    """
+    states = {snapshot.state for snapshot in taken}
+    names = []
+    for name in tag_names(access):
+        with suppress(
+            NotFoundError
+        ):  # it goes just now, or is renamed: that looks for its snapshot then
+            state = tagged(access, name).snapshot
+            if state.state in states or (name in later.tags and state.id > target.id):
+                names.append(name)
+    return names

@@ -13,12 +13,15 @@ from table_core.table.maintenance.tag_deletion import delete_tags, forget_state
 from table_core.table.metadata.describing import unchanged
 from table_core.table.metadata.refs.tags import (
     check_tag_name,
+    is_taken_back,
     mark_made,
     new_tag,
+    require_tagged,
     tag_names,
     tagged,
     write_tag,
 )
+from table_core.table.metadata.refs.turns import target_of
 from table_core.table.metadata.timeline import TableTimeline
 from table_core.table.metadata.timestamps import epoch_ms
 from table_core.table.metadata.unsupported import refuse_commits, refuse_tags
@@ -101,6 +104,7 @@ class Tags:
 
         Raises:
             NotFoundError: no such tag, or no such snapshot.
+            CommitConflictError: a rollback took that snapshot back meanwhile; the tag is as it was.
         """
         self.access.require_same()
         access, old = self.access, self.get(name)
@@ -114,6 +118,9 @@ class Tags:
         write_tag(access, hold, chosen, _HOLD_MS)
         tag = new_tag(access, chosen, retained_ms)
         access.storage.write(layout.tag_path(name, access.branch), tag.to_json())
+        if is_taken_back(access, chosen):  # a rollback lists tags once its snapshots are gone
+            access.storage.write(layout.tag_path(name, access.branch), old.to_json())
+            require_tagged(access, hold, chosen)
         mark_made(access, name)
         done = forget_state(access, name, old.snapshot, chosen, dry_run=False)
         access.storage.delete(
@@ -127,6 +134,7 @@ class Tags:
         Raises:
             NotFoundError: no such tag.
             AlreadyExistsError: ``to`` is taken.
+            CommitConflictError: a rollback took its snapshot back meanwhile; the tag is gone.
         """
         access = self.access
         refuse_tags(access)
@@ -137,6 +145,9 @@ class Tags:
         if not dry_run:
             access.storage.write(layout.tag_path(to, access.branch), tag.to_json())
             access.storage.delete([layout.tag_path(name, access.branch)])
+            taken = is_taken_back(access, tag.snapshot)  # by a rollback that has listed tags before
+            if taken and target_of(access, tag.snapshot.state) is not None:
+                require_tagged(access, to, tag.snapshot)
         return unchanged(access, "rename-tag", {"tag": name, "to": to}, dry_run=dry_run)
 
     def delete(self, name: str, if_exists: bool = False, dry_run: bool = False) -> ResultDocument:

@@ -105,7 +105,7 @@ class TableAccess:
         return snapshot
 
     def snapshot_ids(self) -> list[int]:
-        """Ids of all snapshots, ascending; asks like ``head`` where there are none.
+        """Ids of all snapshots up to the newest, ascending; asks like ``head`` where there are none.
 
         Raises:
             NotFoundError: the table was dropped or renamed.
@@ -113,7 +113,9 @@ class TableAccess:
         ids = self.metadata.snapshot_ids()
         if not ids:
             self.require_there()
-        return ids
+            return ids
+        newest = self.metadata.head_id() or 0
+        return [id for id in ids if id <= newest]  # what is above it is of another line
 
     def require_there(self) -> None:
         """Require that there is a table, before files are written that nobody could commit.

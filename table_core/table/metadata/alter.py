@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from table_core.commit.asked import differences
-from table_core.errors import ArgumentError, CommitConflictError, GaveUpError, SchemaError
+from table_core.errors import (
+    ArgumentError,
+    CommitConflictError,
+    GaveUpError,
+    NotFoundError,
+    SchemaError,
+    TableError,
+)
 from table_core.ondisk import layout
 from table_core.options import keys_scan
+from table_core.schema.document import schema_from_json
 from table_core.schema.evolve import evolve
 from table_core.schema.old_types import unreadable
 from table_core.table.metadata.new_schema import new_schema
@@ -22,6 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["alter"]
 
+_log = logging.getLogger(__name__)
 _ATTEMPTS_MAX: Final = 20
 _COMMIT: Final = "tc.commit"
 """Member of a schema document that names the commit it came by; others ignore it."""
@@ -47,6 +57,7 @@ def alter(
         ArgumentError: something else was asked for under that name.
         SchemaError: a change is not allowed; nothing was changed.
         CommitConflictError: the newest schema is another than ``expect``.
+        NotFoundError: the table was dropped or renamed meanwhile, or another one is in its place.
         GaveUpError: other writers kept changing the schema.
     """
     metadata = access.metadata
@@ -77,13 +88,40 @@ def alter(
         _require_fallback(access, newest, evolved)
         _require_readable(access, newest, evolved)
         path = layout.schema_path(evolved.id, access.branch)
-        if evolved == newest or access.storage.create(path, new_schema(evolved)):
+        if evolved == newest:
+            return evolved
+        if access.storage.create(path, new_schema(evolved)):
+            _require_same(access, newest, path)
             return evolved
     raise GaveUpError(
         f"{access.name}: the schema changed {_ATTEMPTS_MAX} times meanwhile; try again",
         user=None,
         attempts=_ATTEMPTS_MAX,
     )
+
+
+def _require_same(access: TableAccess, newest: TableSchema, path: str) -> None:
+    """Require that the schema that was changed is still there, now that ``path`` follows it.
+
+    Who drops or renames a table takes all schemas along, then looks for what came since: so this one would be a
+    schema without a table, and the next table of that name would begin with it.
+
+    Raises:
+        NotFoundError: it is not; ``path`` is deleted again.
+    """
+    before = layout.schema_path(newest.id, access.branch)
+    try:
+        if schema_from_json(access.storage.read(before), path=before) == newest:
+            return
+    except NotFoundError:
+        pass
+    except (
+        TableError
+    ) as error:  # the change is made: what a second look cannot say is not worth failing
+        _log.warning("%s: nobody looked whether the table is still there: %s", access.name, error)
+        return
+    access.storage.delete([path])
+    raise access.is_gone()
 
 
 def _require_fallback(access: TableAccess, before: TableSchema, after: TableSchema) -> None:

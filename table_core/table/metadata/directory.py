@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
 from table_core.errors import ArgumentError
-from table_core.table.metadata.documents import Metadata
+from table_core.table.metadata.table_files import is_table
 
 if TYPE_CHECKING:
     from table_core.ports import Storage
@@ -115,7 +115,7 @@ class FolderDirectory:
     def has_table(self, database: str, table: str) -> bool:
         """See ``Directory``."""
         root = self.storage.within(table_folder(database, table))
-        return bool(Metadata(root).schema_ids())
+        return is_table(root)
 
     def add_table(self, database: str, table: str) -> bool:  # noqa: ARG002
         """The schema file says it."""

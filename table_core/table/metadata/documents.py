@@ -24,6 +24,7 @@ from table_core.ondisk.snapshot import FIRST_ID, Snapshot
 from table_core.position.source import birth_of
 from table_core.schema.document import schema_from_json
 from table_core.storage.stores.paths import is_local
+from table_core.table.metadata.newest import newest_of
 from table_core.table.metadata.remembered import Remembered
 
 if TYPE_CHECKING:
@@ -48,8 +49,6 @@ _WHOLE_MAX: Final = 5_000
 """Of a manifest with more entries nobody who wants a few has all decoded: that takes seconds."""
 _AT_ONCE: Final = 8
 """So many manifests are on their way from a remote store."""
-_STEPS_MAX: Final = 8
-"""So many snapshots past the hint are read one after the other; then the folder is listed."""
 
 
 _MANIFESTS: Final = Remembered(weight_max=400_000)
@@ -67,6 +66,10 @@ class Metadata:
     history: dict[int, Snapshot] = field(default_factory=dict, repr=False)
     """Snapshots that commits of this handle have searched."""
     _schemas: dict[int, TableSchema] = field(default_factory=dict, repr=False)
+    floor_seen: int | None = field(default=None, repr=False)
+    """What ``EARLIEST`` said when it was read last: it may be late."""
+    newest_seen: int | None = field(default=None, repr=False)
+    """The newest snapshot when it was looked for last."""
     _stamps: dict[int, tuple[int, int]] = field(default_factory=dict, repr=False)
     """Size and time of the files of schemas, as listed last: one that has others was recreated."""
 
@@ -159,7 +162,7 @@ class Metadata:
 
     def head_id(self) -> int | None:
         """Id of the newest snapshot, None for a table without any."""
-        newest = self._newest()
+        newest = newest_of(self)
         return newest[0] if newest else None
 
     def head(self) -> Snapshot | None:
@@ -169,48 +172,19 @@ class Metadata:
 
     def head_with_digest(self) -> tuple[Snapshot, str] | None:
         """The newest snapshot, and the hash of its bytes."""
-        newest = self._newest()
+        newest = newest_of(self)
         if newest is None:
             return None
         id, body = newest
         path = layout.snapshot_path(id, self.branch)
         return Snapshot.from_json(body, path=path), hashlib.sha256(body).hexdigest()
 
-    def _newest(self) -> tuple[int, bytes] | None:
-        """Id and bytes of the newest snapshot.
-
-        The hint says where to begin; who comes after it is read until there is none (format 1.2).
-        To read what is not there is one request, to ask for it is two on an object store.
-        """
-        hinted = self._hint("LATEST")
-        newest = None if hinted is None else self._walked_from(hinted)
-        gone = None
-        while newest is None:
-            ids = self.snapshot_ids()
-            if not ids:
-                return None
-            body = self.snapshot_body(ids[-1]) if ids[-1] == gone else self._body(ids[-1])
-            newest = None if body is None else (ids[-1], body)
-            gone = ids[-1]  # rolled back meanwhile
-        return newest
-
-    def _walked_from(self, id: int) -> tuple[int, bytes] | None:
-        """The last of the snapshots from ``id`` on; None if that is not there, or far from the last."""
-        body = self._body(id)
-        for _ in range(_STEPS_MAX):
-            if body is None:
-                return None
-            following = self._body(id + 1)
-            if following is None:
-                return id, body
-            id, body = id + 1, following
-        return None
-
     def has_snapshot(self, id: int) -> bool:
         """Whether the snapshot ``id`` is there."""
-        return self._body(id) is not None
+        return self.snapshot_if_there(id) is not None
 
-    def _body(self, id: int) -> bytes | None:
+    def snapshot_if_there(self, id: int) -> bytes | None:
+        """The bytes of ``snapshot-<id>``; None: it is not there."""
         try:
             return self.snapshot_body(id)
         except NotFoundError:
@@ -241,7 +215,8 @@ class Metadata:
 
     def hinted_floor(self) -> int | None:
         """What ``EARLIEST`` says; None where it is missing or no number."""
-        return self._hint("EARLIEST")
+        self.floor_seen = self._hint("EARLIEST")
+        return self.floor_seen
 
     # ----------------------------------------------------------------------------- manifests
     def manifest_list(self, name: str | None, size: int | None = None) -> list[ManifestMeta]:

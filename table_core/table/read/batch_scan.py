@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from table_core.options import keys_scan
 from table_core.scan.time_travel import resolve
+from table_core.table.metadata.clocks import warn_of_future
 from table_core.table.metadata.timeline import TableTimeline
 from table_core.table.metadata.timestamps import PointInTime, epoch_ms
 from table_core.table.read.changes import asked_range, range_scan
@@ -57,6 +58,8 @@ def batch_scan(
         timestamp_ms=None if timestamp is None else epoch_ms("timestamp", timestamp),
         watermark=watermark,
     )
+    if timestamp is not None:
+        warn_of_future(access, access.metadata.head())
     if state.explicit and state.snapshot is not None:
         access = access.with_schema(access.metadata.schema(state.snapshot.schema_id))
     return state_scan(access, state, columns, where, limit)

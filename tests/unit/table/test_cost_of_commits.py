@@ -14,6 +14,7 @@ from table_core.commit import effects as fx
 from table_core.commit.basis import Basis
 from table_core.storage.stores.faults import Faults, FaultyStorage
 from table_core.table.commit_io.commit_effects import CommitEffects
+from table_core.table.metadata.documents import Metadata
 
 SCHEMA = pa.schema([pa.field("k", pa.int32(), nullable=False), ("v", pa.int64())])
 KEEPS_ALL = {"snapshot.num-retained.min": "1000"}
@@ -52,6 +53,20 @@ def test_a_named_write_to_a_key_table_asks_for_little() -> None:
     options = {"bucket": "1", "num-sorted-run.compaction-trigger": "100", **KEEPS_ALL}
     calls = calls_of_one_more(*made(primary_key=("k",), options=options), named=True)
     assert calls.total() <= 32, calls
+
+
+@pytest.mark.parametrize("fresh", [True, False])
+@pytest.mark.parametrize("named", [True, False])
+def test_a_quiet_commit_asks_nothing_of_the_line_of_snapshots(named: bool, fresh: bool) -> None:
+    """What it was built on is at hand, and what it read before is there: so it asks for no turn."""
+    table, faults = made(options=KEEPS_ALL)
+    calls_of_one_more(table, faults, named=named)
+    faults.calls.clear()
+    handle = tc.Table(replace(table.access, metadata=Metadata(table.access.storage)))
+    how = {"commit": tc.CommitAs(user="u", identifier=99)} if named else {}
+    put(handle if fresh else table, 99, **how)
+    assert not [call for call in faults.calls if call.path.startswith("line")]
+    assert len(faults.calls) <= (25 if named else 21)
 
 
 def test_a_restarted_writer_reads_little_of_a_long_history() -> None:

@@ -80,7 +80,7 @@ class Consumers:
         """Let ``id`` go on at ``next_snapshot``; a consumer that is not there is made.
 
         Raises:
-            NotFoundError: that snapshot has expired.
+            NotFoundError: that snapshot has expired, or the table was dropped.
             ArgumentError: it is more than one after the newest, or ``id`` is no name of a consumer.
         """
         access = self.access
@@ -96,6 +96,9 @@ class Consumers:
         if not dry_run:
             read = SnapshotPlace.of(find_snapshot(access, next_snapshot - 1))
             set_consumer(access, id, next_snapshot, read, access.metadata.birth())
+        if not dry_run and not access.metadata.schema_ids():
+            delete_consumer(access, id)
+            raise access.is_gone()
         # Written before the floor is read; expiry reads consumers after it raised the floor.
         earliest = _earliest_readable(access)
         if next_snapshot < earliest:

@@ -5,21 +5,23 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from table_core.errors import ArgumentError, NotFoundError
+from table_core.errors import ArgumentError, CommitConflictError, NotFoundError
 from table_core.ondisk import layout
+from table_core.ondisk.snapshot import Snapshot
 from table_core.ondisk.success_file import SuccessFile
 from table_core.ondisk.tag import Tag
 from table_core.options import keys_retention
 from table_core.options.spark_settings import require_printable
 
 if TYPE_CHECKING:
-    from table_core.ondisk.snapshot import Snapshot
     from table_core.table.metadata.access import TableAccess
 
 __all__ = [
     "check_tag_name",
+    "is_taken_back",
     "mark_made",
     "new_tag",
+    "require_tagged",
     "state_of",
     "tag_names",
     "tagged",
@@ -98,14 +100,37 @@ def write_tag(
     """Write the tag ``name``, with the retention that the table gives by default.
 
     The tag is written before the floor is read, and expiry reads tags after it raised the floor: one
-    of the two sees the other.
+    of the two sees the other.  So it is with a rollback, which deletes snapshots and then lists tags.
 
     Raises:
         NotFoundError: the snapshot expired meanwhile; there is no tag then.
+        CommitConflictError: it was taken back meanwhile; there is no tag then.
     """
     tag = new_tag(access, snapshot, retained_ms)
     path = layout.tag_path(name, access.branch)
     access.storage.write(path, tag.to_json())
+    require_tagged(access, name, snapshot)
+    mark_made(access, name)
+    return tag
+
+
+def require_tagged(access: TableAccess, name: str, snapshot: Snapshot) -> None:
+    """Require that ``snapshot`` is there, now that the tag ``name`` stands for it; else the tag goes again.
+
+    Raises:
+        NotFoundError: it expired meanwhile.
+        CommitConflictError: it was taken back meanwhile.
+    """
+    path = layout.tag_path(name, access.branch)
+    if is_taken_back(access, snapshot):
+        access.storage.delete([path])
+        problem = f"snapshot {snapshot.id} was taken back by a rollback while it was tagged"
+        raise CommitConflictError(
+            f"{access.name}: {problem}; there is no tag {name!r}. Tag a snapshot that is there",
+            table=access.name,
+            head_id=None,
+            conflicts=[problem],
+        )
     if snapshot.id < access.metadata.floor():
         access.storage.delete([path])
         raise NotFoundError(
@@ -113,8 +138,19 @@ def write_tag(
             name=str(snapshot.id),
             available=[],
         )
-    mark_made(access, name)
-    return tag
+
+
+def is_taken_back(access: TableAccess, snapshot: Snapshot) -> bool:
+    """Whether ``snapshot``, which was there, is gone and has not expired: a rollback took it."""
+    path = layout.snapshot_path(snapshot.id, access.branch)
+    try:
+        body = access.metadata.snapshot_body(snapshot.id)
+    except NotFoundError:
+        pass
+    else:
+        if Snapshot.from_json(body, path=path).state == snapshot.state:
+            return False
+    return snapshot.id >= access.metadata.floor()
 
 
 def mark_made(access: TableAccess, name: str) -> None:
