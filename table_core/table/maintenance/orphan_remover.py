@@ -196,7 +196,10 @@ class _Named:
     def rules(self) -> OrphanRules:
         """What files are called, by the schemas of all branches."""
         branches = [Metadata(self.access.storage, b) for b in self._branches()]
-        return OrphanRules.of([m.schema(id) for m in branches for id in m.schema_ids()])
+        schemas = [m.schema(id) for m in branches for id in m.schema_ids()]
+        if not schemas:
+            raise self.access.is_gone()
+        return OrphanRules.of(schemas)
 
     def without(self, candidates: Sequence[_Candidate]) -> list[_Candidate]:
         """Those of ``candidates`` that nothing names; nobody names a draft."""
