@@ -50,6 +50,11 @@ class FileInfo:
     tag: str = ""
     """What else changes with the content, where the store says it: an ETag, or a finer time."""
 
+    @property
+    def stamp(self) -> tuple[int, int, str]:
+        """What tells the file from another one at its path: times alone may be whole seconds."""
+        return self.size, self.modified_ms, self.tag
+
 
 class Storage(Protocol):
     """Files under one root.  ``table_core.testing.storage_contract`` says what it owes.

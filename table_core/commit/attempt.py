@@ -93,8 +93,14 @@ class Attempt:
             CommitConflictError: a property has another value.
             OutcomeUnknownError: history is too short to tell.
         """
-        known = yield from self.carried()
         request, head = self.request, self.state.head
+        if head is not None and request.append is not None and request.append.is_first:
+            raise self._conflict(
+                [
+                    f"snapshot {head.id} of {head.snapshot.commit_user} is there, and it must be empty"
+                ]
+            )
+        known = yield from self.carried()
         values = dict((head.snapshot.properties or {}) if head else {}) | dict(known.properties)
         gone = [n for n in request.expect if n.startswith(CARRIED_PREFIX) and n not in values]
         if gone and not known.complete and not request.start_anew:

@@ -68,6 +68,9 @@ class CommitPart:
     """What a statement counted; None: the files tell."""
     basis: Basis = field(default_factory=Basis)
     """What was read to make all this; see there."""
+    is_first: bool = False
+    """Nothing may be in the table before it: it is all that a copy holds.  Its files are named after those of
+    what is copied, so another copy may have them too, and a commit that fails leaves them."""
 
     @property
     def is_empty(self) -> bool:

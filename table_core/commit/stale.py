@@ -160,17 +160,21 @@ def stale_rows(part: CommitPart, since: Iterable[Touched], bounds: Bounds) -> It
     """Commits that may have brought, or taken out, other versions of the keys that are written.
 
     A compaction changes no row, whatever files it moves.  Postponed files are in no order, so that nobody
-    knows what keys they hold.
+    knows what keys they hold, nor which bucket these belong to: any other change of their partition may be
+    one of their keys.
     """
     ranges: dict[tuple[bytes, int], list[tuple[Any, Any]]] = defaultdict(list)
+    waiting = {entry.partition for entry in part.entries if entry.bucket < 0}
+    written = {entry.partition for entry in part.entries}
     for entry in part.entries:
         ranges[entry.partition, entry.bucket].append(bounds(entry.file))
     for touched in since:
         if touched.snapshot.commit_kind not in {CommitKind.APPEND, CommitKind.OVERWRITE}:
             continue
         for entry in touched.entries:
-            mine = ranges.get((entry.partition, entry.bucket))
-            if mine and (entry.bucket < 0 or _meets(entry.file, mine, bounds)):
+            unknown = entry.partition in (written if entry.bucket < 0 else waiting)
+            mine = ranges.get((entry.partition, entry.bucket), ())
+            if unknown or _meets(entry.file, mine, bounds):
                 yield Conflict(
                     ConflictKind.ROWS_CHANGED,
                     f"snapshot {touched.snapshot.id} of {touched.snapshot.commit_user} may have changed rows "

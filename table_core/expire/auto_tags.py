@@ -30,11 +30,12 @@ __all__ = ["AutoTags", "TagPeriod", "batch_tag_name"]
 
 _HOUR_MS: Final = 3_600_000
 _DAY_MS: Final = 24 * _HOUR_MS
-_PARTS: Final = {"y": r"(-?\d{1,10}?)", "m": r"(\d\d)"}
+_PARTS: Final = {"y": r"(\d{4})", "m": r"(\d\d)"}
 _NO_WATERMARK: Final = -(2**63)
 _LAST_MS: Final = 253_370_764_800_000
 """The beginning of the year 9999."""
-_BATCH: Final = re.compile(r"batch-write-\d{4,10}-\d\d-\d\d")
+_BATCH: Final = "batch-write-"
+_DAY_NAME: Final = "{0:04}-{1:02}-{2:02}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,20 +47,26 @@ class TagPeriod:
     """Year, month, day, hour, minute as ``{0}`` to ``{4}``."""
 
     @classmethod
+    def named_by(cls, options: TableOptions) -> TagPeriod | None:
+        """What names the tags of a table that makes any by itself; None: it makes none."""
+        makes = options.get(keys.TAG_AUTOMATIC_CREATION) != "none"
+        return cls.of(options) if makes else None
+
+    @classmethod
     def of(cls, options: TableOptions) -> TagPeriod:
         """What ``tag.creation-period``, ``…-duration`` and ``tag.period-formatter`` say."""
         duration_ms = options.get(keys.TAG_CREATION_PERIOD_DURATION)
         if duration_ms is not None:
-            return cls(duration_ms, "{0}{1:02}{2:02}{3:02}{4:02}")
+            return cls(duration_ms, "{0:04}{1:02}{2:02}{3:02}{4:02}")
         style = options.get(keys.TAG_PERIOD_FORMATTER)
-        day = "{0}-{1:02}-{2:02}" if style == "with-dashes" else "{0}{1:02}{2:02}"
+        day = _DAY_NAME if style == "with-dashes" else "{0:04}{1:02}{2:02}"
         gap = "" if style == "without-dashes-and-spaces" else " "
         period = options.get(keys.TAG_CREATION_PERIOD)
         if period == "daily":
             return cls(_DAY_MS, day)
         if period == "hourly":
             return cls(_HOUR_MS, f"{day}{gap}{{3:02}}")
-        return cls(2 * _HOUR_MS, "{0}-{1:02}-{2:02} {3:02}")
+        return cls(2 * _HOUR_MS, "{0:04}-{1:02}-{2:02} {3:02}")
 
     def name(self, at_ms: int) -> str:
         """The tag of the period that begins at ``at_ms``."""
@@ -69,21 +76,20 @@ class TagPeriod:
     def begin(self, name: str) -> int | None:
         """When the period of tag ``name`` begins; None: no such tag is made automatically.
 
-        As in Paimon, month 13 is January of the next year.
+        Only a real time is one, with a year of four digits: a user's ``20241301`` is no tag of a day.
         """
-        text = name.split(" ", maxsplit=1)[0] if self.length_ms == _DAY_MS else name
+        is_daily = "{3" not in self.template
+        text = name.split(" ", maxsplit=1)[0] if is_daily else name
         pattern = re.sub(
             r"\{(\d)[^}]*\}", lambda m: _PARTS["m" if m[1] != "0" else "y"], self.template
         )
-        match = re.fullmatch(pattern, text)
+        match = re.fullmatch(pattern, text, re.ASCII)
         if match is None:
             return None
         year, month, day, hour, minute = (*map(int, match.groups()), 0, 0)[:5]
-        months = year * 12 + month - 1
         try:
-            first = datetime(months // 12, months % 12 + 1, 1, tzinfo=UTC)
-            at = first + timedelta(days=day - 1, hours=hour, minutes=minute)
-        except (ValueError, OverflowError):
+            at = datetime(year, month, day, hour, minute, tzinfo=UTC)
+        except ValueError:
             return None
         return (at - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1)
 
@@ -181,9 +187,14 @@ class AutoTags:
 
 def batch_tag_name(at_ms: int) -> str:
     """What a batch write's tag is called unless ``tag.batch.customized-name`` says."""
-    return f"batch-write-{datetime.fromtimestamp(at_ms / 1000, UTC):%Y-%m-%d}"
+    return f"{_BATCH}{datetime.fromtimestamp(at_ms / 1000, UTC):%Y-%m-%d}"
 
 
 def is_batch_tag(name: str) -> bool:
     """Whether a batch write may have made the tag ``name``."""
-    return _BATCH.fullmatch(name) is not None
+    day = TagPeriod(_DAY_MS, _DAY_NAME)
+    return (
+        name.startswith(_BATCH)
+        and " " not in name
+        and day.begin(name.removeprefix(_BATCH)) is not None
+    )

@@ -130,6 +130,8 @@ class OrphanRules:
         if is_staging(path.partition("/")[0]) and folder:
             return FileRole.DRAFT
         if self._in_bucket(folder):
+            if _DRAFT.fullmatch(name):
+                return FileRole.DRAFT
             made = self.data_names.fullmatch(name) or _INDEX.fullmatch(name)
             return FileRole.NAMED if made else FileRole.FOREIGN
         shared = {

@@ -39,6 +39,7 @@ __all__ = [
     "consumer_folder",
     "consumer_path",
     "data_file_path",
+    "draft_path",
     "escape",
     "expiring_path",
     "extra_file_paths",
@@ -186,6 +187,12 @@ def manifest_path(name: str) -> str:
 def staging_folder(uuid: str) -> str:
     """The folder of one write by Spark; see ``STAGING``."""
     return f".spark.{uuid}.tmp"
+
+
+def draft_path(path: str, uuid: str) -> str:
+    """A file in the making that will be renamed to ``path``."""
+    folder, slash, name = path.rpartition("/")
+    return f"{folder}{slash}.{name}.{uuid}.tmp"
 
 
 def index_path(name: str) -> str:

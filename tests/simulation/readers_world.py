@@ -21,7 +21,6 @@ import pyarrow as pa
 import table_core as tc
 from table_core.errors import (
     CommitConflictError,
-    NotFoundError,
     PositionDivergedError,
     StorageUnavailableError,
 )
@@ -96,7 +95,7 @@ class Flow:
     """The last version that it has read of each source; None: the table had none."""
     moved: bool = False
     unheld: bool = False
-    """A copy's: nothing holds what it reads next until it has run."""
+    """A copy's, or one whose position was set by hand: nothing holds what it reads next until it has run."""
 
 
 class Union(EmbeddedEngine):
@@ -313,13 +312,15 @@ class World:
         try:
             self.call(flow)
         except PositionDivergedError as error:
-            assert due is None or flow.moved, f"{flow.args}: loud for nothing: {error}"
+            self.allow(flow, due, error)
             self.decide(flow, str(error.facts["reason"]))
-        except NotFoundError:
-            assert flow.unheld
-            self.decide(flow, "expired")
         else:
             self.took(flow, due, heads)
+
+    def allow(self, flow: Flow, due: frozenset[int] | None, error: PositionDivergedError) -> None:
+        """A run may refuse what nobody can tell, and what has expired because nothing held it yet."""
+        expired = flow.unheld and error.facts["reason"] == "expired"
+        assert due is None or flow.moved or expired, f"{flow.args}: loud for nothing: {error}"
 
     def decide(self, flow: Flow, reason: str) -> None:
         """A way out: go on after what is there; or empty the target and start all that feed it."""
@@ -370,7 +371,7 @@ class World:
             self.call(flow, faulty, commit=commit)
         except (Crash, StorageUnavailableError):
             pass
-        except (PositionDivergedError, NotFoundError):
+        except PositionDivergedError:
             return
         if self.random.random() < 0.5:
             self.append(self.random.choice(flow.sources))
@@ -378,11 +379,8 @@ class World:
         try:
             done = self.call(flow, commit=commit)
         except PositionDivergedError as error:
-            assert later is None or flow.moved, error
+            self.allow(flow, later, error)
             self.decide(flow, str(error.facts["reason"]))
-            return
-        except NotFoundError:
-            assert flow.unheld
             return
         if done.details["replayed"]:
             self.took(flow, due, heads)
@@ -405,10 +403,7 @@ class World:
         try:
             outer = self.call(flow, engine=Union(beside), commit=commit)
         except PositionDivergedError as error:
-            assert due is None or flow.moved, error
-            return
-        except NotFoundError:
-            assert flow.unheld
+            self.allow(flow, due, error)
             return
         except CommitConflictError:
             assert inner

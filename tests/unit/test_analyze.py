@@ -131,3 +131,23 @@ def test_jobs_do_upkeep(tmp_path: Any) -> None:
         done = run_embedded(JobSpec.from_json(spec.to_json()))
         assert (done["action"], done["files_deleted"]) == (action, 0)
     assert table.latest_snapshot().commit_kind == "ANALYZE"
+
+
+@pytest.mark.parametrize("handle", ["new", "old"])
+def test_a_column_whose_type_changed_since_the_newest_snapshot_is_counted_in_its_new_type(
+    handle: str,
+) -> None:
+    catalog = new_catalog()
+    old = catalog.create_table("d.t", pa.schema([("k", pa.int64()), ("v", pa.int64())]))
+    write_rows(old, pa.table({"k": [1, 2], "v": [1234, 5]}))
+    catalog.alter_table(
+        "d.t",
+        [tc.UpdateColumnType("v", "STRING"), tc.RenameColumn("k", "key"), tc.AddColumn("x", "INT")],
+    )
+    table = catalog.table("d.t")
+    (old if handle == "old" else table).analyze()
+    found = stored(table)
+    assert found["schemaId"] == 1
+    assert sorted(found["colStats"]) == ["key", "v", "x"]
+    assert found["colStats"]["v"]["maxLen"] == 4
+    assert found["colStats"]["x"]["nullCount"] == 2

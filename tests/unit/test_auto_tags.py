@@ -14,7 +14,7 @@ from itertools import pairwise
 import pytest
 
 from table_core.errors import OptionError
-from table_core.expire.auto_tags import AutoTags, TagPeriod, batch_tag_name
+from table_core.expire.auto_tags import AutoTags, TagPeriod, batch_tag_name, is_batch_tag
 from table_core.ondisk.snapshot import Snapshot
 from table_core.options.table import TableOptions
 
@@ -79,13 +79,59 @@ def test_names_follow_period_and_formatter(given: dict[str, str], name: str) -> 
     assert period.name(begin) == name
 
 
-@pytest.mark.parametrize("name", ["", "mine", "2026-11", "x2026-11-21", "2026-11-21x", "20261121"])
-def test_other_names_are_no_automatic_tags(name: str) -> None:
-    assert TagPeriod.of(options()).begin(name) is None
+DAY: dict[str, str] = {}
+DAY_WITHOUT_DASHES = {"tag__period_formatter": "without_dashes"}
+HOUR = {"tag__creation_period": "hourly"}
+HOUR_OF_DIGITS = {**HOUR, "tag__period_formatter": "without_dashes_and_spaces"}
+MINUTES = {"tag__creation_period_duration": "1 d"}
 
 
-def test_month_13_is_january_as_in_paimon() -> None:
-    assert TagPeriod.of(options()).begin("2026-13-01") == at("2027-01-01")
+@pytest.mark.parametrize(
+    ("given", "name", "begin"),
+    [
+        (DAY, "2024-02-29", "2024-02-29T00:00"),
+        (DAY, "2024-01-31 ", "2024-01-31T00:00"),
+        (DAY, "2024-01-31 25 x", "2024-01-31T00:00"),
+        (DAY, "0001-01-01", "0001-01-01T00:00"),
+        *((DAY, name, None) for name in (
+            "", "mine", "2026-11", "x2026-11-21", "2026-11-21x", "20261121", " 2024-01-31", "2023-02-29",
+            "2024-13-01", "2024-00-10", "2024-01-00", "1-01-01", "12024-01-01", "02024-01-01", "-2024-01-01",
+            "\u0662\u0660\u0662\u0664-\u0660\u0661-\u0660\u0661",
+        )),
+        (DAY_WITHOUT_DASHES, "20240131", "2024-01-31T00:00"),
+        (DAY_WITHOUT_DASHES, "20240131 99", "2024-01-31T00:00"),
+        *((DAY_WITHOUT_DASHES, name, None) for name in (
+            "20240230", "20241301", "10101", "120101", "202401311", "2024-01-31",
+        )),
+        (HOUR, "2024-01-31 05", "2024-01-31T05:00"),
+        *((HOUR, name, None) for name in ("2024-01-31", "2024-01-31 24", "2024-01-31 5", "20240131 05")),
+        (HOUR_OF_DIGITS, "2024013105", "2024-01-31T05:00"),
+        *((HOUR_OF_DIGITS, name, None) for name in ("20240131", "20251231", "2024013124", "20240131 05")),
+        (MINUTES, "202401310559", "2024-01-31T05:59"),
+        *((MINUTES, name, None) for name in (
+            "2024013105", "202401310560", "202401312400", "20240131", "202401310559 x",
+        )),
+    ],
+)  # fmt: skip
+def test_automatic_is_what_paimon_takes_for_a_tag_of_a_period(
+    given: dict[str, str], name: str, begin: str | None
+) -> None:
+    """Vectors: ``isAutoTag`` of Apache Paimon 2.0.0."""
+    assert TagPeriod.of(options(**given)).begin(name) == (None if begin is None else at(begin))
+
+
+@pytest.mark.parametrize(
+    ("name", "is_made"),
+    [
+        ("batch-write-2026-11-21", True),
+        ("batch-write-2026-11-31", False),
+        ("batch-write-12026-11-21", False),
+        ("batch-write-2026-11-21 x", False),
+        ("batch-write-mine", False),
+    ],
+)
+def test_a_batch_write_makes_tags_of_days(name: str, is_made: bool) -> None:
+    assert is_batch_tag(name) is is_made
 
 
 def test_the_first_snapshot_of_a_day_makes_the_tag_of_the_day_before() -> None:

@@ -157,7 +157,7 @@ def test_a_file_without_a_time_is_young() -> None:
     table = create()
     put(table, 1)
     path = table.access.storage._at(orphan(table))
-    table.access.storage._disk.files[path] = (b"rest", 0)
+    table.access.storage._disk.files[path] = (b"rest", 0, 0)
     assert later(table).remove_orphan_files().files_deleted == 0
 
 

@@ -6,17 +6,20 @@ before a tag goes; a branch made of a tag that went; rollback without a hold, or
 
 from __future__ import annotations
 
+import itertools
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import table_core as tc
 from table_core.storage.stores.faults import Call, Faults, FaultyStorage
 from table_core.table.metadata.documents import Metadata
 from table_core.table.metadata.refs.consumers import held, set_consumer
+from tests.tables import new_catalog, write_rows
 from tests.unit.test_shared_files import create, fresh, keys, on_branch, put
 
 
@@ -222,3 +225,77 @@ def test_a_hold_that_a_killed_rollback_left_goes_with_a_later_one() -> None:
 class InTwoHours:
     def now_ms(self) -> int:
         return time.time_ns() // 1_000_000 + 7_200_000
+
+
+def at_each_call(
+    make: Callable[[], Any], verb: Callable[[Any], object], other: Callable[[Any], object]
+) -> Iterator[tuple[Any, int]]:
+    """A table of ``make``, after ``other`` ran before call n of ``verb``, for each n there is."""
+    for nth in itertools.count():
+        table, met = make(), False
+
+        def meanwhile(call: Call, table: Any = table, nth: int = nth) -> None:
+            nonlocal met
+            if call.index == nth:
+                met = True
+                other(table)
+
+        storage = FaultyStorage(table.access.storage, Faults(meanwhile))
+        slow = tc.Table(replace(table.access, storage=storage, metadata=Metadata(storage)))
+        verb(slow)
+        if not met:
+            return
+        yield table, nth
+
+
+@pytest.mark.parametrize(
+    "verb",
+    [
+        lambda t: t.tags.replace("old", snapshot=3),
+        lambda t: t.tags.delete("old"),
+        lambda t: t.delete_tags(["old"]),
+    ],
+    ids=["replace", "delete", "delete several"],
+)
+@pytest.mark.parametrize("kept", [9, 2])
+def test_a_tag_is_replaced_or_deleted_beside_expiry_at_any_moment(
+    verb: Callable[[Any], object], kept: int
+) -> None:
+    def make() -> Any:
+        table = tagged_and_replaced()
+        table.expire_snapshots(retain_max=kept)
+        return table
+
+    def expire(table: Any) -> None:
+        table.expire_snapshots(retain_max=1)
+
+    for table, nth in at_each_call(make, verb, expire):
+        assert keys(fresh(table)) == [2, 3], nth
+        for name in table.tags.list():
+            assert keys(fresh(table), tag=name) == [2, 3], nth
+        assert table.tags.list() in ([], ["old"]), nth
+
+
+def test_orphan_removal_beside_a_rename_says_that_the_table_is_gone() -> None:
+    house = new_catalog()
+    table = house.create_table("d.t", pa.schema([("k", pa.int64())]))
+    write_rows(table, pa.table({"k": [1]}))
+    table.branches.create("side", snapshot=1)
+    for nth in itertools.count():
+        met = False
+
+        def meanwhile(call: Call, nth: int = nth) -> None:
+            nonlocal met
+            if call.index == nth:
+                met = True
+                house.rename_table("d.t", "d.u")
+
+        storage = FaultyStorage(house.table("d.t").access.storage, Faults(meanwhile))
+        access = replace(table.access, storage=storage, metadata=Metadata(storage))
+        try:
+            tc.Table(access).remove_orphan_files()
+        except tc.errors.NotFoundError:
+            assert met
+        if not met:
+            return
+        house.rename_table("d.u", "d.t")

@@ -27,7 +27,9 @@ class _Disk:
     name: str
     now_ms: Callable[[], int]
     lock: threading.RLock = field(default_factory=threading.RLock)
-    files: dict[str, tuple[bytes, int]] = field(default_factory=dict)
+    files: dict[str, tuple[bytes, int, int]] = field(default_factory=dict)
+    """Of each path the bytes, when they were put there, and the how many-th put that was."""
+    puts: int = 0
     folders: set[str] = field(default_factory=set)
     """Those that were made."""
     within: dict[str, dict[str, int]] = field(default_factory=lambda: {"": {}})
@@ -57,7 +59,8 @@ class _Disk:
         """Keep ``body`` under ``path``."""
         if path not in self.files:
             self.enter(path)
-        self.files[path] = body, self.now_ms()
+        self.puts += 1
+        self.files[path] = body, self.now_ms(), self.puts
 
     def drop(self, path: str) -> bool:
         """Forget the file at ``path``; whether it was there."""
@@ -132,8 +135,8 @@ class MemoryStorage:
             paths = list(self._disk.within.get(self._at(folder), ()))
             files = {p: self._disk.files[p] for p in paths if p in self._disk.files}
             folders = sorted(p for p in paths if self._is_folder(p))
-        for path, (body, modified_ms) in files.items():
-            yield FileInfo(path=self._seen(path), size=len(body), modified_ms=modified_ms)
+        for path, file in files.items():
+            yield self._info(path, file)
         for path in folders:
             yield FileInfo(path=self._seen(path), size=0, modified_ms=0, is_dir=True)
 
@@ -142,10 +145,9 @@ class MemoryStorage:
         base = self._at(folder)
         start = f"{base}/" if base else ""
         with self._disk.lock:
-            files = [(p, len(b), ms) for p, (b, ms) in self._disk.files.items()]
-        for path, size, modified_ms in files:
-            if path.startswith(start):
-                yield FileInfo(path=self._seen(path), size=size, modified_ms=modified_ms)
+            files = [(p, f) for p, f in self._disk.files.items() if p.startswith(start)]
+        for path, file in files:
+            yield self._info(path, file)
 
     def delete(self, paths: Iterable[str]) -> int:
         """Forget files; returns how many were there."""
@@ -222,6 +224,10 @@ class MemoryStorage:
 
     def _seen(self, at: str) -> str:
         return at[len(self._prefix) + 1 :] if self._prefix else at
+
+    def _info(self, at: str, file: tuple[bytes, int, int]) -> FileInfo:
+        body, modified_ms, nth = file
+        return FileInfo(path=self._seen(at), size=len(body), modified_ms=modified_ms, tag=str(nth))
 
     def _is_folder(self, at: str) -> bool:
         return at in self._disk.within or at in self._disk.folders

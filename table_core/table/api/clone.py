@@ -19,7 +19,12 @@ from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from table_core.commit.request import CommitPart
-from table_core.errors import AlreadyExistsError, NotFoundError, UnsupportedFeatureError
+from table_core.errors import (
+    AlreadyExistsError,
+    CommitConflictError,
+    NotFoundError,
+    UnsupportedFeatureError,
+)
 from table_core.ondisk import layout
 from table_core.ondisk.index_manifest import decode_index_manifest
 from table_core.ondisk.properties import (
@@ -34,6 +39,7 @@ from table_core.options import keys_files, keys_scan
 from table_core.options.table import TableOptions
 from table_core.scan.time_travel import resolve
 from table_core.schema.document import schema_from_json, schema_to_json
+from table_core.storage.stores.paths import is_local
 from table_core.table.api.table import open_handle
 from table_core.table.commit_io.committer import commit_parts, find_commit
 from table_core.table.maintenance.file_deletion import paths_of
@@ -154,15 +160,15 @@ def _cloned(
     done = _landed(access, target, name, plan, commit)
     if share is not None and done is None:
         work = partial(_copy_all, access, target)
+        is_begun = bool(Metadata(target).schema_ids())  # by an earlier run of this
         for _ in share(work, list(plan.files.items()), lambda file: file[1]):
             pass
-        for id in plan.schemas:
-            access.storage.refuse_links(layout.schema_path(id, access.branch))
-            body = access.storage.read(layout.schema_path(id, access.branch))
-            if id == plan.schemas[0]:
-                body = _born_anew(body, layout.schema_path(id), access.clock.now_ms())
-            target.create(layout.schema_path(id), body)
-        done = _commit(access, target, name, plan, commit)
+        made = _make_schemas(access, target, name, plan, is_begun=is_begun)
+        try:
+            done = _commit(access, target, name, plan, commit)
+        except CommitConflictError as error:
+            _take_back(target, made)
+            raise _exists(name) from error
     details = {
         "source": access.name,
         "source_snapshot": state.id if state else None,
@@ -253,10 +259,43 @@ def _landed(
         if id in plan.schemas
     )
     if there.head_id() is not None or not same or not set(ids) <= set(plan.schemas):
-        raise AlreadyExistsError(
-            f"table {name!r} exists already: drop it first, or clone to another name", name=name
-        )
+        raise _exists(name)
     return None
+
+
+def _exists(name: str) -> AlreadyExistsError:
+    return AlreadyExistsError(
+        f"table {name!r} exists already: drop it first, or clone to another name", name=name
+    )
+
+
+def _make_schemas(
+    access: TableAccess, target: Storage, name: str, plan: _Plan, *, is_begun: bool
+) -> list[int]:
+    """Create the schemas of the copy, the earliest first: whoever creates that makes the table.
+
+    Raises:
+        AlreadyExistsError: somebody has made a table of that name since; nothing was created.
+    """
+    made = []
+    for id in plan.schemas:
+        access.storage.refuse_links(layout.schema_path(id, access.branch))
+        body = access.storage.read(layout.schema_path(id, access.branch))
+        is_earliest = id == plan.schemas[0]
+        if is_earliest:
+            body = _born_anew(body, layout.schema_path(id), access.clock.now_ms())
+        if target.create(layout.schema_path(id), body):
+            made.append(id)
+        elif is_earliest and not is_begun:
+            raise _exists(name)
+    return made
+
+
+def _take_back(target: Storage, made: Sequence[int]) -> None:
+    """Delete the schemas that were created in a table which is another copy by now, and does not need them."""
+    head = Metadata(target).head()
+    used = -1 if head is None else head.schema_id
+    target.delete([layout.schema_path(id) for id in made if id > used >= 0])
 
 
 def _born_anew(schema: bytes, path: str, now_ms: int) -> bytes:
@@ -270,7 +309,9 @@ def _commit(
     if not plan.entries and not commit.properties:
         return None
     handle = open_handle(name, target, access.clock, access.ids, branch=None, options=None)
-    part = CommitPart(kind=CommitKind.APPEND, entries=plan.entries, index_added=plan.index)
+    part = CommitPart(
+        kind=CommitKind.APPEND, entries=plan.entries, index_added=plan.index, is_first=True
+    )
     return commit_parts(handle.access, commit, append=part, force=True, upkeep=False, copied=True)
 
 
@@ -280,20 +321,43 @@ def _copy_all(access: TableAccess, target: Storage, files: Sequence[tuple[str, i
     paths = [path for path, _ in files]
     total, done = sum(size for _, size in files), 0
     with ThreadPoolExecutor(threads) as pool:
-        copied = pool.map(partial(_copy, access.storage, target), paths)
+        copied = pool.map(partial(_copy, access, target), paths)
         for (_, size), _ in zip(files, copied, strict=True):
             done += size
             tell("copying", done, total)
     target.sync(paths)
 
 
-def _copy(source: Storage, target: Storage, path: str) -> None:
+def _copy(access: TableAccess, target: Storage, path: str) -> None:
+    source = access.storage
     source.refuse_links(path)  # a copy has the rights of who copies
     target.refuse_links(path)
     with source.open_input(path) as stream:
-        with contextlib.suppress(NotFoundError), target.open_input(path) as there:
-            if there.size() == stream.size():
-                return
-        with target.open_output(path) as made:
+        size = stream.size()
+        if _size(target, path) == size:
+            return
+        # A local file grows as it is written, and another copy to this name would cut it short.
+        drafted = layout.draft_path(path, access.ids.uuid()) if is_local(target.uri) else path
+        with target.open_output(drafted) as made:
             while chunk := stream.read(_CHUNK_BYTES):
                 made.write(chunk)
+        if drafted != path:
+            _name(target, drafted, path, size)
+
+
+def _size(target: Storage, path: str) -> int | None:
+    with contextlib.suppress(NotFoundError), target.open_input(path) as there:
+        return int(there.size())
+    return None
+
+
+def _name(target: Storage, drafted: str, path: str, size: int) -> None:
+    """Give a whole file of ``size`` bytes its name, unless another copy was first."""
+    try:
+        target.move(drafted, path)
+    except AlreadyExistsError:
+        if _size(target, path) == size:
+            target.delete([drafted])
+            return
+        target.delete([path])  # cut short, by a release that wrote it in its place
+        target.move(drafted, path)

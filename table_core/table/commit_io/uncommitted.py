@@ -55,6 +55,8 @@ def discard(
 ) -> None:
     """Delete the files that ``parts`` bring, but for those that ``landed`` snapshots or ``kept`` name.
 
+    Not those of a copy (``CommitPart.is_first``): they may be another's.
+
     A failure is logged and no more: what the caller has to say matters more than what is left over.
     """
     try:
@@ -64,7 +66,7 @@ def discard(
         gone = [
             (name, path)
             for part in parts
-            if part is not None
+            if part is not None and not part.is_first
             for name, path in _made(access, part)
             if name not in named
         ]

@@ -12,7 +12,7 @@ import logging
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from table_core.commit.protocol import drive
 from table_core.errors import NotFoundError, TableError
@@ -41,11 +41,13 @@ if TYPE_CHECKING:
 
 __all__ = ["finish_maintenance", "follow_publishing", "run_maintenance"]
 
+_Listed: TypeAlias = "tuple[str, tuple[int, int, str]]"
+"""The path and the stamp of a file."""
 _log = logging.getLogger(__name__)
 _CHECKED: Final[dict[tuple[str, str], int]] = {}
 """When partitions of a table (URI, branch) were last looked at, epoch ms."""
 _CHECKED_MAX: Final = 10_000
-_TAGS_DUE: Final[dict[tuple[str, str], tuple[frozenset[tuple[str, int, int]], int | None]]] = {}
+_TAGS_DUE: Final[dict[tuple[str, str], tuple[frozenset[_Listed], int | None]]] = {}
 """The tags of a table that were read last, and when the first of them expires, epoch ms."""
 _ASYNC: Final = ThreadPoolExecutor(1, thread_name_prefix="table-maintenance")
 _RUNNING: Final[set[tuple[str, str]]] = set()
@@ -132,9 +134,9 @@ def _expire_tags(access: TableAccess) -> None:
         del _TAGS_DUE[next(iter(_TAGS_DUE))]
 
 
-def _listed_tags(access: TableAccess) -> frozenset[tuple[str, int, int]]:
+def _listed_tags(access: TableAccess) -> frozenset[_Listed]:
     folder = access.storage.list(layout.tag_folder(access.branch))
-    return frozenset((i.path, i.size, i.modified_ms) for i in folder if not i.is_dir)
+    return frozenset((i.path, i.stamp) for i in folder if not i.is_dir)
 
 
 def _expire_consumers(access: TableAccess) -> None:

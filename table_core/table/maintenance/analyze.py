@@ -18,11 +18,13 @@ from table_core.ondisk.partition_text import value_text
 from table_core.ondisk.snapshot import CommitKind
 from table_core.ondisk.stats import StatsBuilder, decode_stats, parse_mode
 from table_core.ondisk.table_statistics import ColumnStatistics, TableStatistics
+from table_core.scan.time_travel import SnapshotRef
 from table_core.table.commit_io.committer import commit_parts, find_commit
 from table_core.table.metadata.describing import committed
 from table_core.table.metadata.sharing import alone
 from table_core.table.metadata.unsupported import refuse_commits
-from table_core.table.read.batch_scan import batch_scan
+from table_core.table.read.scan import state_scan
+from table_core.table.read.state_plan import refuse_unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -76,6 +78,7 @@ def analyze(
     refuse_commits(access)
     started_ms = access.clock.now_ms()
     head = access.head()
+    access = access.in_newest_schema()
     commit = commit.with_request("analyze", access.branch, columns=columns)
     done = find_commit(access, commit)
     statistics = None
@@ -108,7 +111,9 @@ def _statistics(
     access: TableAccess, head: Snapshot, fields: list[Field], share: Share
 ) -> TableStatistics:
     names = [f.name for f in fields] or [access.schema.fields[0].name]
-    scan = batch_scan(access, columns=names, snapshot=head.id)
+    # Not by its number: that would be a look at the past, under the types of then.
+    refuse_unreadable(access)
+    scan = state_scan(access, SnapshotRef(snapshot=head, explicit=False), names, None, None)
     gathered = _Gathered.of(fields)
     work = partial(_gathered, scan.reader, fields)
     for part in share(work, scan.splits(), lambda split: int(split.size)):
@@ -117,7 +122,7 @@ def _statistics(
     nothing = (None, None, None)
     return TableStatistics(
         snapshot_id=head.id,
-        schema_id=access.metadata.latest_schema().id,
+        schema_id=access.schema.id,
         merged_record_count=gathered.rows,
         merged_record_size=sum(e.file.file_size for e in access.live_entries(head)),
         columns={c.of.name: c.finish(known.get(c.of.name, nothing)) for c in gathered.columns},

@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from table_core.datatypes.time_zone import zone_of
-from table_core.errors import OptionError
-from table_core.expire.auto_tags import AutoTags, batch_tag_name, is_batch_tag
+from table_core.errors import AlreadyExistsError, OptionError
+from table_core.expire.auto_tags import AutoTags, TagPeriod, batch_tag_name, is_batch_tag
 from table_core.options import keys_retention
 from table_core.table.maintenance.tag_deletion import delete_tags
 from table_core.table.metadata.refs.tags import tag_names, tagged, write_tag
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from table_core.ondisk.snapshot import Snapshot
     from table_core.table.metadata.access import TableAccess
 
-__all__ = ["make_batch_tag", "make_due_tags"]
+__all__ = ["make_batch_tag", "make_due_tags", "refuse_second"]
 
 
 def make_due_tags(access: TableAccess) -> list[str]:
@@ -37,7 +37,9 @@ def make_due_tags(access: TableAccess) -> list[str]:
         return []
     start = None if newest is None else tagged(access, newest).snapshot.id + 1
     made = []
-    for name, snapshot in auto.due(_snapshots(access, start, head.id), newest, local_ms):
+    taken = set(automatic_tags(access, auto.period).values())
+    free = (one for one in _snapshots(access, start, head.id) if one.id not in taken)
+    for name, snapshot in auto.due(free, newest, local_ms):
         if name not in names:
             write_tag(access, name, snapshot)
             made.append(name)
@@ -45,6 +47,33 @@ def make_due_tags(access: TableAccess) -> list[str]:
     if surplus:
         delete_tags(access, surplus, action="expire-tags", dry_run=False)
     return made
+
+
+def automatic_tags(access: TableAccess, period: TagPeriod) -> dict[str, int]:
+    """The tags that are called as the table calls its own, and their snapshots."""
+    names = [name for name in tag_names(access) if period.begin(name) is not None]
+    return {name: tagged(access, name).snapshot.id for name in names}
+
+
+def refuse_second(access: TableAccess, name: str, snapshot: int, but: str | None = None) -> None:
+    """Refuse a second tag with the name of an automatic one on a snapshot: Paimon could not commit any more.
+
+    ``but`` is a tag that goes.
+
+    Raises:
+        AlreadyExistsError: the snapshot has one.
+    """
+    period = TagPeriod.named_by(access.options)
+    if period is None or period.begin(name) is None:
+        return
+    others = automatic_tags(access, period).items()
+    found = [other for other, at in others if at == snapshot and other not in {name, but}]
+    if found:
+        raise AlreadyExistsError(
+            f"{access.name}: snapshot {snapshot} has the automatic tag {found[0]!r} already, and {name!r} would be "
+            "a second one: choose a name that the table does not give by itself",
+            name=name,
+        )
 
 
 def make_batch_tag(access: TableAccess) -> None:

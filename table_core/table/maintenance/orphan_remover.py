@@ -214,14 +214,17 @@ class _Named:
     names: NameSet = field(default_factory=NameSet)
     lost_changelogs: list[str] = field(default_factory=list)
     """Snapshots made again of tags, without the changelogs that they still name."""
-    _roots: set[tuple[str, int, int]] = field(default_factory=set)
+    _roots: set[tuple[str, tuple[int, int, str]]] = field(default_factory=set)
     """Documents that were read, as the listing had them."""
     _manifests: set[str] = field(default_factory=set)
 
     def rules(self) -> OrphanRules:
         """What files are called, by the schemas of all branches."""
         branches = [Metadata(self.access.storage, b) for b in self._branches()]
-        return OrphanRules.of([m.schema(id) for m in branches for id in m.schema_ids()])
+        schemas = [m.schema(id) for m in branches for id in m.schema_ids()]
+        if not schemas:
+            raise self.access.is_gone()
+        return OrphanRules.of(schemas)
 
     def without(self, candidates: Sequence[_Candidate]) -> list[_Candidate]:
         """Those of ``candidates`` that nothing names; nobody names a draft."""
@@ -235,7 +238,7 @@ class _Named:
             (branch, info)
             for branch in self._branches()
             for info in self._documents(branch)
-            if (info.path, info.size, info.modified_ms) not in self._roots
+            if (info.path, info.stamp) not in self._roots
         ]:
             documents: dict[str, list[_Document]] = defaultdict(list)
             for branch, info in fresh:
@@ -244,7 +247,7 @@ class _Named:
                     documents[branch].append(document)
             for of_branch in documents.values():
                 self._take(of_branch)
-            self._roots |= {(info.path, info.size, info.modified_ms) for _, info in fresh}
+            self._roots |= {(info.path, info.stamp) for _, info in fresh}
 
     def _branches(self) -> list[str]:
         return [layout.MAIN, *branch_names(self.access)]

@@ -9,6 +9,7 @@ from table_core.errors import AlreadyExistsError, ArgumentError, NotFoundError
 from table_core.ondisk import layout
 from table_core.options import parse
 from table_core.scan.time_travel import resolve
+from table_core.table.maintenance.auto_tags import refuse_second
 from table_core.table.maintenance.tag_deletion import delete_tags, forget_state
 from table_core.table.metadata.describing import unchanged
 from table_core.table.metadata.refs.tags import (
@@ -75,7 +76,8 @@ class Tags:
         ``tag.default-time-retained`` does, if the table sets that.
 
         Raises:
-            AlreadyExistsError: the name is taken, and ``if_not_exists`` is off.
+            AlreadyExistsError: the name is taken, and ``if_not_exists`` is off; or the snapshot has an
+                automatic tag, and this name would be another.
             NotFoundError: no such snapshot.
             ArgumentError: a blank name, or both ``snapshot`` and ``timestamp``.
         """
@@ -86,9 +88,9 @@ class Tags:
             if if_not_exists:
                 return self.get(name)
             raise AlreadyExistsError(f"{access.name} has a tag {name!r} already", name=name)
-        return write_tag(
-            access, name, self._chosen(snapshot, timestamp), _retained_ms(time_retained)
-        )
+        chosen = self._chosen(snapshot, timestamp)
+        refuse_second(access, name, chosen.id)
+        return write_tag(access, name, chosen, _retained_ms(time_retained))
 
     def replace(
         self,
@@ -111,6 +113,7 @@ class Tags:
         refuse_commits(access)  # it deletes files
         retained_ms = _retained_ms(time_retained)
         chosen = self._chosen(snapshot, timestamp)
+        refuse_second(access, name, chosen.id)
         if dry_run:
             return forget_state(access, name, old.snapshot, chosen, dry_run=True)
         # Whatever expires now, one of the two tags holds each state until files may go.
@@ -142,6 +145,7 @@ class Tags:
         tag = self.get(name)
         if to in self.list():
             raise AlreadyExistsError(f"{access.name} has a tag {to!r} already", name=to)
+        refuse_second(access, to, tag.snapshot.id, but=name)
         if not dry_run:
             access.storage.write(layout.tag_path(to, access.branch), tag.to_json())
             access.storage.delete([layout.tag_path(name, access.branch)])

@@ -70,8 +70,8 @@ class Metadata:
     """What ``EARLIEST`` said when it was read last: it may be late."""
     newest_seen: int | None = field(default=None, repr=False)
     """The newest snapshot when it was looked for last."""
-    _stamps: dict[int, tuple[int, int]] = field(default_factory=dict, repr=False)
-    """Size and time of the files of schemas, as listed last: one that has others was recreated."""
+    _stamps: dict[int, tuple[int, int, str]] = field(default_factory=dict, repr=False)
+    """The stamps of the files of schemas, as listed last: one that has another was recreated."""
 
     # ------------------------------------------------------------------------------- schemas
     def schema_ids(self) -> list[int]:
@@ -80,8 +80,10 @@ class Metadata:
         for info in self.storage.list(layout.schema_folder(self.branch)):
             id = layout.numbered(info.path.rpartition("/")[2], "schema-")
             if id is not None and not info.is_dir:
-                stamps[id] = (info.size, info.modified_ms)
-        for id in [id for id in self._schemas if self._stamps.get(id) != stamps.get(id)]:
+                stamps[id] = info.stamp
+        for id in [
+            id for id in self._schemas if not _is_same(self._stamps.get(id), stamps.get(id))
+        ]:
             del self._schemas[id]
         self._stamps = stamps
         return sorted(stamps)
@@ -350,3 +352,11 @@ class Metadata:
         names = (info.path.rpartition("/")[2] for info in files)
         numbers = (layout.numbered(name, prefix) for name in names)
         return sorted(id for id in numbers if id is not None)
+
+
+def _is_same(before: tuple[int, int, str] | None, now: tuple[int, int, str] | None) -> bool:
+    """Whether a file is the one that was read.
+
+    A store that says neither an ETag nor a fine time may list two files of one second alike.
+    """
+    return before == now and now is not None and bool(now[-1])

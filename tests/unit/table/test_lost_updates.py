@@ -33,6 +33,7 @@ OPTIONS: dict[str, dict[str, str]] = {
         "fields.v.aggregate-function": "last_value",
         "aggregation.remove-record-on-delete": "true",
     },
+    "postponed": {"bucket": "-2"},
 }
 Statement = Callable[[tc.Table], Any]
 SOURCE = pa.table({"p": ["a", "a"], "k": [1, 50], "v": [5, 5]}, schema=SCHEMA)
@@ -65,6 +66,8 @@ def put(table: tc.Table, *rows: tuple[str, int, int], **how: Any) -> None:
 
 
 def rows(table: tc.Table) -> dict[tuple[str, int], int]:
+    if table.definition.bucket == -2:  # rows that wait for their bucket are in no read
+        table.compact(strategy="full")
     found = table.read().to_arrow().to_pylist()
     return {(r["p"], r["k"]): r["v"] for r in found}
 
@@ -130,23 +133,63 @@ def test_a_statement_sees_rows_that_wait_for_a_compaction(options: str, statemen
     )
 
 
+REMOVALS: dict[str, Statement] = {
+    "truncate": lambda t: t.truncate(),
+    "drop partitions": lambda t: t.drop_partitions([{"p": "a"}]),
+    "delete": lambda t: t.delete("k = 1"),
+    "overwrite partition": lambda t: put(t, ("a", 7, 7), overwrite={"p": "a"}),
+    "overwrite partitions": lambda t: put(t, ("a", 7, 7), overwrite="partitions"),
+    "overwrite table": lambda t: put(t, ("b", 7, 7), overwrite="table"),
+}
+
+
+@pytest.mark.parametrize("options", ["plain", "postponed"])
+@pytest.mark.parametrize("removal", REMOVALS)
 @pytest.mark.parametrize("statement", STATEMENTS)
 def test_a_row_that_was_taken_out_does_not_come_back(
+    statement: str, removal: str, options: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = make(OPTIONS[options])
+    put(table, ("a", 1, 1), ("a", 2, 2))
+    other = tc.open_table(table.uri)
+    with before_the_commit(monkeypatch, table, lambda: REMOVALS[removal](other)):
+        STATEMENTS[statement](table)
+    expected = {"merge": 5}.get(statement)
+    assert rows(table).get(("a", 1)) == expected
+
+
+@pytest.mark.parametrize("statement", STATEMENTS)
+def test_a_statement_beside_a_compaction_of_waiting_rows_sees_them(
     statement: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for gone in (
-        lambda t: t.truncate(),
-        lambda t: t.drop_partitions([{"p": "a"}]),
-        lambda t: t.delete("k = 1"),
-        lambda t: put(t, ("a", 7, 7), overwrite={"p": "a"}),
-    ):
-        table = make(OPTIONS["plain"])
-        put(table, ("a", 1, 1), ("a", 2, 2))
-        other = tc.open_table(table.uri)
-        with before_the_commit(monkeypatch, table, lambda: gone(other)):  # noqa: B023
-            STATEMENTS[statement](table)
-        expected = {"merge": 5}.get(statement)
-        assert rows(table).get(("a", 1)) == expected
+    table = make(OPTIONS["postponed"])
+    put(table, ("a", 1, 1), ("a", 2, 2), ("b", 1, 1))
+    other = tc.open_table(table.uri)
+
+    def between() -> None:
+        put(other, ("a", 1, 100))
+        other.compact(strategy="full")
+
+    with before_the_commit(monkeypatch, table, between):
+        STATEMENTS[statement](table)
+    assert rows(table)["a", 1] == (100 if statement == "delete" else 101)
+
+
+def test_a_statement_on_waiting_rows_minds_no_other_partition_and_no_compaction(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    table = make(OPTIONS["postponed"])
+    put(table, ("a", 1, 1), ("b", 1, 1))
+    other = tc.open_table(table.uri)
+
+    def between() -> None:
+        other.compact(strategy="full")
+        other.drop_partitions([{"p": "b"}])
+
+    with before_the_commit(monkeypatch, table, between, times=100) as done:
+        table.update({"v": "v + 1"}, "k = 1 AND p = 'a'")
+    assert done == [1], "done once, and not again"
+    assert rows(table) == {("a", 1): 2}
 
 
 def test_rows_of_other_keys_partitions_and_buckets_are_no_conflict(

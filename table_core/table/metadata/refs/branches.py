@@ -25,13 +25,20 @@ _PREFIX: Final = "branch-"
 
 
 def branch_names(access: TableAccess) -> list[str]:
-    """Names of all branches but main, sorted; not of one whose making was cut short."""
+    """Names of all branches but main, sorted; not of one whose making was cut short.
+
+    Raises:
+        NotFoundError: the table was dropped or renamed, and left folders of branches.
+    """
     folder = access.storage.list(layout.BRANCH_FOLDER)
     names = (info.path.rpartition("/")[2] for info in folder)
     candidates = [name.removeprefix(_PREFIX) for name in names if name.startswith(_PREFIX)]
     if not candidates:
         return []
-    first = Metadata(access.storage).schema_ids()[0]
+    schemas = Metadata(access.storage).schema_ids()
+    if not schemas:
+        raise access.is_gone()
+    first = schemas[0]
     return sorted(n for n in candidates if access.storage.exists(layout.schema_path(first, n)))
 
 
