@@ -9,6 +9,7 @@ kept by a marker, an object called ``<folder>/``.
 
 from __future__ import annotations
 
+import logging
 import random
 import time
 from dataclasses import dataclass
@@ -24,12 +25,13 @@ from table_core.errors import (
 from table_core.ports import FileInfo
 from table_core.storage.stores.paths import inside, joined
 from table_core.storage.stores.remote_errors import (
+    is_refusal,
     library_errors,
     lost_the_race,
     met_another,
     remote_error,
 )
-from table_core.storage.stores.remote_file import RemoteInput, RemoteOutput
+from table_core.storage.stores.remote_file import RangedFile, RemoteInput, RemoteOutput
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -38,9 +40,11 @@ if TYPE_CHECKING:
 
 __all__ = ["ObjectStorage"]
 
+_log: Final = logging.getLogger(__name__)
 _PAUSES_MS: Final = (20, 60, 200, 600, 2000)
 """Before a conditional put that met another one is tried again; shortened by chance."""
 _S3: Final = frozenset({"s3", "s3a", "s3n"})
+_SHORT_READS: Final = 2
 _DELETES_AT_ONCE: Final = 1000
 _LIST_FROM: Final = 20
 """From so many files of one folder on, listing it is cheaper than asking for each."""
@@ -74,7 +78,8 @@ class ObjectStorage:
             except library_errors() as error:
                 explained = self._error(error, path, "create")
                 lost = lost_the_race(error)
-                if not lost and isinstance(explained, AccessDeniedError):
+                unanswered = getattr(error, "unanswered", False)
+                if not lost and not unanswered and is_refusal(error) and not met_another(error):
                     raise explained from error
                 if not met_another(error) or self.exists(path) or pause_ms is None:
                     return self._read_back(path, body, explained, lost=lost)
@@ -93,11 +98,9 @@ class ObjectStorage:
             if lost:
                 return False
             raise self._unknown(path, reason) from error
-        except AccessDeniedError:
-            if lost:  # a writer without the right to read: the refusal is all we know
+        except (AccessDeniedError, StorageUnavailableError) as error:
+            if lost and isinstance(error, AccessDeniedError):  # who may not read knows no more
                 return False
-            raise
-        except StorageUnavailableError as error:
             raise self._unknown(path, reason) from error
 
     def _unknown(self, path: str, reason: TableError) -> OutcomeUnknownError:
@@ -224,8 +227,20 @@ class ObjectStorage:
             if size is None or size > _SMALL_FILE:
                 size = self.fs.info(at)["size"]
             if size <= _SMALL_FILE:
-                return RemoteInput.of_bytes(self.fs.cat_file(at, **self._at_once))
+                return RemoteInput.of_bytes(self._whole(at, size))
+            if self.scheme in _S3:
+                return RemoteInput(RangedFile(self.fs, at, size), self, path)
             return RemoteInput(self.fs.open(at, "rb", cache_type="none"), self, path)
+
+    def _whole(self, at: str, size: int) -> bytes:
+        """The object ``at``; read again if it is shorter than it should be, as a proxy may cut it."""
+        body: bytes = self.fs.cat_file(at, **self._at_once)
+        for _ in range(_SHORT_READS):
+            if len(body) >= size:
+                break
+            _log.warning("%s: %d bytes of %s came instead of %d", self.uri, len(body), at, size)
+            body = self.fs.cat_file(at, **self._at_once)
+        return body
 
     def open_output(self, path: str) -> Any:
         """A file whose object appears when it is closed."""
