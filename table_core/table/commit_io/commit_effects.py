@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial, singledispatchmethod
 from itertools import count
@@ -11,9 +12,9 @@ from table_core.commit import effects as fx
 from table_core.commit.basis import Opened
 from table_core.commit.live import LiveFiles
 from table_core.commit.readback import digest, search
-from table_core.errors import NotFoundError, OutcomeUnknownError
+from table_core.errors import NotFoundError, OutcomeUnknownError, TableError
 from table_core.ondisk import layout
-from table_core.ondisk.hints import encode_hint
+from table_core.ondisk.hints import EARLIEST, encode_hint
 from table_core.ondisk.index_manifest import decode_index_manifest
 from table_core.ondisk.snapshot import Snapshot
 from table_core.table.commit_io.manifest_writer import ManifestWriter
@@ -85,7 +86,18 @@ class CommitEffects:
 
     @perform.register(fx.ReadFloor)
     def _read_floor(self, _: fx.ReadFloor) -> int:
-        return self.access.metadata.floor()
+        metadata = self.access.metadata
+        hinted = metadata.hinted_floor()
+        if hinted is not None:
+            return hinted
+        floor = metadata.floor()
+        if metadata.has_snapshot(
+            floor
+        ):  # else each commit would list a folder that grows with them
+            with suppress(TableError):
+                path = layout.hint_path("snapshot", EARLIEST, self.access.branch)
+                self.access.storage.create(path, encode_hint(floor))  # expiry's is never replaced
+        return floor
 
     @perform.register(fx.LookupProperties)
     def _lookup_properties(self, effect: fx.LookupProperties) -> CarriedProperties:
