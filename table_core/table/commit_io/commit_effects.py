@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial, singledispatchmethod
-from itertools import count
+from itertools import chain, count
 from typing import TYPE_CHECKING, Any
 
 from table_core.commit import effects as fx
@@ -22,7 +22,7 @@ from table_core.table.commit_io.renumbering import renumbered
 from table_core.table.metadata.carried import carried_as_of, history, noted_head, remembered
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from table_core.commit.request import CommitPart
     from table_core.ondisk.data_file import ManifestEntry
@@ -106,15 +106,14 @@ class CommitEffects:
     @perform.register(fx.ReadLive)
     def _read_live(self, effect: fx.ReadLive) -> LiveFiles:
         wanted = effect.partitions
-
-        def keep(entry: ManifestEntry) -> bool:
-            if wanted is None:
-                return True
-            return wanted(entry.partition) if callable(wanted) else entry.partition in wanted
-
-        entries: list[ManifestEntry] = []
-        if effect.files:
-            entries = self.access.live_entries(effect.snapshot, keep=keep)
+        entries: Iterable[ManifestEntry] = ()
+        if not effect.files:
+            pass
+        elif isinstance(wanted, frozenset):
+            found = self.access.files_of_partitions(effect.snapshot, wanted)
+            entries = chain.from_iterable(found.values())
+        else:
+            entries = self.access.live_entries(effect.snapshot, keep_partition=wanted)
         return LiveFiles(entries=tuple(entries), index=self._index(effect.snapshot))
 
     def _index(self, snapshot: Snapshot) -> tuple[Any, ...]:
