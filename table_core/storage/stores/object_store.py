@@ -46,6 +46,9 @@ _PAUSES_MS: Final = (20, 60, 200, 600, 2000)
 _S3: Final = frozenset({"s3", "s3a", "s3n"})
 _SHORT_READS: Final = 2
 _DELETES_AT_ONCE: Final = 1000
+_PATTERN: Final = frozenset("*?[")
+"""Names with these stand for others to fsspec."""
+_MISSING: Final = frozenset({"NoSuchKey", "NoSuchVersion"})
 _LIST_FROM: Final = 20
 """From so many files of one folder on, listing it is cheaper than asking for each."""
 _SCHEMAS: Final = "/schema/"
@@ -154,12 +157,32 @@ class ObjectStorage:
                 yield info
 
     def delete(self, paths: Iterable[str]) -> int:
-        """Delete objects, many with one request."""
-        there = [self._at(path) for path in self._present(paths)]
+        """Delete objects, many with one request.  S3 does not tell which were there: all count."""
+        if self.scheme in _S3:
+            return self._delete_keys([self._at(path) for path in dict.fromkeys(map(inside, paths))])
+        found = [self._at(path) for path in self._present(paths)]
+        there = [name for name in found if not _PATTERN.intersection(name)]
+        for name in (name for name in found if _PATTERN.intersection(name)):
+            with self._explained("", "delete"):
+                self.fs.rm_file(name)
         for start in range(0, len(there), _DELETES_AT_ONCE):
             with self._explained("", "delete"):
                 self.fs.rm(there[start : start + _DELETES_AT_ONCE])
-        return len(there)
+        return len(found)
+
+    def _delete_keys(self, names: list[str]) -> int:
+        """Delete objects of S3 by their very names: its client would take some for patterns."""
+        from botocore.exceptions import ClientError
+
+        for start in range(0, len(names), _DELETES_AT_ONCE):
+            parts = [self.fs.split_path(name) for name in names[start : start + _DELETES_AT_ONCE]]
+            wanted = {"Objects": [{"Key": key} for _, key, _ in parts], "Quiet": True}
+            with self._explained("", "delete"):
+                answer = self.fs.call_s3("delete_objects", Bucket=parts[0][0], Delete=wanted)
+                for error in answer.get("Errors", ()):
+                    if error.get("Code") not in _MISSING:
+                        raise ClientError({"Error": error}, "DeleteObjects")
+        return len(names)
 
     def delete_tree(self, folder: str) -> None:
         """Delete everything below ``folder``."""
