@@ -105,7 +105,10 @@ class Storage(Protocol):
         ...
 
     def delete(self, paths: Iterable[str]) -> int:
-        """Delete files; those already gone are no error.  Returns how many were there."""
+        """Delete files; those already gone are no error.  Returns how many were there.
+
+        A store that does not tell counts all.
+        """
         ...
 
     def delete_tree(self, folder: str) -> None:

@@ -93,6 +93,10 @@ class FileColumns:
         numbers = {name: np.array(column, np.int64) for name, column in columns.items()}
         return cls(partitions=tuple(known), **numbers)
 
+    def partition_rows(self) -> list[bytes]:
+        """The serialized partitions that occur, in the order in which they do."""
+        return [self.partitions[at] for at in dict.fromkeys(self.partition.tolist())]
+
     def where(self, keep: Any) -> FileColumns:
         """The rows for which the boolean array ``keep`` holds."""
         numbers = {name: getattr(self, name)[keep] for name in _NAMES}

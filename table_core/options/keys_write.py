@@ -326,7 +326,8 @@ SORT_SPILL_THRESHOLD: Final[Option[int | None]] = Option(
     "sort-spill-threshold",
     parse.integer,
     None,
-    "number of spilled runs of a bucket that are merged at once; default: 64",
+    "number of runs that are merged at once, and of files open for it; default: 64 spilled runs, 128 files or an "
+    "eighth of what the process may open",
     fits=fits.at_least(2),
 )
 SPILL_COMPRESSION: Final[Option[str]] = Option(

@@ -7,6 +7,7 @@ it, needs those of which the range covers it, and no other.
 from __future__ import annotations
 
 from bisect import bisect_left
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from table_core.ondisk.binary_row import decode_row, sort_key
@@ -20,7 +21,19 @@ if TYPE_CHECKING:
     from table_core.ondisk.binary_row import Value
     from table_core.ondisk.manifest_meta import ManifestMeta
 
-__all__ = ["manifests_of", "manifests_of_rows"]
+__all__ = ["PartitionTest", "manifests_of", "manifests_of_rows"]
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionTest:
+    """Whether a serialized partition is wanted; it also tells of a manifest, so that most are not read."""
+
+    wants: Callable[[bytes], bool]
+    may_hold: Callable[[ManifestMeta], bool]
+
+    def __call__(self, partition: bytes) -> bool:
+        """Whether ``partition`` is wanted."""
+        return self.wants(partition)
 
 
 def manifests_of(

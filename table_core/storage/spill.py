@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
+from table_core.datatypes.pieces import pieces
 from table_core.errors import OptionError
 from table_core.storage.stores.os_errors import explained
 
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
 __all__ = ["Spill", "SpilledRows"]
 
 _BATCH_BYTES: Final = 1 << 18
-_BATCH_ROWS_MIN: Final = 256
+_COLUMN_BYTES: Final = 1 << 10
+"""Less of a column in a batch is more description than rows."""
 _CODECS: Final = {"zstd": "zstd", "lz4": "lz4", "none": None}
 
 
@@ -32,6 +34,11 @@ class SpilledRows:
 
     _spill: Spill
     _extents: tuple[tuple[int, int], ...]
+
+    @property
+    def batch_bytes(self) -> int:
+        """Bytes on the disk of the largest batch."""
+        return max((length for _, length in self._extents), default=0)
 
     def batches(self, batch_bytes: int = 0) -> Iterator[pa.RecordBatch]:
         """The rows in their order; one batch is in memory at a time.
@@ -98,13 +105,12 @@ class Spill:
         return SpilledRows(self, tuple(extent for rows in tables for extent in self._put(rows)))
 
     def _put(self, rows: pa.Table) -> Iterator[tuple[int, int]]:
-        per_row = max(rows.nbytes // max(rows.num_rows, 1), 1)
-        step = max(_BATCH_BYTES // per_row, _BATCH_ROWS_MIN)
-        for start in range(0, rows.num_rows, step):
-            sink = pa.BufferOutputStream()
-            with pa.ipc.new_stream(sink, rows.schema, options=self._options) as stream:
-                stream.write_table(rows.slice(start, step).combine_chunks())
-            yield self._append(sink.getvalue())
+        for piece in pieces(rows, max(_BATCH_BYTES, _COLUMN_BYTES * rows.num_columns)):
+            if piece.num_rows:
+                sink = pa.BufferOutputStream()
+                with pa.ipc.new_stream(sink, rows.schema, options=self._options) as stream:
+                    stream.write_table(piece.combine_chunks())
+                yield self._append(sink.getvalue())
 
     def _append(self, body: pa.Buffer) -> tuple[int, int]:
         with self._lock:

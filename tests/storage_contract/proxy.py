@@ -28,7 +28,11 @@ class Plan:
     """The server does it, the client hears nothing."""
     hang: bool = False
     """Neither does anything."""
+    cut: bool = False
+    """The body is shorter than it should be, and its length is given as that of the rest."""
     times: int = 1
+    then: Plan | None = None
+    """What goes wrong after that."""
     seen: list[str] = field(default_factory=list)
 
 
@@ -72,6 +76,8 @@ class Proxy:
     def answer(self, request: Any) -> None:
         length = int(request.headers.get("Content-Length") or 0)
         body = request.rfile.read(length) if length else b""
+        if self.plan is not None and self.plan.times == 0 and self.plan.then is not None:
+            self.plan = self.plan.then
         plan = self.plan
         bad = plan is not None and plan.times > 0 and plan.matches(request.command, request.path)
         if bad:
@@ -90,6 +96,8 @@ class Proxy:
             request.close_connection = True
             request.connection.close()
             return
+        if bad and plan is not None and plan.cut:
+            content = content[: len(content) // 2]
         self.reply(request, status, headers, content)
 
     def forward(self, request: Any, body: bytes) -> tuple[int, list[tuple[str, str]], bytes]:

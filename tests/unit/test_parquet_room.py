@@ -91,10 +91,25 @@ def test_a_file_that_does_not_tell_begins_with_few_rows():
         return batch_budget(file, [0], {"s": pa.string()}, lambda: chunks, 1 << 20, 4 * MB)
 
     assert room() == BatchBudget(1 << 20, later=None, holds_groups=True)
-    assert room(text_bytes=None) == BatchBudget(1 << 14, later=1 << 16, holds_groups=True)
+    assert room(text_bytes=None) == BatchBudget(1 << 11, later=1 << 16, holds_groups=True)
 
 
 def test_where_many_rows_do_not_fit_fewer_may():
     first, *rest = batches(distinct(200_000), 4 * MB, most=1 << 20, use_dictionary=False)
     assert first.num_rows == 1 << 16
     assert {batch.num_rows for batch in rest[:-1]} == {1 << 16}
+
+
+def test_wide_rows_after_narrow_ones_come_in_batches_of_their_size():
+    narrow, wide = distinct(40_000), distinct(400, width=100_000)
+    found = batches(
+        pa.chunked_array([narrow, wide]), 4 * MB, use_dictionary=False, row_group_size=200
+    )
+    assert max(batch.nbytes for batch in found) <= 2 * 200 * 100_000
+    found = batches(pa.chunked_array([narrow, wide]), 4 * MB, row_group_size=40)
+    assert max(batch.nbytes for batch in found) <= 8 * MB
+
+
+def test_few_long_texts_of_a_dictionary_are_not_decoded_at_once():
+    found = batches(repeated(12_000), 4 * MB)
+    assert max(batch.nbytes for batch in found) <= 5 * MB

@@ -14,6 +14,7 @@ Source: ``org.apache.paimon.mergetree.compact.SortMergeReaderWithLoserTree``; fo
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -53,16 +54,30 @@ def merge_runs(
 
     Shape: KV rows to KV rows, one a key; retracts are kept.
     """
-    cursors = [
-        cursor for run in runs if (cursor := _RunCursor.of(run, engine.order.key)) is not None
-    ]
-    while cursors:
-        bound = _bound(cursors, _window_rows(cursors, window_bytes))
-        window = [part for cursor in cursors for part in cursor.take_to(bound)]
-        cursors = [cursor for cursor in cursors if cursor.rows is not None]
-        table = pa.Table.from_batches(window)
-        versions = runs_of(table, engine.order)
-        yield engine.merge_runs(table.drop_columns(list(without)), versions)
+    try:
+        cursors = [
+            cursor for run in runs if (cursor := _RunCursor.of(run, engine.order.key)) is not None
+        ]
+        while cursors:
+            bound = _bound(cursors, _window_rows(cursors, window_bytes))
+            window = [part for cursor in cursors for part in cursor.take_to(bound)]
+            cursors = [cursor for cursor in cursors if cursor.rows is not None]
+            table = pa.Table.from_batches(window)
+            del window
+            versions = runs_of(table, engine.order)
+            merged = engine.merge_runs(table.drop_columns(list(without)), versions)
+            del table, versions
+            yield merged
+            del merged
+    finally:
+        _close(runs)
+
+
+def _close(runs: Sequence[Iterator[pa.RecordBatch]]) -> None:
+    """Give back what ``runs`` hold at once, also where an error keeps them: a run may be an open file."""
+    for run in runs:
+        if isinstance(run, Generator):
+            run.close()
 
 
 _Key = tuple[Any, ...]

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import uuid
 from dataclasses import dataclass
-from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final
 
 import fastavro
 import pyarrow as pa
 
 from table_core.datatypes.arrow import arrow_schema
+from table_core.datatypes.pieces import pieces
 from table_core.errors import CorruptFileError
 from table_core.ondisk.avro import (
     block_records,
@@ -31,7 +31,6 @@ from table_core.storage.columns.data_format import (
     close_quietly,
     decoding,
     encoding,
-    rows_within,
 )
 
 if TYPE_CHECKING:
@@ -44,6 +43,7 @@ if TYPE_CHECKING:
 __all__ = ["AvroFormat"]
 
 _ROWS_AT_ONCE: Final = 8192
+_BYTES_AT_ONCE: Final = 1 << 22
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,17 +96,30 @@ def _batches(
     opened = open_blocks(source, path=path)
     missing_columns(_names(opened.schema), fields, path=path)
     schema = arrow_schema(fields)
-    blocks = (block_records(opened.plain, *block, path=path) for block in opened.blocks)
-    records = chain.from_iterable(blocks)
-    most = size = min(batch_rows, _ROWS_AT_ONCE)
-    while rows := list(islice(records, size)):
-        if not fields:
-            yield pa.RecordBatch.from_struct_array(pa.nulls(len(rows), pa.struct([])))
-            continue
-        columns = [_column(rows, field, path) for field in fields]
-        batch = pa.RecordBatch.from_arrays(columns, schema=schema)
-        size = rows_within(batch_bytes, batch.num_rows, batch.nbytes, most)
-        yield batch
+    most = min(batch_rows, _ROWS_AT_ONCE)
+    records: list[dict[str, Any]] = []
+    held = 0
+    for count, payload in opened.blocks:
+        held += len(payload)
+        for record in block_records(opened.plain, count, payload, path=path):
+            records.append(record)
+            if len(records) == most:
+                yield _batch(records, fields, schema, path)
+                records, held = [], 0
+        if records and batch_bytes is not None and held >= batch_bytes:
+            yield _batch(records, fields, schema, path)
+            records, held = [], 0
+    if records:
+        yield _batch(records, fields, schema, path)
+
+
+def _batch(
+    records: Sequence[Mapping[str, Any]], fields: Sequence[Field], schema: pa.Schema, path: str
+) -> pa.RecordBatch:
+    if not fields:
+        return pa.RecordBatch.from_struct_array(pa.nulls(len(records), pa.struct([])))
+    columns = [_column(records, field, path) for field in fields]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
 def _names(schema: Mapping[str, Any]) -> list[str]:
@@ -141,7 +154,12 @@ class _AvroFileWriter:
     def write(self, table: pa.Table) -> None:
         """Add rows."""
         rows = written_table(table, self._fields)
-        for batch in rows.to_batches(max_chunksize=_ROWS_AT_ONCE):
+        few = (
+            batch
+            for piece in pieces(rows, _BYTES_AT_ONCE)
+            for batch in piece.to_batches(max_chunksize=_ROWS_AT_ONCE)
+        )
+        for batch in few:
             for block in container_blocks(
                 self._parsed, self._records(batch), compression=self._compression, sync=self._sync
             ):

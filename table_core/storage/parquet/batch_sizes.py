@@ -27,6 +27,8 @@ __all__ = ["BatchBudget", "batch_budget"]
 
 _FIRST_ROWS: Final = 1 << 14
 """Dictionaries may stand for far longer values than the sizes in the footer tell."""
+_UNTOLD_ROWS: Final = 1 << 11
+"""Where nothing says how long the values of dictionaries are."""
 _USUAL_ROWS: Final = 1 << 16
 """Where it is not sure that more fit: the next rows may be far longer than those before."""
 _TEXT_BITS: Final = 33
@@ -35,6 +37,7 @@ _CHUNKS_MAX: Final = 256
 """Longer footers take longer to read than it takes to begin with few rows."""
 _SPELLED_OUT: Final = frozenset({0, 3, 4, 6})
 """PLAIN and DELTA_LENGTH_BYTE_ARRAY write every byte of every text; RLE and BIT_PACKED where nulls are."""
+_BYTE_ARRAY: Final = 6
 _COUNTED: Final = _SPELLED_OUT | {2, 8}
 """And dictionaries.  Of DELTA_BYTE_ARRAY Arrow 26 counts only what it stores of each text."""
 
@@ -65,24 +68,29 @@ def batch_budget(
     """
     if batch_bytes is None:
         return BatchBudget(batch_rows, later=None, holds_groups=True)
-    sizes = _stored_sizes(file, groups, columns, chunks, batch_bytes)
-    rows, holds = sum(rows for rows, _ in sizes), all(size <= batch_bytes for _, size in sizes)
     texts = frozenset(name for name, type_ in columns.items() if is_varied(type_))
     bits = row_bits(pa.schema([(n, type_) for n, type_ in columns.items() if n not in texts]))
+    rows = sum(file.metadata.row_group(number).num_rows for number in groups)
+    short = file.num_row_groups * file.metadata.num_columns <= _CHUNKS_MAX
+    looks = short and rows > _UNTOLD_ROWS and (texts or bits is None)
+    told = _told(chunks, groups, columns) if looks else None
+    sizes = _sizes(file, groups, columns, chunks, told, batch_bytes)
+    holds = all(size.stored <= batch_bytes for size in sizes)
     if bits is not None and not texts:
         return BatchBudget(rows_within(batch_bytes, 8, bits, batch_rows), None, holds)
-    short = file.num_row_groups * file.metadata.num_columns <= _CHUNKS_MAX
-    if bits is not None and rows > _FIRST_ROWS and short:
-        by_group = chunks()
-        of_texts = [c for g in groups for c in by_group[g] if c.column in texts]
+    if bits is not None and rows > _FIRST_ROWS and told is not None:
+        of_texts = [c for chunks_of in told for c in chunks_of if c.column in texts]
         for most in (batch_rows, _USUAL_ROWS):
             many = min(rows, most)
             text_bytes = sum(_most_bytes(chunk, many) for chunk in of_texts)
             if text_bytes + many * (bits + _TEXT_BITS * len(texts)) // 8 <= batch_bytes:
                 return BatchBudget(min(batch_rows, most), None, holds)
-    stored_bytes = sum(size for _, size in sizes)
-    first = rows_within(batch_bytes, rows, stored_bytes, min(batch_rows, _FIRST_ROWS))
-    return BatchBudget(first, min(batch_rows, _USUAL_ROWS), holds)
+    # A batch may go from one group to the next, whose rows may be far wider.
+    most = min(
+        (rows_within(batch_bytes, s.rows, s.decoded, batch_rows) for s in sizes), default=batch_rows
+    )
+    first = _FIRST_ROWS if all(size.counted for size in sizes) else _UNTOLD_ROWS
+    return BatchBudget(min(most, first), min(most, _USUAL_ROWS), holds)
 
 
 def _most_bytes(chunk: ChunkStats, rows: int) -> int:
@@ -98,23 +106,57 @@ def _most_bytes(chunk: ChunkStats, rows: int) -> int:
     return chunk.stored_bytes * rows
 
 
-def _stored_sizes(
+@dataclass(frozen=True, slots=True)
+class _GroupSize:
+    """A row group: the columns to read of it."""
+
+    rows: int
+    stored: int
+    """Bytes before compression."""
+    decoded: int
+    """Bytes in memory, as far as it is told."""
+    counted: bool
+    """Whether it is told for each text."""
+
+
+def _is_counted(chunk: ChunkStats) -> bool:
+    """Whether it is told how long the values of ``chunk`` are."""
+    if chunk.physical_type != _BYTE_ARRAY or _SPELLED_OUT.issuperset(chunk.encodings):
+        return True
+    return chunk.text_bytes is not None and _COUNTED.issuperset(chunk.encodings)
+
+
+def _told(
+    chunks: Callable[[], list[list[ChunkStats]]], groups: Sequence[int], names: Container[str]
+) -> list[list[ChunkStats]]:
+    by_group = chunks()
+    return [[c for c in by_group[number] if c.column in names] for number in groups]
+
+
+def _sizes(
     file: Any,
     groups: Sequence[int],
     names: Container[str],
     chunks: Callable[[], list[list[ChunkStats]]],
+    told: list[list[ChunkStats]] | None,
     enough: int,
-) -> list[tuple[int, int]]:
-    """Rows of each of ``groups``, and bytes of their columns ``names`` before compression.
+) -> list[_GroupSize]:
+    """How large each of ``groups`` is.
 
-    The bytes of all columns will do where they are at most ``enough``.
+    The bytes of all columns will do where they are at most ``enough``, and nobody has ``told`` more.
     """
     metadata = [file.metadata.row_group(number) for number in groups]
-    sizes = [(group.num_rows, group.total_byte_size) for group in metadata]
-    if all(size <= enough for _, size in sizes):
-        return sizes
-    by_group = chunks()
+    if told is None and all(group.total_byte_size <= enough for group in metadata):
+        return [
+            _GroupSize(g.num_rows, g.total_byte_size, g.total_byte_size, False) for g in metadata
+        ]
+    told = told if told is not None else _told(chunks, groups, names)
     return [
-        (group.num_rows, sum(c.stored_bytes for c in by_group[number] if c.column in names))
-        for number, group in zip(groups, metadata, strict=True)
+        _GroupSize(
+            group.num_rows,
+            sum(c.stored_bytes for c in chunks_of),
+            sum(max(c.stored_bytes, c.text_bytes or 0) for c in chunks_of),
+            all(_is_counted(chunk) for chunk in chunks_of),
+        )
+        for group, chunks_of in zip(metadata, told, strict=True)
     ]

@@ -43,7 +43,8 @@ if TYPE_CHECKING:
 __all__ = ["ParquetFormat"]
 
 _PROBED_ROWS_MIN: Final = 1 << 12
-_PIECE_BYTES: Final = 1 << 18
+_PIECE_BYTES_MIN, _PIECE_BYTES, _PIECE_BYTES_REMOTE = 1 << 14, 1 << 18, 1 << 22
+"""What is read of a column at a time; of a remote file more, because each piece is a request."""
 _INTEGERS: Final = frozenset({"INT32", "INT64"})
 _US_MIN: Final = -(2**63) // 1000
 _US_MAX: Final = 2**64 // 1000
@@ -115,7 +116,11 @@ class ParquetFormat:
             with decoding(storage, path):
                 columns = {name: stored.field(name).type for name in names}
                 budget = batch_budget(file, groups, columns, chunks, batch_rows, batch_bytes)
-            reader = file if budget.holds_groups else _in_pieces(source, file)
+            reader = (
+                file
+                if budget.holds_groups
+                else _in_pieces(source, file, (batch_bytes or 0) // max(len(names), 1))
+            )
             size = min(budget.rows, max(left, 1))  # Arrow makes room for so many at once
             if row_ranges is not None:
                 batches = row_range_batches(reader, row_ranges, names, size, batch_bytes)
@@ -150,9 +155,11 @@ def _opened(
     try:
         with decoding(storage, path):
             # Local files are read column chunk by column chunk; remote ones in few large requests.
-            remote = not isinstance(source, pa.OSFile | pa.BufferReader)
             file = pq.ParquetFile(
-                source, pre_buffer=remote, page_checksum_verification=True, **options
+                source,
+                pre_buffer=not _is_local(source),
+                page_checksum_verification=True,
+                **options,
             )
         yield source, file
     finally:
@@ -198,11 +205,24 @@ def _rows(file: Any, groups: Sequence[int]) -> int:
     return sum(file.metadata.row_group(group).num_rows for group in groups)
 
 
-def _in_pieces(source: Any, file: Any) -> Any:
-    """``file`` as a reader that never holds a whole column chunk."""
+def _in_pieces(source: Any, file: Any, share: int) -> Any:
+    """``file`` as a reader that never holds a whole column chunk; a column has ``share`` bytes for its piece.
+
+    What is read ahead would hold the chunks after all, so nothing is.
+    """
+    most = _PIECE_BYTES if _is_local(source) else _PIECE_BYTES_REMOTE
     return pq.ParquetFile(
-        source, metadata=file.metadata, buffer_size=_PIECE_BYTES, page_checksum_verification=True
+        source,
+        metadata=file.metadata,
+        buffer_size=min(max(share, _PIECE_BYTES_MIN), most),
+        pre_buffer=False,
+        page_checksum_verification=True,
     )
+
+
+def _is_local(source: Any) -> bool:
+    """Whether reading from ``source`` takes no round trip."""
+    return isinstance(source, pa.OSFile | pa.BufferReader)
 
 
 def _physical_types(

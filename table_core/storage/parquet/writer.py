@@ -28,6 +28,9 @@ _GROUP_BYTES: Final = 32 * 2**20
 _GROUP_ROWS_MAX: Final = 2**20
 _TELLING_ROWS: Final = 4096
 """From as many rows on, the encodings of one file serve the next of its writer."""
+_PAGE_BYTES: Final = 1 << 20
+_VALUES_MAX: Final = 32
+"""So often at least Arrow looks whether a page is full, and not each 1,024 values, which may be all of a group."""
 _FIRST_GUESS: Final = 0.4
 """Bytes in the file per byte in memory, until a row group tells."""
 
@@ -126,8 +129,20 @@ class ParquetFileWriter:
             store_decimal_as_integer=True,
             write_time_adjusted_to_utc=True,
             write_page_checksum=True,
+            write_batch_size=_values_at_once(first),
             **self._options,
         )
+
+
+def _values_at_once(rows: pa.Table) -> int:
+    """How many values of a column to encode before the size of the page is looked at again.
+
+    Whoever reads a column holds a page of it.
+    """
+    widest: int = max((column.nbytes for column in rows.columns), default=0) // max(
+        rows.num_rows, 1
+    )
+    return max(1, min(_VALUES_MAX, _PAGE_BYTES // max(widest, 1)))
 
 
 def _bounded(schema: pa.Schema) -> list[str]:

@@ -132,7 +132,15 @@ def _remote(scheme: str, rest: str, options: dict[str, Any]) -> ObjectStorage:
     except ImportError as error:
         raise MissingPackageError.of(f"{scheme}://", extra, error) from error
     # Listings are never cached: other processes commit meanwhile.
-    fs = cls(**{"use_listings_cache": False} | options)
+    options = {"use_listings_cache": False} | options
+    if protocol == "s3":
+        from table_core.storage.stores.retries import Retries
+        from table_core.storage.stores.s3_client import BoundedS3
+
+        bounds, options = Retries.of(options)
+        fs = BoundedS3(bounds=bounds, **options)
+    else:
+        fs = cls(**options)
     return ObjectStorage(fs, scheme, str(fs._strip_protocol(f"{scheme}://{rest}")))
 
 

@@ -9,6 +9,7 @@ kept by a marker, an object called ``<folder>/``.
 
 from __future__ import annotations
 
+import logging
 import random
 import time
 from dataclasses import dataclass
@@ -24,12 +25,13 @@ from table_core.errors import (
 from table_core.ports import FileInfo
 from table_core.storage.stores.paths import inside, joined
 from table_core.storage.stores.remote_errors import (
+    is_refusal,
     library_errors,
     lost_the_race,
     met_another,
     remote_error,
 )
-from table_core.storage.stores.remote_file import RemoteInput, RemoteOutput
+from table_core.storage.stores.remote_file import RangedFile, RemoteInput, RemoteOutput
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -38,10 +40,15 @@ if TYPE_CHECKING:
 
 __all__ = ["ObjectStorage"]
 
+_log: Final = logging.getLogger(__name__)
 _PAUSES_MS: Final = (20, 60, 200, 600, 2000)
 """Before a conditional put that met another one is tried again; shortened by chance."""
 _S3: Final = frozenset({"s3", "s3a", "s3n"})
+_SHORT_READS: Final = 2
 _DELETES_AT_ONCE: Final = 1000
+_PATTERN: Final = frozenset("*?[")
+"""Names with these stand for others to fsspec."""
+_MISSING: Final = frozenset({"NoSuchKey", "NoSuchVersion"})
 _LIST_FROM: Final = 20
 """From so many files of one folder on, listing it is cheaper than asking for each."""
 _SCHEMAS: Final = "/schema/"
@@ -74,7 +81,8 @@ class ObjectStorage:
             except library_errors() as error:
                 explained = self._error(error, path, "create")
                 lost = lost_the_race(error)
-                if not lost and isinstance(explained, AccessDeniedError):
+                unanswered = getattr(error, "unanswered", False)
+                if not lost and not unanswered and is_refusal(error) and not met_another(error):
                     raise explained from error
                 if not met_another(error) or self.exists(path) or pause_ms is None:
                     return self._read_back(path, body, explained, lost=lost)
@@ -93,11 +101,9 @@ class ObjectStorage:
             if lost:
                 return False
             raise self._unknown(path, reason) from error
-        except AccessDeniedError:
-            if lost:  # a writer without the right to read: the refusal is all we know
+        except (AccessDeniedError, StorageUnavailableError) as error:
+            if lost and isinstance(error, AccessDeniedError):  # who may not read knows no more
                 return False
-            raise
-        except StorageUnavailableError as error:
             raise self._unknown(path, reason) from error
 
     def _unknown(self, path: str, reason: TableError) -> OutcomeUnknownError:
@@ -151,12 +157,32 @@ class ObjectStorage:
                 yield info
 
     def delete(self, paths: Iterable[str]) -> int:
-        """Delete objects, many with one request."""
-        there = [self._at(path) for path in self._present(paths)]
+        """Delete objects, many with one request.  S3 does not tell which were there: all count."""
+        if self.scheme in _S3:
+            return self._delete_keys([self._at(path) for path in dict.fromkeys(map(inside, paths))])
+        found = [self._at(path) for path in self._present(paths)]
+        there = [name for name in found if not _PATTERN.intersection(name)]
+        for name in (name for name in found if _PATTERN.intersection(name)):
+            with self._explained("", "delete"):
+                self.fs.rm_file(name)
         for start in range(0, len(there), _DELETES_AT_ONCE):
             with self._explained("", "delete"):
                 self.fs.rm(there[start : start + _DELETES_AT_ONCE])
-        return len(there)
+        return len(found)
+
+    def _delete_keys(self, names: list[str]) -> int:
+        """Delete objects of S3 by their very names: its client would take some for patterns."""
+        from botocore.exceptions import ClientError
+
+        for start in range(0, len(names), _DELETES_AT_ONCE):
+            parts = [self.fs.split_path(name) for name in names[start : start + _DELETES_AT_ONCE]]
+            wanted = {"Objects": [{"Key": key} for _, key, _ in parts], "Quiet": True}
+            with self._explained("", "delete"):
+                answer = self.fs.call_s3("delete_objects", Bucket=parts[0][0], Delete=wanted)
+                for error in answer.get("Errors", ()):
+                    if error.get("Code") not in _MISSING:
+                        raise ClientError({"Error": error}, "DeleteObjects")
+        return len(names)
 
     def delete_tree(self, folder: str) -> None:
         """Delete everything below ``folder``."""
@@ -224,8 +250,20 @@ class ObjectStorage:
             if size is None or size > _SMALL_FILE:
                 size = self.fs.info(at)["size"]
             if size <= _SMALL_FILE:
-                return RemoteInput.of_bytes(self.fs.cat_file(at, **self._at_once))
+                return RemoteInput.of_bytes(self._whole(at, size))
+            if self.scheme in _S3:
+                return RemoteInput(RangedFile(self.fs, at, size), self, path)
             return RemoteInput(self.fs.open(at, "rb", cache_type="none"), self, path)
+
+    def _whole(self, at: str, size: int) -> bytes:
+        """The object ``at``; read again if it is shorter than it should be, as a proxy may cut it."""
+        body: bytes = self.fs.cat_file(at, **self._at_once)
+        for _ in range(_SHORT_READS):
+            if len(body) >= size:
+                break
+            _log.warning("%s: %d bytes of %s came instead of %d", self.uri, len(body), at, size)
+            body = self.fs.cat_file(at, **self._at_once)
+        return body
 
     def open_output(self, path: str) -> Any:
         """A file whose object appears when it is closed."""

@@ -14,9 +14,20 @@ from table_core.errors import AccessDeniedError, StorageUnavailableError
 from table_core.storage.stores.os_errors import table_error
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from table_core.errors import TableError
 
-__all__ = ["library_errors", "lost_the_race", "met_another", "remote_error"]
+__all__ = [
+    "has_expired",
+    "is_passing",
+    "is_refusal",
+    "library_errors",
+    "lost_the_race",
+    "met_another",
+    "reason_of",
+    "remote_error",
+]
 
 _LIBRARY_ERRORS: Final = (
     ("botocore.exceptions", "BotoCoreError"),
@@ -31,6 +42,49 @@ _LIBRARY_ERRORS: Final = (
 _TAKEN: Final = frozenset({"PreconditionFailed", "ConditionalRequestConflict", "412", "409"})
 _MET: Final = frozenset({"ConditionalRequestConflict", "OperationAborted"})
 """What S3 answers (409) when two conditional puts of one name overlap: it took neither, or one."""
+_THROTTLED: Final = frozenset(
+    {
+        "429",
+        "503",
+        "BandwidthLimitExceeded",
+        "RequestLimitExceeded",
+        "ServerBusy",
+        "ServiceUnavailable",
+        "SlowDown",
+        "Throttling",
+        "ThrottlingException",
+        "TooManyRequests",
+        "TooManyRequestsException",
+    }
+)
+_EXPIRED: Final = frozenset({"ExpiredToken", "ExpiredTokenException", "TokenRefreshRequired"})
+_SKEWED: Final = frozenset({"RequestTimeTooSkewed", "RequestExpired"})
+_PASSING: Final = _THROTTLED | {
+    "408",
+    "500",
+    "502",
+    "504",
+    "BadDigest",
+    "IncompleteBody",
+    "InternalError",
+    "RequestTimeout",
+    "XAmzContentSHA256Mismatch",
+}
+_UNANSWERED: Final = frozenset(
+    {
+        "ClientError",  # of aiohttp
+        "ClientPayloadError",
+        "ConnectionError",
+        "FSTimeoutError",
+        "FlexibleChecksumError",
+        "HTTPClientError",
+        "IncompleteRead",
+        "IncompleteReadError",
+        "ResponseParserError",
+        "TimeoutError",
+    }
+)
+"""Names of errors, or of what they are derived from, of requests that never got a whole answer."""
 _NO_RIGHTS: Final = frozenset({"AccessDenied", "401", "403", "InvalidAccessKeyId"})
 _NO_KEYS: Final = frozenset({"NoCredentialsError", "PartialCredentialsError", "GoogleAuthError"})
 
@@ -51,14 +105,41 @@ def met_another(error: BaseException) -> bool:
     return bool(_codes(error) & _MET)
 
 
+def has_expired(error: BaseException) -> bool:
+    """Whether the credentials have expired: others may do."""
+    return bool(_codes(error) & _EXPIRED)
+
+
+def is_passing(error: BaseException) -> bool:
+    """Whether the same request may succeed: the store is busy or ill, or there was no whole answer."""
+    codes = _codes(error)
+    if codes:
+        return bool(codes & _PASSING)
+    return any(cls.__name__ in _UNANSWERED for seen in _chain(error) for cls in type(seen).__mro__)
+
+
+def is_refusal(error: BaseException) -> bool:
+    """Whether the store has said that it did not do what was asked, because of who asked."""
+    return bool(_codes(error) & (_NO_RIGHTS | _EXPIRED | _SKEWED))
+
+
+def reason_of(error: BaseException) -> str:
+    """What stopped a request, for a log."""
+    codes = " ".join(sorted(_codes(error)))
+    return codes or f"{type(error).__name__}: {error}".rstrip(": ")
+
+
 def remote_error(error: BaseException, *, root: str, path: str, action: str) -> TableError:
     """The error that tells what ``error`` means."""
+    where = f"{root}/{path}" if path else root
+    told = _passing_error(_codes(error), where, action)
+    if told is not None:
+        return told
     if isinstance(error, OSError) and (error.errno or isinstance(error, FileNotFoundError)):
         if isinstance(error, FileNotFoundError | PermissionError) or error.errno != errno.EINVAL:
             return table_error(error, root=root, path=path, action=action)
     elif isinstance(error, PermissionError):
         return table_error(error, root=root, path=path, action=action)
-    where = f"{root}/{path}" if path else root
     reason = str(error) or type(error).__name__
     if _codes(error) & _NO_RIGHTS or type(error).__name__ in _NO_KEYS:
         return AccessDeniedError(
@@ -72,16 +153,43 @@ def remote_error(error: BaseException, *, root: str, path: str, action: str) -> 
     )
 
 
+def _passing_error(codes: set[str], where: str, action: str) -> TableError | None:
+    """What the store means that will do the same later, or for other credentials."""
+    if codes & _EXPIRED:
+        what = "the credentials have expired"
+        cure = "try again with new ones; give storage_options a source that renews them"
+    elif codes & _SKEWED:
+        what = "the clock of this machine differs too much from that of the store"
+        cure = "set the clock (NTP), then try again"
+    elif codes & _THROTTLED:
+        what = f"the store takes no more requests for now ({', '.join(sorted(codes & _THROTTLED))})"
+        cure = "try again later, with fewer writers at once"
+    else:
+        return None
+    return StorageUnavailableError(
+        f"cannot {action} {where}: {what}; {cure}", path=where, reason=what
+    )
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    """``error`` and what it was raised from."""
+    seen: BaseException | None = error
+    while seen is not None:
+        yield seen
+        seen = seen.__cause__
+
+
 def _codes(error: BaseException) -> set[str]:
     """Codes of the store's answer, wherever the library keeps them."""
     codes: set[str] = set()
-    seen: BaseException | None = error
-    while seen is not None:
+    for seen in _chain(error):
         response: Any = getattr(seen, "response", None)
         if isinstance(response, dict):
             codes.add(str(response.get("Error", {}).get("Code")))
+            status = response.get("ResponseMetadata", {}).get("HTTPStatusCode")
+            if str(status) in _PASSING:
+                codes.add(str(status))
         for name in ("code", "status", "status_code", "error_code"):
             if (value := getattr(seen, name, None)) is not None:
                 codes.add(str(value))
-        seen = seen.__cause__
     return codes

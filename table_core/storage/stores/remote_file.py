@@ -12,11 +12,40 @@ from table_core.storage.stores.remote_errors import library_errors
 if TYPE_CHECKING:
     from table_core.errors import TableError
 
-__all__ = ["RemoteInput", "RemoteOutput"]
+__all__ = ["RangedFile", "RemoteInput", "RemoteOutput"]
 
 
 class _Explainer(Protocol):
     def explained(self, error: BaseException, path: str, action: str) -> TableError: ...
+
+
+class RangedFile:
+    """An object that is read with a request for each range, which can be made again."""
+
+    def __init__(self, fs: Any, at: str, size: int) -> None:
+        self._fs, self._at, self._size, self._position = fs, at, size, 0
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        """Go to a position."""
+        begin = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._size}[whence]
+        self._position = max(begin + offset, 0)
+        return self._position
+
+    def tell(self) -> int:
+        """The position."""
+        return self._position
+
+    def read(self, size: int = -1) -> bytes:
+        """The next bytes."""
+        end = self._size if size < 0 else min(self._position + size, self._size)
+        if end <= self._position:
+            return b""
+        body: bytes = self._fs.cat_file(self._at, start=self._position, end=end)
+        self._position += len(body)
+        return body
+
+    def close(self) -> None:
+        """Nothing is open."""
 
 
 class RemoteInput(io.RawIOBase):

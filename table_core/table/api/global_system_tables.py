@@ -114,7 +114,7 @@ def _partitions(catalog: CatalogView) -> pa.Table:
     for database, name, table in _all(catalog):
         if not table.partition_by:
             continue
-        for row in partitions(table.access, _folder_name).to_pylist():
+        for row in partitions(table.access, named=_folder_name).to_pylist():
             at = row["last_update_time"]
             at_ms = None if at is None else pa.scalar(at, pa.timestamp("ms")).value
             rows.append(

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial, singledispatchmethod
-from itertools import count
+from itertools import chain, count
 from typing import TYPE_CHECKING, Any
 
 from table_core.commit import effects as fx
 from table_core.commit.basis import Opened
 from table_core.commit.live import LiveFiles
 from table_core.commit.readback import digest, search
-from table_core.errors import NotFoundError, OutcomeUnknownError
+from table_core.errors import NotFoundError, OutcomeUnknownError, TableError
 from table_core.ondisk import layout
-from table_core.ondisk.hints import encode_hint
+from table_core.ondisk.hints import EARLIEST, encode_hint
 from table_core.ondisk.index_manifest import decode_index_manifest
 from table_core.ondisk.snapshot import Snapshot
 from table_core.table.commit_io.manifest_writer import ManifestWriter
@@ -24,7 +25,7 @@ from table_core.table.metadata.carried import carried_as_of, history, noted_head
 from table_core.table.metadata.refs.turns import set_aside, target_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from table_core.commit.request import CommitPart
     from table_core.ondisk.data_file import ManifestEntry
@@ -92,7 +93,18 @@ class CommitEffects:
 
     @perform.register(fx.ReadFloor)
     def _read_floor(self, _: fx.ReadFloor) -> int:
-        return self.access.metadata.floor()
+        metadata = self.access.metadata
+        hinted = metadata.hinted_floor()
+        if hinted is not None:
+            return hinted
+        floor = metadata.floor()
+        if metadata.has_snapshot(
+            floor
+        ):  # else each commit would list a folder that grows with them
+            with suppress(TableError):
+                path = layout.hint_path("snapshot", EARLIEST, self.access.branch)
+                self.access.storage.create(path, encode_hint(floor))  # expiry's is never replaced
+        return floor
 
     @perform.register(fx.LookupProperties)
     def _lookup_properties(self, effect: fx.LookupProperties) -> CarriedProperties:
@@ -101,15 +113,14 @@ class CommitEffects:
     @perform.register(fx.ReadLive)
     def _read_live(self, effect: fx.ReadLive) -> LiveFiles:
         wanted = effect.partitions
-
-        def keep(entry: ManifestEntry) -> bool:
-            if wanted is None:
-                return True
-            return wanted(entry.partition) if callable(wanted) else entry.partition in wanted
-
-        entries: list[ManifestEntry] = []
-        if effect.files:
-            entries = self.access.live_entries(effect.snapshot, keep=keep)
+        entries: Iterable[ManifestEntry] = ()
+        if not effect.files:
+            pass
+        elif isinstance(wanted, frozenset):
+            found = self.access.files_of_partitions(effect.snapshot, wanted)
+            entries = chain.from_iterable(found.values())
+        else:
+            entries = self.access.live_entries(effect.snapshot, keep_partition=wanted)
         return LiveFiles(entries=tuple(entries), index=self._index(effect.snapshot))
 
     def _index(self, snapshot: Snapshot) -> tuple[Any, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from table_core.errors import ArgumentError
 from table_core.lsm import universal
@@ -24,6 +24,7 @@ from table_core.table.compact.compaction import (
 from table_core.table.compact.postponed import spread_postponed
 from table_core.table.compact.sort_compaction import refuse_unsortable, sort_bucket
 from table_core.table.files.data_files import FileFactory
+from table_core.table.files.merging import BUCKETS_AT_ONCE
 from table_core.table.metadata.describing import committed, foretold
 from table_core.table.metadata.partition_spec import manifest_matcher, partition_matcher
 from table_core.table.metadata.progress import tell
@@ -52,8 +53,6 @@ __all__ = [
     "compact_bucket",
     "with_request",
 ]
-
-_THREADS: Final = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,14 +201,17 @@ def _compact_buckets(
                 for bucket, files in _told(choice.buckets)
             ]
         wanted = {bucket: f for bucket, f in choice.buckets.items() if bucket not in spread}
-        with ThreadPoolExecutor(_THREADS) as pool:
+        with ThreadPoolExecutor(BUCKETS_AT_ONCE) as pool:
             jobs = {
                 bucket: pool.submit(compact_bucket, access, factory, bucket, f, full=full)
                 for bucket, f in wanted.items()
             }
-            return changes + [
-                change for bucket, _ in _told(wanted) for change in jobs[bucket].result()
-            ]
+            try:
+                return changes + [
+                    change for bucket, _ in _told(wanted) for change in jobs[bucket].result()
+                ]
+            finally:  # where one fails, the others need not begin
+                pool.shutdown(wait=False, cancel_futures=True)
 
 
 def _told(

@@ -7,7 +7,7 @@ What to pick and what becomes of it is ``lsm``'s decision; which changes a produ
 from __future__ import annotations
 
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -20,7 +20,6 @@ from table_core.datatypes.row_kind import KIND_COLUMN, LEVEL_COLUMN
 from table_core.lsm.rewrite import Rewrite, Upgrade
 from table_core.lsm.triggers import needs_lookup
 from table_core.merge.engines.engine import engine_for
-from table_core.merge.engines.kway import merge_runs
 from table_core.merge.engines.lookup import LookupMerge, LowestLevel
 from table_core.merge.record_expiry import RecordExpiry
 from table_core.ondisk.data_file import FileSource
@@ -28,9 +27,10 @@ from table_core.options import keys_scan
 from table_core.table.commit_io.prepared import CompactChange
 from table_core.table.compact.old_values import OldValues
 from table_core.table.files.file_reader import FileReader
+from table_core.table.files.merging import BUCKETS_AT_ONCE, MergeLimits, rows_for_merge
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Generator, Sequence
 
     from table_core.lsm.levels import Levels
     from table_core.lsm.rewrite import Step
@@ -128,6 +128,10 @@ class BucketCompactor:
             vectors=self.vectors.entry.file_name if self.vectors and self.vectors.entry else None,
         )
 
+    @property
+    def _limits(self) -> MergeLimits:
+        return MergeLimits.of(self.access.options, shares=BUCKETS_AT_ONCE)
+
     # ------------------------------------------------------------------------------- changes
     @property
     def _producer(self) -> str:
@@ -150,7 +154,8 @@ class BucketCompactor:
     def _upgrade(self, step: Upgrade) -> None:
         """A file that rises as it is still delivers its rows, and marks those it replaces."""
         if self._looks_into(step):
-            for _ in merge_runs([self._rows([step.file])], self._engine(step.level)):
+            rows = self._rows([step.file], runs=2)
+            for _ in self._limits.merged([rows], self._engine(step.level), at_once=2):
                 pass
         elif self._changelog is not None and self._delivers_whole(step, step.level):
             for batch in self._rows([step.file], marked=False):
@@ -174,7 +179,9 @@ class BucketCompactor:
         engine = self._engine(output_level)
         with out:
             for section in step.sections:
-                for merged in merge_runs([self._rows(run.files) for run in section], engine):
+                at_once = self._limits.at_once(section, self.access.schema.fields)
+                runs = [self._rows(run.files, runs=at_once) for run in section]
+                for merged in self._limits.merged(runs, engine, at_once=at_once):
                     kept = merged
                     if step.drop_deletes:
                         kept = merged.filter(pc.is_in(merged[KIND_COLUMN], value_set=_ADDS))
@@ -209,12 +216,17 @@ class BucketCompactor:
         assert self._expiry is not None
         return self._expiry.kept(rows, self._now_ms)
 
-    def _rows(self, files: Sequence[DataFile], *, marked: bool = True) -> Iterator[pa.RecordBatch]:
-        """The rows of a run, as far as they have not expired; with their level if it matters."""
-        reader = self._reader()
+    def _rows(
+        self, files: Sequence[DataFile], *, marked: bool = True, runs: int = 1
+    ) -> Generator[pa.RecordBatch]:
+        """The rows of a run, as far as they have not expired; with their level if it matters.
+
+        ``runs``: how many are read at once.
+        """
+        reader = replace(self._reader(), batch_bytes=self._limits.batch_bytes(runs))
         for file in files:
             level = pa.scalar(file.level, pa.int32())
-            for batch in reader.read(file):
+            for batch in rows_for_merge(reader.read(file), file, reader.batch_bytes):
                 rows = batch
                 if self._expiry is not None:
                     table = self._expiry.kept(pa.Table.from_batches([batch]), self._now_ms)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from table_core.lsm.sorted_run import overlap
 from table_core.options import keys_commit
+from table_core.table.files.merging import BUCKETS_AT_ONCE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     from table_core.table.metadata.access import Bucket, TableAccess
 
 __all__ = ["InlineCompaction"]
-
-_THREADS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +53,7 @@ class InlineCompaction:
                 return done
             return replace(done, total_buckets=totals[bucket])
 
-        with ThreadPoolExecutor(_THREADS) as pool:
+        with ThreadPoolExecutor(BUCKETS_AT_ONCE) as pool:
             done = list(pool.map(compact, buckets))
         return tuple(change for change in done if change is not None)
 

@@ -6,12 +6,11 @@ Rows stream through the local disk in sorted runs, so that memory is bounded by 
 from __future__ import annotations
 
 from contextlib import closing
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
 from table_core.errors import UnsupportedFeatureError
-from table_core.merge.engines.kway import merge_runs
 from table_core.merge.engines.sort_only import SortOnly
 from table_core.merge.sort import runs_of
 from table_core.ondisk.data_file import FileSource
@@ -20,6 +19,7 @@ from table_core.storage.spill import Spill
 from table_core.table.commit_io.prepared import CompactChange
 from table_core.table.compact.compaction import with_index
 from table_core.table.files.file_reader import FileReader
+from table_core.table.files.merging import merge_in_passes, refuse_wide_row
 from table_core.table.write.append_vectors import AppendVectors
 from table_core.table.write.buffering import BufferLimits
 
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from table_core.table.files.data_files import FileFactory
     from table_core.table.metadata.access import Bucket, TableAccess
 
+_RUNS_MAX: Final = 64
 __all__ = ["refuse_unsortable", "sort_bucket"]
 
 
@@ -102,6 +103,8 @@ def _sorted(
         buffer: list[pa.Table] = []
         held = count = 0
         for batch in batches:
+            if batch.num_rows == 1:
+                refuse_wide_row(batch.nbytes, limits.granted, limits.option)
             rows = clustering.placed(pa.Table.from_batches([batch]), count)
             count += rows.num_rows
             held += rows.nbytes
@@ -115,7 +118,14 @@ def _sorted(
             return
         if buffer:
             runs.append(spill.put(_in_order(buffer, clustering)))
-        yield from merge_runs([run.batches() for run in runs], SortOnly(clustering.order))
+        memory = limits.buffer_bytes // 2
+        widest = max(run.batch_bytes for run in runs)
+        yield from merge_in_passes(
+            [run.batches() for run in runs],
+            SortOnly(clustering.order),
+            at_once=max(2, min(_RUNS_MAX, memory // max(widest, 1))),
+            memory=memory,
+        )
 
 
 def _in_order(buffer: list[pa.Table], clustering: Clustering) -> pa.Table:

@@ -242,16 +242,29 @@ def _take_out(
 ) -> ResultDocument:
     started_ms = access.clock.now_ms()
     head = access.head()
-    live = access.live_entries(head)
     commit = commit.with_request(action, access.branch, partitions=details.get("partitions"))
     done = find_commit(access, commit)
-    gone = []
+    sizes: list[int] = []
     if done is None:
-        gone = [entry.file for entry in live if selection.selects(entry.partition)]
+        sizes = _sizes_of(access, head, selection)
         part = CommitPart(kind=CommitKind.OVERWRITE, overwrite=selection)
-        if gone and not dry_run:
+        if sizes and not dry_run:
             done = commit_parts(access, commit, append=part, operation=TRUNCATE)
     if dry_run and done is None:
-        sizes, told = [file.file_size for file in gone], {**details, "replayed": False}
+        told = {**details, "replayed": False}
         return foretold(access, action, head, sizes, told, started_ms=started_ms, instead=False)
     return committed(access, action, done, head, details, started_ms=started_ms)
+
+
+def _sizes_of(access: TableAccess, head: Snapshot | None, selection: Selection) -> list[int]:
+    """Bytes of each file that ``selection`` takes out; of a whole table they are counted, not decoded."""
+    if selection.partitions is None:
+        sizes: list[int] = access.metadata.live_files(head).size.tolist()
+        return sizes
+    live = access.live_entries(
+        head,
+        keep_partition=selection.partitions
+        if callable(selection.partitions)
+        else selection.selects,
+    )
+    return [entry.file.file_size for entry in live]

@@ -49,6 +49,7 @@ POSITION_COLUMN: Final = "_POSITION"
 """The row number in the file, deleted rows included; in memory only."""
 _SYSTEM = (SEQUENCE_FIELD, KIND_FIELD)
 _BATCH_ROWS: Final = 1 << 16
+_SHARES: Final = 8
 _LARGE_BATCH_ROWS: Final = 1 << 20
 """Columns are decoded beside one another batch by batch, so that small ones keep cores waiting."""
 
@@ -75,7 +76,8 @@ class FileReader:
     tracks: bool = False
     ignores_damage: bool = False
     """Whether users see the rows; what rewrites files must not lose any."""
-    batch_bytes: int | None = None
+    batch_bytes: int = 0
+    """0: an eighth of ``read.memory-limit``."""
     large: bool = False
     """Whether rows come in large batches, where ``batch_bytes`` surely hold so many."""
     parallel: bool = False
@@ -161,7 +163,7 @@ class FileReader:
                 file.row_count,
                 fields,
                 batch_rows=self._batch_rows,
-                batch_bytes=self.batch_bytes,
+                batch_bytes=self.batch_bytes or self._limit // _SHARES,
                 file_size=file.file_size,
                 wanted=Wanted(
                     keep=keep,
@@ -183,6 +185,10 @@ class FileReader:
                 yield rows if kept is None else rows.filter(kept)
         except NotFoundError as error:
             raise FilesExpiredError.of(path) from error
+
+    @property
+    def _limit(self) -> int:
+        return self.access.options.get(keys_files.READ_MEMORY_LIMIT)
 
     @property
     def _batch_rows(self) -> int:

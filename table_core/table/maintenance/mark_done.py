@@ -113,9 +113,8 @@ def mark_published(access: TableAccess, snapshots: Iterable[Snapshot]) -> None:
 
 
 def _require_there(access: TableAccess, rows: Sequence[bytes]) -> None:
-    head, wanted = access.head(), set(rows)
-    live = access.live_entries(head, keep=lambda entry: entry.partition in wanted)
-    gone = wanted - {entry.partition for entry in live}
+    wanted = set(rows)
+    gone = wanted - {row for row, _ in access.files_of_partitions(access.head(), wanted)}
     if gone:
         keys = sorted(partition_key(access.schema, row) for row in gone)
         raise NotFoundError(

@@ -67,7 +67,7 @@ def partition_state(
     head = access.head()
     if head is None:
         return None
-    live = access.live_entries(head, keep=lambda entry: matches(entry.partition))
+    live = access.live_entries(head, keep_partition=matches)
     if not live:
         return None
     times = [entry.file.creation_time_ms for entry in live]
@@ -114,7 +114,7 @@ def live_partitions(access: TableAccess) -> list[dict[str, str | None]]:
     """See ``Table.live_partitions``."""
     if not access.schema.partition_keys:
         return []
-    rows = dict.fromkeys(e.partition for e in access.live_entries(access.head()))
+    rows = access.metadata.live_files(access.head()).partition_rows()
     return [partition_values(access.schema, row) for row in rows]
 
 
@@ -124,7 +124,7 @@ def done_partitions(access: TableAccess, after_ms: int) -> list[tuple[dict[str, 
     if head is None or not access.schema.partition_keys:
         return []
     done = []
-    for row in dict.fromkeys(entry.partition for entry in access.live_entries(head)):
+    for row in access.metadata.live_files(head).partition_rows():
         at_ms = done_ms(access, row)
         if at_ms is not None and at_ms > after_ms:
             done.append((partition_values(access.schema, row), at_ms))

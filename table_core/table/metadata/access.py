@@ -11,7 +11,7 @@ from table_core.errors import NotFoundError
 from table_core.ondisk.binary_row import decode_row, sort_key
 from table_core.ondisk.manifest import fold_entries
 from table_core.options import keys_merge
-from table_core.scan.by_partition import manifests_of
+from table_core.scan.by_partition import PartitionTest, manifests_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -178,18 +178,30 @@ class TableAccess:
         """The files of ``snapshot``, those that ``keep`` and ``keep_partition`` want, oldest first.
 
         ``keep`` must decide by partition, bucket or name alone: what it drops, it drops in ADD and
-        DELETE entries alike.  What ``keep_partition`` drops is perhaps not even decoded.
+        DELETE entries alike.  What ``keep_partition`` drops is perhaps not even decoded, and a
+        ``PartitionTest`` leaves out whole manifests.
         """
         if snapshot is None:
             return []
+        entries = self.entries(snapshot, keep_manifest=keep_manifest, keep_partition=keep_partition)
+        kept = filter(keep, entries) if keep else entries
+        return list(fold_entries(kept).live.values())
+
+    def entries(
+        self,
+        snapshot: Snapshot,
+        *,
+        keep_manifest: Callable[[ManifestMeta], bool] | None = None,
+        keep_partition: Callable[[bytes], bool] | None = None,
+    ) -> Iterator[ManifestEntry]:
+        """What ``live_entries`` folds: files that came, and files that went."""
+        if keep_manifest is None and isinstance(keep_partition, PartitionTest):
+            keep_manifest = keep_partition.may_hold
         metas = self.metadata.data_manifests(snapshot)
         wanted = filter(keep_manifest, metas) if keep_manifest else metas
         if keep_partition is None:
-            entries = self.metadata.entries(wanted)
-        else:
-            entries = self._of_partitions(wanted, keep_partition)
-        kept = filter(keep, entries) if keep else entries
-        return list(fold_entries(kept).live.values())
+            return self.metadata.entries(wanted)
+        return self._of_partitions(wanted, keep_partition)
 
     def _of_partitions(
         self, metas: Iterable[ManifestMeta], keep: Callable[[bytes], bool]

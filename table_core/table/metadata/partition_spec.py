@@ -15,7 +15,7 @@ from table_core.datatypes.kinds import Atomic, Root
 from table_core.errors import ArgumentError
 from table_core.ondisk.binary_row import decode_row, encode_row, sort_key, values_of
 from table_core.ondisk.partition_text import value_text
-from table_core.scan.by_partition import manifests_of_rows
+from table_core.scan.by_partition import PartitionTest, manifests_of_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -39,9 +39,7 @@ _NUMBERS: Final = frozenset(
 )
 
 
-def partition_matcher(
-    access: TableAccess, specs: Sequence[Mapping[str, object]]
-) -> Callable[[bytes], bool]:
+def partition_matcher(access: TableAccess, specs: Sequence[Mapping[str, object]]) -> PartitionTest:
     """Whether a serialized partition agrees with at least one of ``specs``; {} is all.
 
     Values are compared as partitions are told apart, by Java's order: NaN is itself, and -0.0 is another
@@ -63,7 +61,9 @@ def partition_matcher(
     def keys(row: bytes) -> tuple[object, ...]:
         return sort_key(types, decode_row(types, row, path="part"))
 
-    return matcher(schema.partition_keys, keys, typed)
+    return PartitionTest(
+        matcher(schema.partition_keys, keys, typed), manifest_matcher(access, specs)
+    )
 
 
 def manifest_matcher(

@@ -26,11 +26,10 @@ from table_core.errors import UnsupportedFeatureError
 from table_core.lsm.overlap import sections
 from table_core.lsm.triggers import needs_lookup
 from table_core.merge.engines.engine import engine_for
-from table_core.merge.engines.kway import merge_runs
 from table_core.merge.sort import is_retract
 from table_core.ondisk import layout
 from table_core.ondisk.deletion_vector import DeletionRange, decode_index_file
-from table_core.options import keys_files, keys_identity, keys_merge, keys_scan
+from table_core.options import keys_identity, keys_merge, keys_scan
 from table_core.predicate.bound import AllOf, conjuncts, on_columns
 from table_core.predicate.by_stats import equal_values, may_match
 from table_core.predicate.to_arrow import mask
@@ -39,10 +38,11 @@ from table_core.schema.table_schema import SEQUENCE_FIELD
 from table_core.storage.columns.data_format import WHOLE, Part
 from table_core.storage.stores.paths import is_local
 from table_core.table.files.file_reader import FileReader
+from table_core.table.files.merging import MergeLimits, rows_for_merge
 from table_core.table.files.row_form import RowForm
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 
     import numpy as np
 
@@ -234,12 +234,11 @@ class SplitReader:
             if len(section) == 1:
                 yield from self._single(split, section[0], fields, with_system=with_system)
                 continue
-            reader = self._reader(
-                split, fields, system=True, where=self._of_key(), runs=len(section)
-            )
+            at_once = self._limits.at_once(section, fields)
+            reader = self._reader(split, fields, system=True, where=self._of_key(), runs=at_once)
             oldest_first = sorted(section, key=_first_number)
             runs = [_batches(reader, run, levels=levels) for run in oldest_first]
-            yield from merge_runs(runs, engine, window_bytes=self._memory // 8, without=without)
+            yield from self._limits.merged(runs, engine, at_once=at_once, without=without)
 
     def _single(
         self, split: Split, run: SortedRun, fields: tuple[Field, ...], *, with_system: bool
@@ -275,7 +274,7 @@ class SplitReader:
             ignores_damage=self.ignores_damage,
             deletions=self._deletions(split) if split.deletions else None,
             prunes=None if where is None else partial(self._row_groups, where),
-            batch_bytes=self._memory // (2 * runs),
+            batch_bytes=self._limits.batch_bytes(runs),
             large=large,
             parallel=parallel or self.parallel,
             probed=() if points is None else self._stored_fields(points),
@@ -289,9 +288,9 @@ class SplitReader:
         return self.ignores_damage and any(self.access.options.get(option) for option in forgiving)
 
     @property
-    def _memory(self) -> int:
-        """Bytes for one split: half for batches in hand, the rest for what is made of them."""
-        return self.access.options.get(keys_files.READ_MEMORY_LIMIT) // _SPLITS_AT_ONCE
+    def _limits(self) -> MergeLimits:
+        """Of one split: half of the bytes for batches in hand, the rest for what is made of them."""
+        return MergeLimits.of(self.access.options, shares=_SPLITS_AT_ONCE)
 
     def _points(self, where: Bound) -> Bound | None:
         """The parts of ``where`` that ask for a few values of a column, which most rows lack."""
@@ -383,10 +382,10 @@ def _tables(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
     return (pa.Table.from_batches([batch]) for batch in batches)
 
 
-def _batches(reader: FileReader, run: SortedRun, *, levels: bool) -> Iterator[pa.RecordBatch]:
+def _batches(reader: FileReader, run: SortedRun, *, levels: bool) -> Generator[pa.RecordBatch]:
     for file in run.files:
         level = pa.scalar(file.level, pa.int32())
-        for batch in reader.read(file):
+        for batch in rows_for_merge(reader.read(file), file, reader.batch_bytes):
             if levels:
                 yield batch.append_column(LEVEL_COLUMN, pa.repeat(level, batch.num_rows))
             else:

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from table_core.ondisk.manifest_meta import ManifestMeta
     from table_core.table.metadata.access import TableAccess
 
+    Keep = Callable[[bytes], bool]
+
 __all__ = [
     "buckets",
     "file_key_ranges",
@@ -38,6 +40,7 @@ __all__ = [
     "key_texts",
     "live_files",
     "manifests",
+    "partition_name",
     "partitions",
     "row_text",
 ]
@@ -61,8 +64,8 @@ _FILE_COLUMNS: Final = (
 """What both tables of files begin with."""
 
 
-def files(access: TableAccess) -> pa.Table:
-    """``$files``: every live data file."""
+def files(access: TableAccess, keep: Keep | None = None) -> pa.Table:
+    """``$files``: every live data file, or those of the partitions that ``keep`` wants."""
     columns = [
         *_FILE_COLUMNS,
         ("null_value_counts", _TEXT, False),
@@ -77,7 +80,7 @@ def files(access: TableAccess) -> pa.Table:
         ("write_cols", pa.list_(_TEXT), True),
     ]
     rows = []
-    for entry in placed_files(access):
+    for entry in placed_files(access, keep):
         file = entry.file
         low, high = key_texts(access, file)
         nulls, lows, highs = _value_texts(access, file)
@@ -108,7 +111,7 @@ def files(access: TableAccess) -> pa.Table:
     return rows_table(columns, rows)
 
 
-def file_key_ranges(access: TableAccess) -> pa.Table:
+def file_key_ranges(access: TableAccess, keep: Keep | None = None) -> pa.Table:
     """``$file_key_ranges``: every live data file with its keys."""
     columns = [
         *_FILE_COLUMNS,
@@ -129,7 +132,7 @@ def file_key_ranges(access: TableAccess) -> pa.Table:
                 *key_texts(access, e.file),
                 e.file.first_row_id,
             )
-            for e in placed_files(access)
+            for e in placed_files(access, keep)
         ),
     )
 
@@ -170,10 +173,13 @@ def manifests(access: TableAccess) -> pa.Table:
 
 
 def partitions(
-    access: TableAccess, named: Callable[[TableAccess, bytes], str] | None = None
+    access: TableAccess,
+    keep: Keep | None = None,
+    *,
+    named: Callable[[TableAccess, bytes], str] | None = None,
 ) -> pa.Table:
     """``$partitions``: every partition with live files; ``named`` says how they are called."""
-    name = named or _partition_name
+    name = named or partition_name
     columns = [
         ("partition", _TEXT, True),
         ("record_count", _LONG, False),
@@ -189,9 +195,9 @@ def partitions(
         ("deleted_record_count", _LONG, True),
     ]
     deleted = _deleted_rows(access)
-    times = _newest(access, lambda e: e.partition if e.bucket >= 0 else None)
+    times = _newest(access, keep, lambda e: e.partition if e.bucket >= 0 else None)
     rows = []
-    for partition, group in _grouped(placed_files(access), lambda e: e.partition).items():
+    for partition, group in _grouped(placed_files(access, keep), lambda e: e.partition).items():
         rows.append(
             (
                 name(access, partition),
@@ -209,7 +215,7 @@ def partitions(
     return rows_table(columns, sorted(rows, key=lambda row: str(row[0])))
 
 
-def buckets(access: TableAccess) -> pa.Table:
+def buckets(access: TableAccess, keep: Keep | None = None) -> pa.Table:
     """``$buckets``: every bucket with live files."""
     columns = [
         ("partition", _TEXT, True),
@@ -219,8 +225,8 @@ def buckets(access: TableAccess) -> pa.Table:
         ("file_count", _LONG, False),
         ("last_update_time", _TIME, True),
     ]
-    groups = _grouped(live_files(access), lambda e: (e.partition, e.bucket))
-    times = _newest(access, lambda e: (e.partition, e.bucket))
+    groups = _grouped(live_files(access, keep), lambda e: (e.partition, e.bucket))
+    times = _newest(access, keep, lambda e: (e.partition, e.bucket))
     rows = (
         (row_text(access, partition), bucket, *_sums(group), times.get((partition, bucket)))
         for (partition, bucket), group in groups.items()
@@ -229,14 +235,14 @@ def buckets(access: TableAccess) -> pa.Table:
 
 
 # ------------------------------------------------------------------------------------------ parts
-def live_files(access: TableAccess) -> list[ManifestEntry]:
-    """The live entries of the newest snapshot."""
-    return access.live_entries(access.head())
+def live_files(access: TableAccess, keep: Keep | None = None) -> list[ManifestEntry]:
+    """The live entries of the newest snapshot, or those of the partitions that ``keep`` wants."""
+    return access.live_entries(access.head(), keep_partition=keep)
 
 
-def placed_files(access: TableAccess) -> list[ManifestEntry]:
+def placed_files(access: TableAccess, keep: Keep | None = None) -> list[ManifestEntry]:
     """The live entries but those whose rows still wait for their buckets."""
-    return [entry for entry in live_files(access) if entry.bucket >= 0]
+    return [entry for entry in live_files(access, keep) if entry.bucket >= 0]
 
 
 def _grouped(
@@ -253,11 +259,13 @@ def _sums(group: Sequence[ManifestEntry]) -> tuple[int, int, int]:
     return rows, sum(e.file.file_size for e in group), len(group)
 
 
-def _newest(access: TableAccess, key: Callable[[ManifestEntry], Any]) -> Mapping[Any, int]:
+def _newest(
+    access: TableAccess, keep: Keep | None, key: Callable[[ManifestEntry], Any]
+) -> Mapping[Any, int]:
     """By ``key`` the latest creation of a file that manifests still speak of, or spoke of."""
     created: dict[Any, int] = {}
-    metadata, head = access.metadata, access.head()
-    for entry in metadata.entries(metadata.data_manifests(head) if head else ()):
+    head = access.head()
+    for entry in access.entries(head, keep_partition=keep) if head else ():
         made = entry.file.creation_time_ms
         if made is not None:
             created[key(entry)] = max(created.get(key(entry), made), made)
@@ -286,7 +294,7 @@ def _decoded(fields: Sequence[Field], row: bytes) -> list[str | None]:
     ]
 
 
-def _partition_name(access: TableAccess, partition: bytes) -> str:
+def partition_name(access: TableAccess, partition: bytes) -> str:
     """``k1=v1/k2=v2``, not escaped, values cast to STRING; NULL and blank by their name."""
     fields = access.schema.partition_fields
     default = access.options.get(keys_files.PARTITION_DEFAULT_NAME)

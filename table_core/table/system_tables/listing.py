@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from table_core.errors import NotFoundError
 from table_core.table.read.scan import MemoryScan, Scan
 from table_core.table.system_tables import documents, files, indexes, rows
+from table_core.table.system_tables.partition_listing import PartitionListing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -29,21 +30,24 @@ _METADATA: Final[Mapping[str, Callable[[TableAccess], pa.Table]]] = {
     "consumers": documents.consumers,
     "statistics": documents.statistics,
     "aggregation_fields": documents.aggregation_fields,
-    "files": files.files,
-    "file_key_ranges": files.file_key_ranges,
     "manifests": files.manifests,
-    "partitions": files.partitions,
-    "buckets": files.buckets,
     "table_indexes": indexes.table_indexes,
     "file_indexes": indexes.file_indexes,
 }
+_OF_PARTITIONS: Final = {
+    "files": (files.files, files.row_text),
+    "file_key_ranges": (files.file_key_ranges, files.row_text),
+    "partitions": (files.partitions, files.partition_name),
+    "buckets": (files.buckets, files.row_text),
+}
+"""And how they call a partition."""
 _ROWS: Final[Mapping[str, Callable[[TableAccess], Scan]]] = {
     "audit_log": rows.audit_log,
     "binlog": rows.binlog,
     "ro": rows.read_optimized,
     "row_tracking": rows.row_tracking,
 }
-SYSTEM_TABLES: Final = tuple(sorted({*_METADATA, *_ROWS}))
+SYSTEM_TABLES: Final = tuple(sorted({*_METADATA, *_OF_PARTITIONS, *_ROWS}))
 """Names of all system tables of a table."""
 
 
@@ -57,6 +61,8 @@ def system_scan(access: TableAccess, name: str) -> Scan:
     plain = name.removeprefix("$").lower()
     if plain in _METADATA:
         return MemoryScan(_METADATA[plain](access))
+    if plain in _OF_PARTITIONS:
+        return PartitionListing(access, *_OF_PARTITIONS[plain])
     if plain in _ROWS:
         return _ROWS[plain](access)
     raise NotFoundError(

@@ -17,6 +17,7 @@ from table_core.table.read.scan import (
     refuse_negative,
     selected_fields,
 )
+from table_core.table.system_tables.partition_listing import PartitionListing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -47,6 +48,8 @@ def narrowed(
     shown = fields_from_arrow(scan.schema)
     schema = TableSchema(id=0, fields=shown, highest_field_id=-1)
     part = _Part(selected_fields(schema, columns), bound_where(schema, where))
+    if isinstance(scan, PartitionListing) and part.where is not None:
+        scan = scan.of(part.where)
     if isinstance(scan, MemoryScan):
         return MemoryScan(part.of(scan.to_arrow()).slice(0, limit))
     return scan.shown_by(_Narrowed(scan.reader, part, shown), limit=limit)

@@ -14,11 +14,11 @@ from table_core.errors import OptionError
 from table_core.merge.clustering import Clustering
 from table_core.merge.engines.deduplicate import Deduplicate
 from table_core.merge.engines.engine import engine_for, merges_in_parts
-from table_core.merge.engines.kway import merge_runs
 from table_core.merge.engines.sort_only import SortOnly
 from table_core.merge.sort import runs_of
 from table_core.ondisk import layout
 from table_core.options import keys_scan, keys_write
+from table_core.table.files.merging import merge_in_passes
 from table_core.table.metadata.partition_spec import partition_row
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from table_core.merge.engines.engine import MergeEngine
     from table_core.ondisk.data_file import DataFile, ManifestEntry
+    from table_core.storage.spill import SpilledRows
     from table_core.table.files.data_files import FileFactory
     from table_core.table.metadata.access import Bucket, TableAccess
 
@@ -223,12 +224,17 @@ class BucketWriter:
         return replace(file, creation_time_ms=created)
 
     def merged(
-        self, bucket: Bucket, runs: Sequence[Iterator[pa.RecordBatch]], *, whole: bool = True
+        self, bucket: Bucket, runs: Sequence[SpilledRows], at_once: int, memory: int
     ) -> Iterator[pa.Table]:
-        """Runs of ``bucket``, oldest first, as one: merged if they are the ``whole``."""
+        """All runs of ``bucket``, oldest first, as one; ``at_once`` are merged at a time.
+
+        Their batches take about ``memory`` bytes together.
+        """
+        batches = [run.batches(memory // max(min(len(runs), at_once), 1)) for run in runs]
         if self._clustering is not None:
-            ordered = merge_runs(runs, SortOnly(self._clustering.order))
-            return map(self._clustering.plain, ordered) if whole else ordered
+            order = SortOnly(self._clustering.order)
+            ordered = merge_in_passes(batches, order, at_once=at_once, memory=memory)
+            return map(self._clustering.plain, ordered)
         if self._engine is None or bucket[1] == layout.POSTPONE_BUCKET:
-            return (pa.Table.from_batches([batch]) for run in runs for batch in run)
-        return merge_runs(runs, self._engine if whole else SortOnly(self._engine.order))
+            return (pa.Table.from_batches([batch]) for run in batches for batch in run)
+        return merge_in_passes(batches, self._engine, at_once=at_once, memory=memory)

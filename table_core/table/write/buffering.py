@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Final, Self
 
 import pyarrow as pa
 
+from table_core.datatypes.pieces import pieces
 from table_core.options import keys_files, keys_write
 from table_core.storage.spill import Spill
+from table_core.table.files.merging import refuse_wide_row
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -18,7 +20,6 @@ if TYPE_CHECKING:
     from table_core.options.table import TableOptions
     from table_core.storage.spill import SpilledRows
     from table_core.table.metadata.access import Bucket
-    from table_core.table.write.bucket_writer import BucketWriter
 
 __all__ = ["BufferLimits", "SpilledRuns", "joined"]
 
@@ -35,10 +36,17 @@ _PIECE_BYTES_MIN: Final = 1 << 20
 class BufferLimits:
     """Of the memory that options grant, a third holds rows; sorting and gathering takes the rest."""
 
-    buffer_bytes: int
+    granted: int
+    option: str
+    """What grants it."""
     spills: bool
     threads: int
     """How many buckets are written at once: each needs memory for a row group."""
+
+    @property
+    def buffer_bytes(self) -> int:
+        """What the rows of all buckets may take that wait."""
+        return max(self.granted // 3, 1)
 
     @property
     def merge_bytes(self) -> int:
@@ -48,23 +56,32 @@ class BufferLimits:
     @classmethod
     def of(cls, options: TableOptions) -> Self:
         """The smaller of ``write-buffer-size`` and ``write.memory-limit``."""
-        granted = options.get(keys_write.WRITE_BUFFER_SIZE)
+        granted, option = (
+            options.get(keys_write.WRITE_BUFFER_SIZE),
+            keys_write.WRITE_BUFFER_SIZE.key,
+        )
         limit = options.get(keys_files.WRITE_MEMORY_LIMIT)
-        granted = granted if limit is None else min(granted, limit)
+        if limit is not None and limit < granted:
+            granted, option = limit, keys_files.WRITE_MEMORY_LIMIT.key
         return cls(
-            max(granted // 3, 1),
+            granted,
+            option,
             options.get(keys_write.WRITE_BUFFER_SPILLABLE),
             min(max(granted // _BYTES_A_THREAD, 1), _THREADS_MAX),
         )
 
     def pieces(self, tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
-        """``tables`` in pieces that are small beside the buffer."""
+        """``tables`` in pieces that are small beside the buffer.
+
+        Raises:
+            OptionError: the options grant too little for one row.
+        """
         most = max(self.buffer_bytes // _PIECES, _PIECE_BYTES_MIN)
         for table in tables:
-            count = -(-table.nbytes // most) if table.nbytes > self.buffer_bytes else 1
-            rows = max(-(-table.num_rows // count), 1)
-            for start in range(0, max(table.num_rows, 1), rows):
-                yield table.slice(start, rows)
+            for piece in pieces(table, most) if table.nbytes > self.buffer_bytes else (table,):
+                if piece.num_rows == 1:
+                    refuse_wide_row(piece.nbytes, self.granted, self.option)
+                yield piece
 
 
 def joined(buffer: list[pa.Table]) -> pa.Table:
@@ -121,17 +138,15 @@ class SpilledRuns:
         with self._lock:
             self._runs.setdefault(bucket, []).append(run)
 
-    def runs(self, bucket: Bucket, memory: int = 0) -> list[Iterator[pa.RecordBatch]]:
-        """The runs of ``bucket``, oldest first; their batches take about ``memory`` bytes together."""
-        runs = self._runs[bucket]
-        return [run.batches(memory // len(runs)) for run in runs]
+    def runs(self, bucket: Bucket) -> list[SpilledRows]:
+        """The runs of ``bucket``, oldest first."""
+        return self._runs[bucket]
 
-    def join(self, writer: BucketWriter) -> None:
-        """Make one run of those of a bucket that has too many to be merged at once."""
-        most = max(self.options.get(keys_write.SORT_SPILL_THRESHOLD) or _RUNS_MAX, 2)
-        for bucket in [b for b, runs in self._runs.items() if len(runs) >= most]:
-            tables = writer.merged(bucket, self.runs(bucket), whole=False)
-            self._runs[bucket] = [self._spill.put_all(tables)]
+    def at_once(self, bucket: Bucket, memory: int) -> int:
+        """How many runs of ``bucket`` to merge at once, with ``memory`` bytes for their batches."""
+        most = self.options.get(keys_write.SORT_SPILL_THRESHOLD) or _RUNS_MAX
+        widest = max(run.batch_bytes for run in self._runs[bucket])
+        return max(2, min(most, memory // max(widest, 1)))
 
     def close(self) -> None:
         """Free the disk."""

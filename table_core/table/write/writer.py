@@ -255,8 +255,6 @@ class TableWriter:
             return bucket, [], changelog
 
         self._each_share(put)
-        if self._buckets.sorts:
-            spilled.join(self._buckets)
         if spilled.is_full:
             self._store_spilled(spilled)
 
@@ -275,8 +273,9 @@ class TableWriter:
         """Turn what is on the disk into files."""
 
         def store(bucket: Bucket) -> _Stored:
-            runs = spilled.runs(bucket, self._limits.merge_bytes)
-            return bucket, self._buckets.store(bucket, self._buckets.merged(bucket, runs)), []
+            memory, runs = self._limits.merge_bytes, spilled.runs(bucket)
+            rows = self._buckets.merged(bucket, runs, spilled.at_once(bucket, memory), memory)
+            return bucket, self._buckets.store(bucket, rows), []
 
         self._at_once(store, spilled.buckets)
         spilled.close()

@@ -133,3 +133,31 @@ def test_who_lost_a_long_attempt_waits_as_long() -> None:
     assert 5 <= first <= 10
     assert 300 <= second <= 600
     assert 450 <= third <= 900
+
+
+@pytest.mark.parametrize("healed", [False, True])
+def test_a_commit_never_lists_the_snapshots_of_a_table_that_has_not_expired(healed: bool) -> None:
+    table, faults = made(options={"write-only": "true", **KEEPS_ALL})
+    for n in range(3):
+        put(table, n)
+    assert table.access.metadata.hinted_floor() == 1
+    if healed:  # written by a release, or a program, that leaves no hint
+        table.access.storage.delete(["snapshot/EARLIEST"])
+        put(table, 3)
+        assert table.access.metadata.hinted_floor() == 1
+    for n in range(2):
+        faults.calls.clear()
+        put(table, n, commit=tc.CommitAs(user="u", identifier=n))
+        listed = [c.path for c in faults.calls if c.name == "list" and "snapshot" in c.path]
+        assert listed == []
+
+
+def test_a_hint_of_expiry_is_not_replaced_by_a_commit() -> None:
+    table, _ = made(options={"write-only": "true", **KEEPS_ALL})
+    for n in range(5):
+        put(table, n)
+    table.expire_snapshots(retain_max=2, retain_min=2)
+    floor = table.access.metadata.hinted_floor()
+    assert floor == 4
+    put(table, 6)
+    assert table.access.metadata.hinted_floor() == floor

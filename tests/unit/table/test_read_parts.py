@@ -186,7 +186,7 @@ def test_batches_of_a_known_width_are_as_large_as_memory_allows():
 def test_texts_may_be_longer_than_their_dictionary_tells():
     texts = pa.array(["x" * 1000, "y" * 1000]).take(pa.array([0, 1] * 20_000))
     found = batches_of([texts], FIELDS[1:], batch_rows=1 << 20, batch_bytes=1 << 20)
-    assert found[0].num_rows == 1 << 14
+    assert 1 << 9 < found[0].num_rows < 1 << 11, "the footer tells how long they are in all"
     assert max(batch.nbytes for batch in found[1:]) <= 1 << 20
 
 

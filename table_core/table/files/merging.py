@@ -1,0 +1,175 @@
+"""Merges sorted runs in bounded memory and with so many files open, however many runs there are.
+
+Where there are more, some of them are merged first to one run on the local disk, which is one open file.
+
+Seven runs, three at once: A B C to one, D E F to one, then ABC DEF G.
+"""
+
+from __future__ import annotations
+
+import resource
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Self
+
+import pyarrow as pa
+
+from table_core.datatypes.arrow import arrow_type, is_varied
+from table_core.errors import OptionError
+from table_core.merge.engines.kway import merge_runs
+from table_core.merge.engines.sort_only import SortOnly
+from table_core.options import keys_files, keys_write
+from table_core.storage.spill import Spill
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator, Sequence
+
+    from table_core.datatypes.kinds import Field
+    from table_core.lsm.sorted_run import SortedRun
+    from table_core.merge.engines.engine import MergeEngine
+    from table_core.ondisk.data_file import DataFile
+    from table_core.options.table import TableOptions
+
+__all__ = ["BUCKETS_AT_ONCE", "MergeLimits", "merge_in_passes", "refuse_wide_row", "rows_for_merge"]
+
+BUCKETS_AT_ONCE: Final = 2
+"""So many buckets of a table are compacted beside one another, each with its share of the memory."""
+_RUNS_MAX: Final = 128
+_OF_OPEN_FILES: Final = 8
+"""Several buckets are merged beside one another, and a process has other files open."""
+_VARIED_BYTES, _FIXED_BYTES = 5 << 18, 5 << 16
+"""What a reader of a file holds of a column: a page, and the piece of the file that it comes from."""
+_DECODED: Final = 4
+"""Bytes in memory per byte of a small file."""
+_COPIES: Final = 4
+"""So often a row is in memory while it is read, merged and written: as page, value, in a window, as result."""
+_SPARE_BYTES: Final = 64 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergeLimits:
+    """What one merge may hold."""
+
+    options: TableOptions
+    memory: int
+    """Bytes; half of them for the batches in hand."""
+
+    @classmethod
+    def of(cls, options: TableOptions, *, shares: int = 1) -> Self:
+        """Of ``read.memory-limit``, where ``shares`` merges go on beside one another."""
+        return cls(options=options, memory=options.get(keys_files.READ_MEMORY_LIMIT) // shares)
+
+    def at_once(self, runs: Sequence[SortedRun], fields: Sequence[Field]) -> int:
+        """How many of ``runs`` are merged at once, of which ``fields`` are read."""
+        of_columns = sum(
+            _VARIED_BYTES if is_varied(arrow_type(f.type)) else _FIXED_BYTES for f in fields
+        )
+        largest = max((file.file_size for run in runs for file in run.files), default=0)
+        each = min(of_columns, _DECODED * largest) + 1
+        return max(2, min(len(runs), _most_runs(self.options), self.memory // each))
+
+    def batch_bytes(self, at_once: int) -> int:
+        """Bytes of a batch of each run."""
+        return max(self.memory // (2 * at_once), 1)
+
+    def merged(
+        self,
+        runs: Sequence[Generator[pa.RecordBatch]],
+        engine: MergeEngine,
+        *,
+        at_once: int,
+        without: Sequence[str] = (),
+    ) -> Iterator[pa.Table]:
+        """``merge_runs`` of any number of ``runs``, of which at most ``at_once`` are open."""
+        return merge_in_passes(
+            [self._checked(run, at_once) for run in runs],
+            engine,
+            at_once=at_once,
+            memory=self.memory // 2,
+            window_bytes=max(self.memory // 8, 1),
+            without=without,
+        )
+
+    def _checked(self, run: Generator[pa.RecordBatch], at_once: int) -> Iterator[pa.RecordBatch]:
+        limit = self.options.get(keys_files.READ_MEMORY_LIMIT)
+        with closing(run):  # at once, also where an error keeps it
+            for batch in run:
+                if batch.num_rows == 1:
+                    held = batch.nbytes * at_once
+                    refuse_wide_row(held, limit, keys_files.READ_MEMORY_LIMIT.key)
+                yield batch
+
+
+def merge_in_passes(
+    runs: Sequence[Iterator[pa.RecordBatch]],
+    engine: MergeEngine,
+    *,
+    at_once: int,
+    memory: int,
+    window_bytes: int | None = None,
+    without: Sequence[str] = (),
+) -> Iterator[pa.Table]:
+    """``merge_runs`` of any number of ``runs``, oldest first, of which ``at_once`` are merged at a time.
+
+    ``memory``: bytes for the batches in hand.  ``window_bytes``: see ``merge_runs``.
+    """
+    batch_bytes = memory // (2 * at_once)  # Spill may come to twice that
+    left = list(runs)
+    with ExitStack() as held:
+        while len(left) > at_once:
+            spill = held.enter_context(closing(Spill(compression="none")))
+            order, start = SortOnly(engine.order), 0
+            fewer: list[Iterator[pa.RecordBatch]] = []
+            while start < len(left):  # no more are merged than have to be, and their order stays
+                too_many = len(fewer) + len(left) - start - at_once
+                count = max(1, min(at_once, too_many + 1))
+                group = left[start : start + count]
+                if count > 1:
+                    merged = merge_runs(group, order, window_bytes=window_bytes)
+                    group = [spill.put_all(merged).batches(batch_bytes)]
+                fewer += group
+                start += count
+            left = fewer
+        yield from merge_runs(left, engine, window_bytes=window_bytes, without=without)
+
+
+def rows_for_merge(
+    batches: Iterator[pa.RecordBatch], file: DataFile, batch_bytes: int
+) -> Iterator[pa.RecordBatch]:
+    """The rows of ``file``, one of several that are read at once.
+
+    A reader of ORC holds a stripe.  So that one does at a time, its rows go by way of the local disk.
+    """
+    if file.format != "orc" or _DECODED * file.file_size <= batch_bytes:
+        yield from batches
+        return
+    with closing(Spill(compression="none")) as spill:
+        rows = spill.put_all(pa.Table.from_batches([batch]) for batch in batches)
+        yield from rows.batches(batch_bytes)
+
+
+def refuse_wide_row(held: int, limit: int, option: str) -> None:
+    """Refuse rows of which ``held`` bytes have to be in memory at once, a row of each run.
+
+    Raises:
+        OptionError: ``limit`` is too small for them; names ``option``, and what would do.
+    """
+    if held * _COPIES <= limit + _SPARE_BYTES:
+        return
+    enough = -(-(held * _COPIES - _SPARE_BYTES) // (1 << 20))
+    raise OptionError(
+        f"{option}={limit} is too small for one row: rows of {held:,} bytes have to be in memory "
+        f"at once, and while they are worked on they take {_COPIES} times that. Set {option} to "
+        f"'{enough} mb' or more",
+        option=option,
+        value=str(limit),
+    )
+
+
+def _most_runs(options: TableOptions) -> int:
+    """``sort-spill-threshold``, or what the limit of open files of this process allows."""
+    asked = options.get(keys_write.SORT_SPILL_THRESHOLD)
+    if asked:
+        return asked
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return _RUNS_MAX if soft < 0 else min(_RUNS_MAX, max(soft // _OF_OPEN_FILES, 2))
