@@ -40,13 +40,19 @@ _memory_lock: Final = threading.Lock()
 
 
 def open_storage(
-    uri: str, storage_options: Mapping[str, Any] | None = None, *, locked: bool = False
+    uri: str,
+    storage_options: Mapping[str, Any] | None = None,
+    *,
+    locked: bool = False,
+    warehouse: bool = False,
 ) -> Storage:
     """The store at ``uri``: a path, ``file://``, ``memory://``, ``s3://``, ``gs://`` or ``abfs://``.
 
     ``storage_options`` go to the fsspec class; those that had to be written as text, ``"false"`` or
     a JSON object, become what they say.  Memory stores of one name are one store within a
     process.  ``locked``: the caller creates under a lock, so any file system of fsspec will do.
+    ``warehouse``: others may write there too, so links below it are refused; in a folder of sources
+    they are followed.
 
     Raises:
         UnsupportedFeatureError: the store has no atomic create-if-absent, so that two writers
@@ -55,7 +61,7 @@ def open_storage(
     """
     match = _URI.fullmatch(uri)
     if match is None or match["scheme"] == "file":
-        return _local(uri if match is None else match["rest"])
+        return _local(uri if match is None else match["rest"], follows=not warehouse)
     scheme, rest = match["scheme"].lower(), match["rest"].strip("/")
     if scheme == "memory":
         return _in_memory(rest)
@@ -108,10 +114,10 @@ def _values(options: Mapping[str, Any]) -> dict[str, Any]:
     return typed
 
 
-def _local(path: str) -> LocalStorage:
+def _local(path: str, *, follows: bool) -> LocalStorage:
     if not path:
         raise ArgumentError("an empty path names no storage", argument="uri", value=path)
-    return LocalStorage(Path(path).absolute())
+    return LocalStorage(Path(path).absolute(), follows=follows)
 
 
 def _in_memory(rest: str) -> MemoryStorage:
