@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from table_core.declaration.manifest import digest_of, head_of, included, whole
 from table_core.errors import ArgumentError, NotFoundError
+from table_core.storage.stores.whole_file import read_plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,7 +46,7 @@ def _read(
     if path.exists():
         with path.open(encoding="utf-8", errors="replace") as manifest:
             beside = [path.parent / name for name in included(manifest.readline())]
-            others = [one.read_bytes() if one.is_file() else b"" for one in beside]
+            others = [read_plain(one) if one.is_file() else b"" for one in beside]
             manifest.seek(0)
             declaration = of_manifest(manifest, digest_of(body, os.environ, others))
         if declaration is not None:
@@ -66,7 +67,7 @@ def _parsed(file: str | Path, body: bytes) -> Declaration:
 
 def _body(file: str | Path) -> bytes:
     try:
-        return Path(file).read_bytes()
+        return read_plain(Path(file))
     except FileNotFoundError as error:
         raise NotFoundError(f"no declaration at {file}", name=str(file), available=[]) from error
     except OSError as error:

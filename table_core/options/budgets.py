@@ -21,6 +21,7 @@ __all__ = [
     "MANIFEST_BYTES",
     "MANIFEST_ENTRIES",
     "SQL_DEPTH",
+    "STRIPE_BYTES",
     "Budget",
     "require_flat",
 ]
@@ -81,6 +82,9 @@ LINE_BYTES: Final = Budget(
 )
 DOCUMENT_BYTES: Final = Budget(
     "TABLE_CORE_DOCUMENT_BYTES_MAX", 256 << 20, "what is read of one metadata file"
+)
+STRIPE_BYTES: Final = Budget(
+    "TABLE_CORE_STRIPE_BYTES_MAX", 512 << 20, "what one stripe of an ORC file may take in memory"
 )
 SQL_DEPTH: Final = Budget(
     "TABLE_CORE_SQL_DEPTH_MAX", 500, "how many brackets of SQL may be open at a time"

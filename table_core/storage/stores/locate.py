@@ -10,7 +10,12 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from table_core.errors import ArgumentError, MissingPackageError, UnsupportedFeatureError
+from table_core.errors import (
+    ArgumentError,
+    MissingPackageError,
+    OptionError,
+    UnsupportedFeatureError,
+)
 from table_core.storage.stores.local import LocalStorage
 from table_core.storage.stores.memory import MemoryStorage
 
@@ -138,8 +143,30 @@ def _remote(scheme: str, rest: str, options: dict[str, Any]) -> ObjectStorage:
     except ImportError as error:
         raise MissingPackageError.of(f"{scheme}://", extra, error) from error
     # Listings are never cached: other processes commit meanwhile.
-    fs = cls(**{"use_listings_cache": False} | options)
-    return ObjectStorage(fs, scheme, str(fs._strip_protocol(f"{scheme}://{rest}")))
+    fs = _opened(cls, scheme, {"use_listings_cache": False} | options)
+    return ObjectStorage(fs, scheme, str(cls._strip_protocol(f"{scheme}://{rest}")))
+
+
+def _opened(cls: Any, scheme: str, options: dict[str, Any]) -> Any:
+    """The file system, with a client: options that the library does not know show only there.
+
+    Raises:
+        OptionError: they cannot be used.
+    """
+    try:
+        fs = cls(**options)
+        if scheme == "s3":
+            fs.connect()
+    except (TypeError, AttributeError, ValueError) as error:
+        raise OptionError(
+            f"the library of {scheme}:// cannot use storage_options {sorted(options)}: {error}. "
+            "Look for a name or a value that it does not know",
+            option="storage_options",
+            value=sorted(options),
+        ) from error
+    except Exception:  # noqa: BLE001 - a profile or a key that is missing: the first request tells it
+        return cls(**options)
+    return fs
 
 
 def _prefixed(uri: str, scheme: str, options: dict[str, Any]) -> PrefixedStorage:
