@@ -1,18 +1,20 @@
 """How much may come of foreign bytes, however few they are: what a reader of a damaged or hostile file spends.
 
 These are options of the process that reads, because whoever writes a table writes its options too:
-environment variables, for workers, jobs and the command line alike.
+environment variables, for workers, jobs and the command line alike.  Whoever opens a store hands them over.
 """
 
 from __future__ import annotations
 
-import os
 import re
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from table_core.errors import ArgumentError, OptionError
 from table_core.options.parse import size_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 __all__ = [
     "BLOCK_BYTES",
@@ -24,9 +26,13 @@ __all__ = [
     "STRIPE_BYTES",
     "Budget",
     "require_flat",
+    "take_budgets",
 ]
 
 
+_PREFIX: Final = "TABLE_CORE_"
+_SET: Final[dict[str, str]] = {}
+"""What the environment of this process says."""
 _BRACKETS: Final = re.compile(r"[()\[\]{}]")
 
 
@@ -45,7 +51,7 @@ class Budget:
         Raises:
             OptionError: the variable is no size or number, or less than 1.
         """
-        text = os.environ.get(self.variable)
+        text = _SET.get(self.variable)
         if not text:
             return self.default
         try:
@@ -89,6 +95,14 @@ STRIPE_BYTES: Final = Budget(
 SQL_DEPTH: Final = Budget(
     "TABLE_CORE_SQL_DEPTH_MAX", 500, "how many brackets of SQL may be open at a time"
 )
+
+
+def take_budgets(environment: Mapping[str, str]) -> None:
+    """Let ``environment`` say the budgets of this process from now on."""
+    said = {name: text for name, text in environment.items() if name.startswith(_PREFIX)}
+    if said != _SET:
+        _SET.clear()
+        _SET.update(said)
 
 
 def require_flat(sql: str) -> None:

@@ -26,7 +26,7 @@ from table_core.errors import ArgumentError, OptionError, TableError
 from table_core.ondisk.avro import write_container
 from table_core.ondisk.avro_schemas import MANIFEST
 from table_core.ondisk.manifest import decode_manifest, encode_manifest
-from table_core.options.budgets import MANIFEST_ENTRIES, require_flat
+from table_core.options.budgets import MANIFEST_ENTRIES, require_flat, take_budgets
 from table_core.predicate.sql import parse_where
 from table_core.storage.json_rows import json_rows
 from tests.lanes import sampled
@@ -223,12 +223,14 @@ def test_the_budget_is_an_option_of_who_reads(monkeypatch: pytest.MonkeyPatch) -
     rows = pa.schema([("a", pa.string())])
     line = b'{"a": "' + b"x" * (5 << 20) + b'"}\n'
     assert sum(b.num_rows for b in json_rows(io.BytesIO(line * 9), rows)) == 9
-    monkeypatch.setenv("TABLE_CORE_LINE_BYTES_MAX", "1 mb")
+    take_budgets({"TABLE_CORE_LINE_BYTES_MAX": "1 mb"})
     with pytest.raises(TableError, match="TABLE_CORE_LINE_BYTES_MAX"):
         list(json_rows(io.BytesIO(b"x" * (9 << 20)), rows))
     monkeypatch.setenv("TABLE_CORE_MANIFEST_ENTRIES_MAX", "many")
+    tc.open_catalog("memory://budgets")
     with pytest.raises(OptionError, match="TABLE_CORE_MANIFEST_ENTRIES_MAX"):
         _ = MANIFEST_ENTRIES.most
+    take_budgets({})
 
 
 def test_honest_sql_is_not_refused() -> None:

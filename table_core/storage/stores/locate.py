@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import difflib
 import json
+import os
 import re
 import threading
 from pathlib import Path
@@ -16,6 +17,7 @@ from table_core.errors import (
     OptionError,
     UnsupportedFeatureError,
 )
+from table_core.options.budgets import take_budgets
 from table_core.storage.stores.local import LocalStorage
 from table_core.storage.stores.memory import MemoryStorage
 
@@ -64,6 +66,7 @@ def open_storage(
             could both win; the message says what to do.
         ArgumentError: no URI, a scheme that nobody knows, or credentials in it.
     """
+    take_budgets(os.environ)
     match = _URI.fullmatch(uri)
     if match is None or match["scheme"] == "file":
         return _local(uri if match is None else match["rest"], follows=not warehouse)

@@ -6,7 +6,7 @@ import os
 from typing import IO, TYPE_CHECKING
 
 from table_core.errors import CorruptFileError
-from table_core.options.budgets import DOCUMENT_BYTES
+from table_core.options.budgets import DOCUMENT_BYTES, take_budgets
 from table_core.storage.stores.beneath import file_at
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ def within_budget(file: IO[bytes], path: str) -> bytes:
     Raises:
         CorruptFileError: there are more.
     """
+    take_budgets(os.environ)
     most = DOCUMENT_BYTES.most
     # A file says its size, but for what is none: a sparse one says what reading it would give.
     size = os.fstat(file.fileno()).st_size
