@@ -110,7 +110,7 @@ def ask(airflow_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
                 assert str(run_text(airflow_home, text, dag_id).state) in {"success", "running"}
             made_by_a_program(folder)
             url = eventually(lambda: running_at(server, folder / "server.log"), "the server runs")
-            asked = asker(url)
+            asked = asker(str(url))
             for name, source in SOURCES.items():
                 eventually(
                     lambda: asked("ada", "/table", uri=URI.format(name))[1].get("rows_right", {}).get("source") == source,  # noqa: B023

@@ -124,7 +124,7 @@ def test_a_link_above_the_warehouse_is_no_matter_and_one_that_stays_in_the_table
     again = tc.open_catalog((tmp_path / "wh").as_uri())
     assert again.table("d.t").uri == (tmp_path / "wh/d.db/t").as_uri()
     done = again.table("d.t").expire_snapshots(retain_max=1, retain_min=1)
-    assert done.files_deleted > 0
+    assert done.files_deleted
     assert again.table("d.t").read().to_arrow().num_rows == 2
     again.clone_table("d.t", "d.copy")
     inner = tmp_path / "wh/d.db/t"

@@ -95,12 +95,13 @@ def test_one_bad_table_stops_no_verb_over_many(
     assert len(names) == 1, "it is listed"
     read = catalog.table("sys.tables").read().to_arrow()["table_name"].to_pylist()
     assert {"a", "c"} <= {*read}
-    for act in (
-        lambda: catalog.compact_database("d", strategy="full"),
-        lambda: catalog.clone_database("d", "copy"),
-    ):
+    acts: tuple[Callable[[], Any], ...] = (
+        lambda: catalog.compact_database("d", strategy="full").details["tables"],
+        lambda: catalog.clone_database("d", "copy").details["tables"],
+    )
+    for act in acts:
         try:
-            done = act().details["tables"]
+            done = act()
         except TableError as error:
             assert repr(names[0]) in told(error)
             assert "done for ['a', 'c']" in told(error)
