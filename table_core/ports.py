@@ -47,6 +47,8 @@ class FileInfo:
     size: int
     modified_ms: int
     is_dir: bool = False
+    is_link: bool = False
+    """Whether it is a link of a file system, which nobody follows."""
     tag: str = ""
     """What else changes with the content, where the store says it: an ETag, or a finer time."""
 
@@ -131,7 +133,7 @@ class Storage(Protocol):
         ...
 
     def refuse_links(self, path: str) -> None:
-        """Refuse a path that a link leads out of the root: ``AccessDeniedError``."""
+        """Refuse a path that is a link, or has one on the way: ``AccessDeniedError``."""
         ...
 
     def open_input(self, path: str, size: int | None = None) -> Any:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import stat
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from table_core.declaration.manifest import digest_of, head_of, included, whole
 from table_core.errors import ArgumentError, NotFoundError
+from table_core.options.budgets import DOCUMENT_BYTES, take_budgets
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,7 +47,7 @@ def _read(
     if path.exists():
         with path.open(encoding="utf-8", errors="replace") as manifest:
             beside = [path.parent / name for name in included(manifest.readline())]
-            others = [one.read_bytes() if one.is_file() else b"" for one in beside]
+            others = [_plain(one) if one.is_file() else b"" for one in beside]
             manifest.seek(0)
             declaration = of_manifest(manifest, digest_of(body, os.environ, others))
         if declaration is not None:
@@ -66,10 +68,30 @@ def _parsed(file: str | Path, body: bytes) -> Declaration:
 
 def _body(file: str | Path) -> bytes:
     try:
-        return Path(file).read_bytes()
+        return _plain(Path(file))
     except FileNotFoundError as error:
         raise NotFoundError(f"no declaration at {file}", name=str(file), available=[]) from error
     except OSError as error:
         raise ArgumentError(
             f"{file} cannot be read: {error.strerror}", argument="file", value=str(file)
         ) from error
+
+
+def _plain(path: Path) -> bytes:
+    """The bytes of a file: a FIFO would block the Dag processor, and a device has no end.
+
+    Raises:
+        ArgumentError: it is no plain file, or larger than a document may be.
+        OSError: it cannot be read.
+    """
+    take_budgets(os.environ)
+    most = DOCUMENT_BYTES.most
+    number = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(number, "rb") as file:
+        told = os.fstat(number)
+        if not stat.S_ISREG(told.st_mode):
+            raise ArgumentError(f"{path} is no plain file", argument="file", value=str(path))
+        if told.st_size > most:
+            what = DOCUMENT_BYTES.told(f"{path} has {told.st_size:,} bytes")
+            raise ArgumentError(what, argument="file", value=str(path))
+        return file.read(most)

@@ -244,6 +244,11 @@ def _page_options() -> dict[str, Any]:
             "paimon_default,paimon_sales",
             "paimon_default",
         ),
+        "rows_of": _option(
+            "Whose rows: a JSON object of tables, as database.table or as the URI of an asset, each with a * where anything fits, and the Dag or the Dags whose readers may see rows of it. The first that fits counts. An empty list: who may read every Dag. Tables that it does not name are for who may read the Dag that created them.",
+            '{"hr.*": "payroll", "shop.orders": ["orders", "returns"]}',
+            "",
+        ),
         "actions_dag_id": _option(
             "The Dag that the tables page starts to compact, expire, tag or roll back a table: see paimon_provider.table_actions.",
             "paimon_table_actions",

@@ -22,6 +22,7 @@ from table_core.declaration.manifest import compiled, digest_of
 from table_core.errors import ArgumentError, NotFoundError
 from table_core.jobs.action import Heading
 from table_core.options.shown import shown
+from table_core.storage.stores.whole_file import read_any, read_plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -305,17 +306,18 @@ def _parsed(body: bytes, file: Path, target: str | None) -> Declaration:
 
 def _texts(file: Path) -> Callable[[str], str]:
     """Reads what is included, from the folder of the file."""
-    return lambda name: decoded(_body(file.parent / name), name)
+    return lambda name: decoded(_body(file.parent / name, read_plain), name)
 
 
 def _digest(body: bytes, declaration: Declaration, file: Path, target: str | None) -> str:
-    others = [_body(file.parent / name) for name in declaration.include]
+    others = [_body(file.parent / name, read_plain) for name in declaration.include]
     return digest_of(body, _variables(target), others)
 
 
-def _body(file: Path) -> bytes:
+def _body(file: Path, read: Callable[[Path], bytes] = read_any) -> bytes:
+    """``file``; what the command line names may be a pipe of who calls, what a file includes may not."""
     try:
-        return file.read_bytes()
+        return read(file)
     except FileNotFoundError as error:
         raise NotFoundError(f"no file {file}", name=str(file), available=[]) from error
     except OSError as error:

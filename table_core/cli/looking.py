@@ -20,10 +20,12 @@ from table_core.cli.commands import Entry
 from table_core.cli.data_files import data_files, named_shortly
 from table_core.cli.grid import Layout
 from table_core.cli.rows import show_records
+from table_core.errors import TableError
 from table_core.jobs.action import Heading
 from table_core.options.classes import class_of
 from table_core.options.shown_default import default_text
 from table_core.options.table import OPTIONS
+from table_core.table.metadata.several import failed_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,12 +52,25 @@ def tables(
 ) -> None:
     """List tables, with their newest snapshot."""
     catalog = catalog_of(warehouse)
-    records = []
+    records: list[dict[str, Any]] = []
+    failed: dict[str, Exception] = {}
     for name in [database] if database else catalog.databases():
-        for table in catalog.tables(name):
-            head = catalog.table(f"{name}.{table}").latest_snapshot()
-            records.append({"table": f"{name}.{table}", "snapshot": head.id if head else None})
+        try:
+            names = catalog.tables(name)
+        except TableError as error:
+            failed[name] = error
+            continue
+        for table in names:
+            whole = f"{name}.{table}"
+            try:
+                head = catalog.table(whole).latest_snapshot()
+            except TableError as error:
+                failed[whole] = error
+            else:
+                records.append({"table": whole, "snapshot": head.id if head else None})
     show_records(records, as_json=as_json, layout=Layout())
+    if failed:
+        raise failed_of("tables", failed, [record["table"] for record in records])
 
 
 def describe(

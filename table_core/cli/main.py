@@ -92,6 +92,8 @@ def main() -> None:
         _run()
     except TableError as error:
         document = error_to_document(error)
+        if notes := getattr(error, "__notes__", None):
+            document["notes"] = notes
         if "--json" in sys.argv:
             sys.stderr.write(json.dumps(document, default=str) + "\n")
         else:
@@ -103,6 +105,8 @@ def main() -> None:
             for key, value in error.facts.items():
                 if value is not None:
                     console.print(shown(f"  {key}: {value}"), markup=False, soft_wrap=whole)
+            for note in getattr(error, "__notes__", ()):
+                console.print(shown(f"  {note}"), markup=False, soft_wrap=whole)
         sys.exit(1)
 
 

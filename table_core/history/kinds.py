@@ -67,4 +67,4 @@ def uris_of(catalog: str, database: str) -> str:
 
 
 def _quoted(part: str) -> str:
-    return quote(part.lower(), safe="-_.~$")
+    return quote(part.lower(), safe="-_.~$", errors="surrogateescape")

@@ -15,6 +15,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from table_core.datatypes.kinds import Atomic, Root
+from table_core.options.budgets import require_flat
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -83,10 +84,11 @@ def why_only_spark(
 
     ``fields`` are the columns of its views, ``parameters`` the values of its ``$name``.
     """
+    require_flat(sql)
     try:
         tree = _plain(sqlglot.parse_one(sql, read="spark"), parameters or {})
         other = _plain(sqlglot.parse_one(sql, read="duckdb"), parameters or {})
-    except SqlglotError:
+    except (SqlglotError, RecursionError):
         return "the SQL is not understood"
     if tree != other:
         return "the SQL means other things to Spark and to DuckDB"

@@ -7,6 +7,7 @@ its own, which is bounded in memory, disk and time.
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
@@ -17,6 +18,7 @@ from table_core.errors import ArgumentError, MissingPackageError
 from table_core.jobs.sql_child import CLOSED
 from table_core.jobs.sql_parameters import named
 from table_core.jobs.sql_process import SqlLimits, rows_of
+from table_core.options.budgets import require_flat, take_budgets
 from table_core.table.metadata.sharing import alone
 
 if TYPE_CHECKING:
@@ -107,6 +109,9 @@ def one_select(sql: str) -> tuple[str, set[str]]:
         import duckdb
     except ImportError as error:
         raise MissingPackageError.of("SQL in this process", "duckdb", error) from error
+    if isinstance(sql, str):
+        take_budgets(os.environ)
+        require_flat(sql)
     try:
         with duckdb.connect(config=dict(CLOSED)) as connection:
             statements = connection.extract_statements(sql)

@@ -27,6 +27,7 @@ import fastavro
 from table_core.errors import CorruptFileError
 from table_core.ondisk.avro_codecs import codec_named, pack, unpack
 from table_core.ondisk.avro_shape import Plain, read_schema
+from table_core.options.budgets import MANIFEST_BYTES, MANIFEST_ENTRIES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -43,8 +44,6 @@ __all__ = [
 
 _MAGIC: Final = b"Obj\x01"
 _SYNC_BYTES: Final = 16
-_UNPACKED_MAX: Final = 1 << 30
-"""More than this from one file is none of ours: Paimon's manifests are 8 MB, packed."""
 _BLOCK_BYTES: Final = 64_000
 _DAMAGE: Final = (
     EOFError,
@@ -148,12 +147,15 @@ def open_container(body: bytes, *, path: str) -> Container:
     """
     opened = _opened(_Cursor(body), path)
     count, parts, unpacked = 0, [], 0
+    entries_max, bytes_max = MANIFEST_ENTRIES.most, MANIFEST_BYTES.most
     for block_count, block in opened.blocks:
         count += block_count
         parts.append(block)
         unpacked += len(block)
-        if unpacked > _UNPACKED_MAX:
-            raise corrupt(path, f"damaged: more than {_UNPACKED_MAX} bytes unpacked")
+        if count > entries_max:
+            raise corrupt(path, MANIFEST_ENTRIES.told(f"it lists {count:,} entries or more"))
+        if unpacked > bytes_max:
+            raise corrupt(path, MANIFEST_BYTES.told(f"it unpacks to {unpacked:,} bytes or more"))
     return Container(opened.schema, opened.plain, opened.metadata, count, b"".join(parts))
 
 

@@ -15,13 +15,12 @@ import numpy as np
 
 from table_core.errors import UnsupportedFeatureError
 from table_core.options import codecs
+from table_core.options.budgets import BLOCK_BYTES
 
 __all__ = ["codec_named", "pack", "unpack"]
 
-_BLOCK_MAX: Final = 1 << 28
-"""More than this from one block is no file of ours: Paimon's blocks are 64 kB."""
-_BUFFERS_BYTES: Final = (1 << 18, 1 << 23, _BLOCK_MAX)
-"""The first is enough for what most blocks hold."""
+_BUFFERS_BYTES: Final = (1 << 18, 1 << 23)
+"""The first is enough for what most blocks hold: Paimon's have 64 kB."""
 _TOO_SMALL: Final = "whole buffer"
 """How cramjam says that there is more than fits."""
 _ZSTD_LEVEL: Final = 1
@@ -44,51 +43,56 @@ def codec_named(compression: str) -> str:
 
 
 def unpack(block: bytes, codec: str, path: str) -> bytes:
-    """The bytes of one block, at most ``_BLOCK_MAX`` of them.
+    """The bytes of one block, at most ``BLOCK_BYTES`` of them.
 
     Raises:
         UnsupportedFeatureError: a codec that this release does not know.
         ValueError: it does not unpack; a library may also raise an error of its own.
     """
+    most = BLOCK_BYTES.most
     if codec == "null":
         unpacked = block
     elif codec == "zstandard":
-        unpacked = _unpack_zstd(block)
+        unpacked = _unpack_zstd(block, most)
     elif codec == "deflate":
-        unpacked = zlib.decompressobj(-15).decompress(block, _BLOCK_MAX + 1)
+        unpacked = zlib.decompressobj(-15).decompress(block, most + 1)
     elif codec == "snappy":
-        if cramjam.snappy.decompress_raw_len(block) > _BLOCK_MAX:
-            raise ValueError("a block that unpacks without bounds")
+        if cramjam.snappy.decompress_raw_len(block) > most:
+            raise ValueError(_too_large())
         unpacked = bytes(cramjam.snappy.decompress_raw(block[:-4]))
         if zlib.crc32(unpacked) != int.from_bytes(block[-4:], "big"):
             raise ValueError("a block's checksum does not fit")
     elif codec == "bzip2":
-        unpacked = bz2.BZ2Decompressor().decompress(block, _BLOCK_MAX + 1)
+        unpacked = bz2.BZ2Decompressor().decompress(block, most + 1)
     elif codec == "xz":
-        unpacked = lzma.LZMADecompressor().decompress(block, _BLOCK_MAX + 1)
+        unpacked = lzma.LZMADecompressor().decompress(block, most + 1)
     else:
         raise UnsupportedFeatureError(
             f"{path}: Avro codec {codec!r} is not supported", feature=f"Avro codec {codec}"
         )
-    if len(unpacked) > _BLOCK_MAX:
-        raise ValueError("a block that unpacks without bounds")
+    if len(unpacked) > most:
+        raise ValueError(_too_large())
     return bytes(unpacked)
 
 
-def _unpack_zstd(block: bytes) -> bytes:
+def _too_large() -> str:
+    return BLOCK_BYTES.told("a block that unpacks to too much")
+
+
+def _unpack_zstd(block: bytes, most: int) -> bytes:
     """Whole, into the first buffer that holds it: a frame need not say how long it becomes.
 
     Only what is written to a buffer takes memory.  Arrow's stream needs no buffer, but what it holds is not
     given back once it has met damage.
     """
-    for size in _BUFFERS_BYTES:
+    for size in (*(size for size in _BUFFERS_BYTES if size < most), most):
         buffer = np.empty(size, np.uint8)
         try:
             return buffer[: cramjam.zstd.decompress_into(block, buffer.data)].tobytes()
         except cramjam.DecompressionError as error:
             if _TOO_SMALL not in str(error):
                 raise
-    raise ValueError("a block that unpacks without bounds")
+    raise ValueError(_too_large())
 
 
 def pack(block: bytes, codec: str) -> bytes:

@@ -17,7 +17,8 @@ from sqlglot.errors import ParseError, SqlglotError, TokenError
 
 from table_core.datatypes.kinds import STRING, Atomic, DataType, Root
 from table_core.datatypes.text import parse_type
-from table_core.errors import PredicateError, TableError
+from table_core.errors import ArgumentError, PredicateError, TableError
+from table_core.options.budgets import require_flat
 from table_core.predicate.expression import (
     And,
     Arithmetic,
@@ -90,6 +91,10 @@ def _parsed(text: str) -> Any:
             "out",
             where=text,
         )
+    try:
+        require_flat(text)
+    except ArgumentError as error:
+        raise PredicateError(str(error), where=f"{text[:60]}…") from error
     logger = logging.getLogger("sqlglot")
     before, logger.disabled = logger.disabled, True  # it warns on stderr about what we refuse
     try:

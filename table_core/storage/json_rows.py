@@ -16,6 +16,7 @@ import pyarrow.json as pj
 from table_core.datatypes.plain_values import WrongValueError, column_of_texts, column_of_values
 from table_core.datatypes.row_kind import ROW_KIND_COLUMN
 from table_core.errors import DataError
+from table_core.options.budgets import LINE_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,14 +58,20 @@ def json_line(file: Any, row: int) -> int:
 
 def _blocks(file: Any) -> Iterator[bytes]:
     """Whole lines, some megabytes at a time."""
-    rest = b""
+    rest: list[bytes] = []
+    size, most = 0, LINE_BYTES.most
     while part := file.read(_BLOCK_BYTES):
-        whole, mark, tail = (rest + part).rpartition(b"\n")
+        whole, mark, tail = part.rpartition(b"\n")
+        size += len(whole if mark else tail)
+        if size > most + _BLOCK_BYTES:  # a line of ``most`` bytes may be followed by others
+            raise DataError(LINE_BYTES.told("a line that does not end"))
         if mark:
-            yield whole
-        rest = tail
-    if rest.strip():
-        yield rest
+            yield b"".join([*rest, whole])
+            rest, size = [], len(tail)
+        rest.append(tail)
+    last = b"".join(rest)
+    if last.strip():
+        yield last
 
 
 def _by_arrow(block: bytes, schema: pa.Schema) -> pa.RecordBatch | None:
@@ -147,6 +154,8 @@ def _by_line(block: bytes, schema: pa.Schema, first_row: int) -> pa.RecordBatch:
 def _object(line: bytes, schema: pa.Schema, row: int) -> dict[str, Any]:
     try:
         members = json.loads(line, parse_float=str, object_pairs_hook=_members)
+    except RecursionError as error:
+        raise DataError("no JSON of ours: it is nested too deep", row=row) from error
     except ValueError as error:
         raise DataError(f"no JSON: {error}", row=row) from error
     if not isinstance(members, dict):

@@ -137,22 +137,27 @@ def test_a_table_is_told_with_all_that_is_known(page: Any) -> None:
     assert page("/table/actions", uri=URI).json()["dag_id"] is None
 
 
-def test_rows_are_for_who_may_read_the_dag_that_wrote_them(page: Any, monkeypatch: Any) -> None:
+def test_rows_are_for_who_may_read_the_dag_that_created_the_table(
+    page: Any, monkeypatch: Any
+) -> None:
     from airflow.api_fastapi.app import get_auth_manager
-
-    from paimon_provider.pages import rows_right
 
     found = page("/table/sample", uri=URI, limit=2).json()
     assert [c["name"] for c in found["columns"]] == ["dt", "id", "n"]
     assert found["rows"] == [["a", "1", "1"], ["a", "2", "1"]]
-    monkeypatch.setattr(rows_right, "_last_writer", lambda *_: "of_others")
+    told = page("/table", uri=URI).json()["rows_right"]
+    assert (told["source"], told["dags"]) == ("creation", ["stall_dag"])
+    monkeypatch.setattr(get_auth_manager(), "get_authorized_dag_ids", lambda **_: {"of_others"})
     refused = page("/table/sample", uri=URI)
     assert refused.status_code == 403
     assert refused.json()["error"]["kind"] == "invalid"
     assert not page("/table", uri=URI).json()["may_read_rows"]
     assert page("/table/live", uri=URI).status_code == 403
-    monkeypatch.setattr(get_auth_manager(), "get_authorized_dag_ids", lambda **_: {"of_others"})
+    monkeypatch.setenv("AIRFLOW__PAIMON__ROWS_OF", '{"stall.*": "of_others"}')
     assert page("/table/sample", uri=URI).status_code == 200
+    assert page("/table", uri=URI).json()["rows_right"]["source"] == "configuration"
+    monkeypatch.setenv("AIRFLOW__PAIMON__ROWS_OF", "{")
+    assert page("/table/sample", uri=URI).json()["error"]["facts"]["argument"] == "rows_of"
 
 
 def test_runs_are_told_to_who_may_read_their_dags(page: Any, monkeypatch: Any) -> None:

@@ -358,12 +358,23 @@ def test_terminal_escapes_are_shown_and_long_lines_cut() -> None:
     "name",
     ["ssl.key.pem", "ssl.key.password", "ssl.keystore.password", "sasl.jaas.config", "sasl.password",
      "sasl.oauthbearer.client.secret", "basic.auth.user.info", "private_key", "ssl.key.passphrase",
-     "api_key", "apikey", "fs.s3a.access.key", "azure.account-key", "sas_token"],
+     "api_key", "apikey", "fs.s3a.access.key", "azure.account-key", "sas_token", "pwd", "connection_string",
+     "AZURE_STORAGE_CONNECTION_STRING", "fs.s3a.encryption.key"],
 )  # fmt: skip
 def test_a_setting_that_looks_like_a_secret_is_masked(name: str) -> None:
     hidden = "hush-hush"
-    for settings in ({name: hidden}, {"options": {name: hidden}}, {"x": [{name: hidden}]}):
-        assert looking_secret(settings) == [hidden]
+    inner = json.dumps({name: hidden})
+    for settings in (
+        {name: hidden},
+        {"options": {name: hidden}},
+        {"x": [{name: hidden}]},
+        {"x": [[{name: hidden}]]},
+        {"client_kwargs": inner},
+        {"storage_options": {"client_kwargs": inner}},
+        {"client_kwargs": json.dumps([{"config": {name: [hidden]}}])},
+        {name: {"value": hidden}},
+    ):
+        assert set(looking_secret(settings)) - {inner} == {hidden}
     assert looking_secret({"registry": f"https://user:{hidden}@host/x"}) == [hidden]
     assert looking_secret({"servers": "a:9092,b:9092", "uri": "s3://bucket/a@b"}) == []
 

@@ -17,6 +17,7 @@ import textwrap
 import threading
 import time
 
+import pyarrow as pa
 import pytest
 
 from table_core.errors import (
@@ -115,10 +116,9 @@ def test_a_refusal_names_the_folder_and_the_cure():
     assert "right to create" in str(error)
 
 
-def test_a_full_disk_is_unavailable_and_leaves_no_draft(tmp_path):
+def test_a_full_disk_is_unavailable_and_says_what_to_do():
     """/dev/full answers ENOSPC to every write."""
-    os.symlink("/dev/full", tmp_path / "full")
-    with LocalStorage(tmp_path).open_output("full") as out, pytest.raises(OSError) as caught:
+    with pa.OSFile("/dev/full", "wb") as out, pytest.raises(OSError) as caught:
         out.write(b"x" * 10_000)
     found = table_error(caught.value, root="file:///wh", path="full", action="write")
     assert type(found) is StorageUnavailableError
@@ -177,12 +177,13 @@ def test_move_does_not_fill_an_empty_folder(tmp_path):
         storage.move("old", "new")
 
 
-def test_walk_neither_follows_nor_tells_links_to_folders(tmp_path):
+def test_walk_refuses_links_to_folders_by_name(tmp_path):
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside" / "precious").write_bytes(b"x")
     (tmp_path / "table").mkdir()
     os.symlink(tmp_path / "outside", tmp_path / "table" / "link")
-    assert list(LocalStorage(tmp_path / "table").walk("")) == []
+    with pytest.raises(AccessDeniedError, match="table/link is a link"):
+        list(LocalStorage(tmp_path / "table").walk(""))
 
 
 def test_a_local_store_travels_to_another_process(tmp_path):

@@ -16,7 +16,7 @@ from table_core.storage.stores.locate import open_storage
     "uri", ["/data/wh", "file:///data/wh", "file:/data/wh", "file:///data/wh/"]
 )
 def test_local_paths_in_every_spelling_are_one_store(uri):
-    assert open_storage(uri) == LocalStorage(Path("/data/wh"))
+    assert open_storage(uri, warehouse=True) == LocalStorage(Path("/data/wh"))
     assert open_storage(uri).uri == "file:///data/wh"
 
 

@@ -15,7 +15,7 @@ from table_core.options.spark_master import require_master, require_memory
 from table_core.options.spark_settings import require_printable, require_settings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from paimon_provider._compat import Connection
 
@@ -26,7 +26,7 @@ METASTORES: Final = ("filesystem", "jdbc")
 _JDBC_PASSWORD: Final = "jdbc.password"
 _SECRET_NAMES: Final = (
     "secret|passw|passphrase|token|access.?key|account.?key|private.?key|ssl.?key|key.?pem|api.?key"
-    "|sas|credential|jaas|user.?info"
+    "|sas|credential|jaas|user.?info|pwd|connection.?string|encryption.?key|signature"
 )
 _SECRET: Final = re.compile(_SECRET_NAMES, re.IGNORECASE)
 _IN_ADDRESS: Final = re.compile(r"[a-z][a-z0-9+.-]*://[^/\s:@]*:([^/\s@]{4,})@", re.IGNORECASE)
@@ -158,7 +158,7 @@ class Warehouse:
             catalog_name=str(extra.get("catalog_name") or name).lower(),
             storage_options={**options, **{k: v for k, v in secret.items() if k not in of_spark}},
             secrets=(
-                *secret.values(),
+                *_leaves(secret),
                 *references.secrets,
                 *looking_secret({**options, **spark.conf, **spark.env}),
             ),
@@ -174,15 +174,44 @@ class Warehouse:
 
 
 def looking_secret(settings: Mapping[str, Any]) -> list[str]:
-    """Values that are masked though they are not in the password: their names say what they are."""
+    """Values that are masked though they are not in the password: their names say what they are.
+
+    Also those inside of others, which may be written as JSON: ``{"client_kwargs": '{"secret": "x"}'}``.
+    """
     secrets = []
     for key, value in settings.items():
-        for item in value if isinstance(value, list | tuple) else (value,):
+        for item in _items(value):
             if isinstance(item, Mapping):
-                secrets += looking_secret(item)
+                secrets += _leaves(item) if _SECRET.search(str(key)) else looking_secret(item)
             elif isinstance(item, str) and len(item) > 3:
                 secrets += [item] if _SECRET.search(str(key)) else _IN_ADDRESS.findall(item)
     return secrets
+
+
+def _items(value: Any) -> Iterator[Any]:
+    """``value``, or what a list of it holds, and what its JSON says."""
+    if isinstance(value, list | tuple):
+        for one in value:
+            yield from _items(one)
+        return
+    yield value
+    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
+        try:
+            said = json.loads(value)
+        except (ValueError, RecursionError):  # no JSON
+            return
+        yield from _items(said)
+
+
+def _leaves(value: Any) -> list[str]:
+    """Every text in ``value``, however deep: all of it is secret."""
+    found = []
+    for item in _items(value):
+        if isinstance(item, Mapping):
+            found += [leaf for one in item.values() for leaf in _leaves(one)]
+        elif isinstance(item, str) and item:
+            found.append(item)
+    return found
 
 
 def _warehouse(connection: Connection, extra: Mapping[str, Any]) -> str:

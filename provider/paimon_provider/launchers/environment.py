@@ -27,7 +27,7 @@ _KEPT: Final = frozenset(
         *("KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT"),
     }
 )
-_FAMILIES: Final = ("LC_", "SPARK_", "PYSPARK_", "HADOOP_", "YARN_")
+_FAMILIES: Final = ("LC_", "SPARK_", "PYSPARK_", "HADOOP_", "YARN_", "TABLE_CORE_")
 _SECRET: Final = re.compile("(?i)secret|passw|token|credential|key")
 _CLOUDS: Final[Mapping[str, tuple[str, ...]]] = {
     "s3": (

@@ -22,7 +22,7 @@ from paimon_provider.runs.identity import RUN_KEY, commit_users, kept_user
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from sqlalchemy.orm import Session
 
@@ -235,11 +235,29 @@ def _runs(session: Session, db: sqlite3.Connection) -> set[str]:
                 json.dumps(bounded_event(told_result)),
             ),
         )
+        if _says_created(told_result):
+            db.execute(
+                "INSERT OR IGNORE INTO creation VALUES (?, ?, ?)",
+                (base, row.dag_id, millis(row.ended)),
+            )
         touched.add(base)
     set_meta(db, "run_ms", newest)
     for base in touched:
         _bound(db, "run", base, _RUNS_KEPT)
     return touched
+
+
+def _says_created(result: Mapping[str, Any]) -> bool:
+    """Whether a task says that it made its table, and did not find it there.
+
+    It stays known when the task is cleared, or its result deleted: the table is still that Dag's.
+    """
+    details = result.get("details")
+    if result.get("dry_run") or not isinstance(details, dict):
+        return False
+    action = result.get("action")
+    # A copy is refused where a table is.
+    return action == "clone" or (action == "create-table" and details.get("created") is True)
 
 
 def table_of_link(link: object) -> str | None:

@@ -26,7 +26,7 @@ from paimon_provider.pages.cache import reading
 from paimon_provider.pages.neighbours import lineage_answer
 from paimon_provider.pages.read_it import read_it
 from paimon_provider.pages.refresher import REFRESHER
-from paimon_provider.pages.rows_right import may_read_rows
+from paimon_provider.pages.rows_right import rows_right
 from paimon_provider.pages.work_answers import (
     collected_columns,
     maintenance_answer,
@@ -139,6 +139,7 @@ def table(dags: Dags, session: SessionDep, uri: Uri) -> dict[str, Any]:
     with cache_for(dags) as asker:
         line, events = require_line(asker, uri)
         detail = of_table.detail_answer(asker, uri)
+        right = rows_right(session, asker, uri)
         return {
             **line_answer(asker, line, events),
             **detail,
@@ -148,7 +149,8 @@ def table(dags: Dags, session: SessionDep, uri: Uri) -> dict[str, Any]:
             },
             "quality": quality_answer(asker, uri),
             "asset_id": asset_id_of(asker, uri),
-            "may_read_rows": may_read_rows(session, asker, uri),
+            "may_read_rows": right.may,
+            "rows_right": right.document(),
             "read_it": read_it(line, detail),
         }
 

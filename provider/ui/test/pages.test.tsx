@@ -52,6 +52,7 @@ const document_ = (over: Partial<TableDocument> = {}): TableDocument => ({
   quality: [],
   asset_id: 4,
   may_read_rows: false,
+  rows_right: { source: "every", reason: "rows are for who may read every Dag", dags: [] },
   read_it: { python: "p", sql: "s", spark: "k" },
   ...over,
 });

@@ -148,17 +148,26 @@ def format_name(options: TableOptions, *, level: int = 0, changelog: bool = Fals
     return name.lower()
 
 
-def own_option(settings: WriterSettings, key: str, read: Callable[[str], Any], default: Any) -> Any:
+def own_option(
+    settings: WriterSettings,
+    key: str,
+    read: Callable[[str], Any],
+    default: Any,
+    least: int | None = None,
+) -> Any:
     """The option ``key`` of one format, or ``default``.
 
     Raises:
-        OptionError: it does not parse.
+        OptionError: it does not parse, or is below ``least``.
     """
     text = settings.options.get(key)
     if text is None:
         return default
     try:
-        return read(text)
+        value = read(text)
+        if least is not None and value < least:
+            raise ValueError(f"it must be at least {least}")
+        return value
     except ValueError as error:
         raise OptionError(
             f"option {key!r} cannot be {text!r}: {error}", option=key, value=text

@@ -32,6 +32,7 @@ from table_core.storage.columns.data_format import (
 from table_core.storage.columns.stored_schema import ORC_ID, schema_with_ids
 from table_core.storage.orc.before_1970 import mend_fractions
 from table_core.storage.orc.chars import has_chars, trimmed
+from table_core.storage.orc.room import require_room
 from table_core.storage.orc.sink import OrcSink
 from table_core.storage.orc.stripes import check_lengths, read_tail
 from table_core.storage.orc.timestamps import read_timestamps
@@ -96,6 +97,7 @@ class OrcFormat:
             for number in wanted.part.of(file.nstripes):
                 with decoding(storage, path):
                     with _structure():
+                        require_room(source, tail, number, schema.names)
                         check_lengths(source, tail, number, schema.names)
                     stripe = _stripe(file, source, tail, number, schema, path)
                     stripe = _without_padding(stripe, fields)
@@ -186,9 +188,9 @@ class _OrcFileWriter:
         self._storage, self._path, self._fields = storage, path, tuple(fields)
         self._schema = schema_with_ids(fields, ORC_ID)
         stripe = settings.block_size or own_option(
-            settings, "orc.stripe.size", parse.size_bytes, _STRIPE_BYTES
+            settings, "orc.stripe.size", parse.size_bytes, _STRIPE_BYTES, least=1
         )
-        stride = own_option(settings, "orc.row.index.stride", parse.integer, 10_000)
+        stride = own_option(settings, "orc.row.index.stride", parse.integer, 10_000, least=1)
         self._collected = self._told = 0
         self._sink = OrcSink(storage.open_output(path))
         self._writer = orc.ORCWriter(

@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from table_core.options.budgets import STRIPE_BYTES
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -59,20 +61,29 @@ class _Bytes:
         return (rows * weights).sum(axis=1, dtype=np.uint64)
 
 
-def decode_integers(body: bytes, count: int | None, *, signed: bool) -> Any:
+def decode_integers(
+    body: bytes, count: int | None, *, signed: bool, at_most: int | None = None
+) -> Any:
     """The first ``count`` integers of a stream, or all of them, as int64.
 
+    ``at_most``: of all of them only so many, if there are as many.
+
     Raises:
-        ValueError: the stream is damaged or holds fewer.
+        ValueError: the stream is damaged or holds fewer, or they take more memory than a stripe may.
     """
     stream, parts, decoded = _Bytes(body), [], 0
+    most = STRIPE_BYTES.most // 8
     runs = (_short_repeat, _direct, _patched_base, _delta)
     while stream.at < len(body) if count is None else decoded < count:
         first = stream.take(1)[0]
         part = runs[first >> 6](stream, first, signed)
         parts.append(part)
         decoded += len(part)
-    return np.concatenate([np.empty(0, np.int64), *parts])[:count]
+        if at_most is not None and decoded >= at_most:
+            break
+        if decoded > most:
+            raise ValueError(STRIPE_BYTES.told(f"one stream holds {decoded:,} numbers or more"))
+    return np.concatenate([np.empty(0, np.int64), *parts])[: at_most if count is None else count]
 
 
 def _zigzag(values: Any) -> Any:

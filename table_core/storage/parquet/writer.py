@@ -48,7 +48,7 @@ class ParquetFileWriter:
         self._storage, self._path, self._fields = storage, path, tuple(fields)
         self._options = _writer_options(settings)
         self._group_bytes = settings.block_size or own_option(
-            settings, "parquet.block.size", parse.size_bytes, _GROUP_BYTES
+            settings, "parquet.block.size", parse.size_bytes, _GROUP_BYTES, least=1
         )
         self._encodings = settings.encodings
         self._default, self._forced = _dictionary_options(settings)
@@ -167,10 +167,14 @@ def _writer_options(settings: WriterSettings) -> dict[str, Any]:
         options["compression_level"] = own_option(
             settings, "parquet.compression.codec.zstd.level", parse.integer, settings.zstd_level
         )
-    if (page := own_option(settings, "parquet.page.size", parse.size_bytes, None)) is not None:
+    if (
+        page := own_option(settings, "parquet.page.size", parse.size_bytes, None, least=1)
+    ) is not None:
         options["data_page_size"] = page
     if (
-        limit := own_option(settings, "parquet.dictionary.page.size", parse.size_bytes, None)
+        limit := own_option(
+            settings, "parquet.dictionary.page.size", parse.size_bytes, None, least=1
+        )
     ) is not None:
         options["dictionary_pagesize_limit"] = limit
     return options

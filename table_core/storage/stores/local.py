@@ -5,23 +5,22 @@ and then links it to the final name: ``link`` fails if the name is taken, ``rena
 it, and ``O_EXCL`` on the final name would leave half a snapshot after a kill, which blocks the
 table.  Drafts are named as Java names them (``.<name>.<uuid>.tmp``), so its orphan cleaning finds
 those of killed processes too.  Source: format 1.1 and 10.2.
+
+Links are not followed, see ``beneath``; what is opened is a plain file.
 """
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import os
-import random
-import shutil
 import time
-import uuid
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, Final, TypeVar
-
-import pyarrow as pa
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
 from table_core.errors import (
     AccessDeniedError,
@@ -29,34 +28,77 @@ from table_core.errors import (
     NotFoundError,
     OutcomeUnknownError,
     StorageUnavailableError,
-    UnsupportedFeatureError,
 )
-from table_core.ports import FileInfo
-from table_core.storage.stores.links import LINK, own_folder, refuse_links
-from table_core.storage.stores.no_replace import rename_no_replace
-from table_core.storage.stores.os_errors import NO_HARD_LINKS, explained
-from table_core.storage.stores.paths import inside
+from table_core.storage.stores.beneath import (
+    DEPTH_MAX,
+    LINK,
+    file_at,
+    file_in,
+    first_link,
+    folder_below,
+    fsync_folder,
+    opened_folder,
+    refuse_link,
+    remove_tree,
+    too_deep,
+)
+from table_core.storage.stores.new_files import (
+    NEW,
+    arrow_file,
+    drafted,
+    dropped,
+    in_folder,
+    info_of,
+    is_there,
+    linked,
+    moved,
+)
+from table_core.storage.stores.os_errors import explained
+from table_core.storage.stores.paths import inside, joined
+from table_core.storage.stores.whole_file import within_budget
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from pathlib import Path
+    from collections.abc import Iterable, Iterator
+    from contextlib import AbstractContextManager
+
+    from table_core.ports import FileInfo
 
 __all__ = ["LocalStorage"]
 
-T = TypeVar("T")
 _REMOVALS_MAX: Final = 10
 _REMOVAL_PAUSE_S: Final = 0.02
-_ATTEMPTS: Final = 100
-_STEP_S: Final = 0.001
 _SYNCS_AT_ONCE: Final = 8
 """A disk takes several for hardly more than the time of one."""
 
 
 @dataclass(frozen=True, slots=True)
 class LocalStorage:
-    """Files under the absolute folder ``root``."""
+    """Files under the folder ``below`` of the absolute folder ``opened``.
 
-    root: Path
+    ``opened`` may be a link, or be reached by one: that is looked at once, here.  Below it links are refused.
+    ``follows``: those who read follow links, for folders of sources, which belong to who names them.
+    """
+
+    opened: Path
+    below: str = ""
+    follows: bool = False
+    home: Path = field(init=False, compare=False, repr=False)
+    """Where ``opened`` really is."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "home", Path(os.path.realpath(self.opened)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return LocalStorage, (
+            self.opened,
+            self.below,
+            self.follows,
+        )  # elsewhere a link may lead elsewhere
+
+    @property
+    def root(self) -> Path:
+        """The folder as it was named."""
+        return self.opened / self.below if self.below else self.opened
 
     @property
     def uri(self) -> str:
@@ -65,7 +107,9 @@ class LocalStorage:
 
     def within(self, path: str) -> LocalStorage:
         """The same file system with the folder ``path`` as root."""
-        return LocalStorage(self._at(path))
+        inner = LocalStorage(self.opened, joined(self.below, path), self.follows)
+        object.__setattr__(inner, "home", self.home)
+        return inner
 
     def create(self, path: str, body: bytes) -> bool:
         """Write ``path`` whole and durably, only if absent; False if the name is taken.
@@ -74,79 +118,100 @@ class LocalStorage:
             OutcomeUnknownError: the file is there and may be lost if the machine fails now.
             UnsupportedFeatureError: the file system can neither link nor rename without replacing.
         """
-        target = self._at(path)
-        with explained(self.uri, path, "create"):
-            draft = self._draft(target, body)
-            try:
-                won = _linked(draft, target)
-            finally:
-                draft.unlink(missing_ok=True)
-        if won:
-            self._settle(target, path)
-        return won
+        folder = partial(self._folder_of, path, make=True)
+        with (
+            explained(self.uri, path, "create"),
+            drafted(folder, body, durable=True) as (number, name, draft),
+        ):
+            won = linked(number, draft, name, self.root)
+            dropped(number, draft)
+            if won:
+                self._settle(number, path)
+            else:
+                refuse_link(number, name, self._shown(path))
+            return won
 
     def write(self, path: str, body: bytes, *, durable: bool = True) -> None:
         """Write ``path`` whole; readers see the old bytes or the new ones."""
-        target = self._at(path)
-        with explained(self.uri, path, "write"):
-            draft = self._draft(target, body, durable=durable)
-            try:
-                os.replace(draft, target)
-            except OSError:
-                draft.unlink(missing_ok=True)
-                raise
-        if durable:
-            self._settle(target, path)
+        folder = partial(self._folder_of, path, make=True)
+        with (
+            explained(self.uri, path, "write"),
+            drafted(folder, body, durable=durable) as (number, name, draft),
+        ):
+            refuse_link(number, name, self._shown(path))
+            os.replace(draft, name, src_dir_fd=number, dst_dir_fd=number)
+            if durable:
+                self._settle(number, path)
 
     def read(self, path: str) -> bytes:
         """The bytes at ``path``."""
-        with explained(self.uri, path, "read"):
-            return self._at(path).read_bytes()
+        with explained(self.uri, path, "read"), os.fdopen(self._opened(path), "rb") as file:
+            return within_budget(file, self._shown(path))
 
     def exists(self, path: str) -> bool:
         """Whether a file or folder is at ``path``; a refusal is no 'no'."""
         try:
             with explained(self.uri, path, "read"):
-                self._at(path).stat()
+                if self.follows:
+                    return self._at(path).exists()
+                with self._parent(path) as (number, name):
+                    if inside(path):
+                        refuse_link(number, name, self._shown(path))
+                    return is_there(number, name)
         except NotFoundError:
             return False
-        return True
 
     def list(self, folder: str) -> Iterator[FileInfo]:
-        """Entries of ``folder``; those that vanish meanwhile are left out."""
+        """Entries of ``folder``; those that vanish meanwhile are left out, and links are told as such."""
         prefix = inside(folder)
         try:
-            with explained(self.uri, folder, "list"):
-                entries = os.scandir(self._at(folder))
+            with (
+                explained(self.uri, folder, "list"),
+                self._folder(folder, listed=True) as number,
+                os.scandir(number) as entries,
+            ):
+                infos = (info_of(entry, prefix, follows=self.follows) for entry in entries)
+                yield from (info for info in infos if info is not None)
         except NotFoundError:
             return
-        with entries:
-            for entry in entries:
-                if (info := self._info(entry, prefix)) is not None:
-                    yield info
 
     def walk(self, folder: str) -> Iterator[FileInfo]:
-        """Every file below ``folder``.  Links to folders are not followed, nor told as files."""
+        """Every file below ``folder``; a link is refused, or left alone in a folder of sources."""
+        yield from self._walked(inside(folder), 0)
+
+    def _walked(self, folder: str, depth: int) -> Iterator[FileInfo]:
+        if depth > DEPTH_MAX:
+            raise too_deep(self._shown(folder))
         for info in self.list(folder):
-            if not info.is_dir:
+            if info.is_link and not self.follows:
+                self.refuse_links(info.path)
+            elif not info.is_dir:
                 yield info
-            elif not self._at(info.path).is_symlink():
-                yield from self.walk(info.path)
+            elif not info.is_link:
+                yield from self._walked(info.path, depth + 1)
 
     def delete(self, paths: Iterable[str]) -> int:
         """Delete files; returns how many were there.
 
         Raises:
-            AccessDeniedError: a link leads out of the root; all others are deleted.
+            AccessDeniedError: one is a link, or a link is on the way to it; all others are deleted.
         """
         deleted = 0
         refused: list[AccessDeniedError] = []
-        for folder, group in groupby(map(self._at, paths), lambda target: target.parent):
-            targets = list(group)
-            path = str(targets[0].relative_to(self.root))
+        clean = (inside(path).rpartition("/") for path in paths)
+        for folder, group in groupby(clean, lambda parts: parts[0]):
+            names = [name for _, _, name in group]
             try:
-                with explained(self.uri, path, "delete"), own_folder(self.root, folder) as number:
-                    deleted += sum(_unlinked(target, number) for target in targets)
+                with (
+                    explained(self.uri, joined(folder, names[0]), "delete"),
+                    self._folder(folder) as number,
+                ):
+                    for name in names:
+                        try:
+                            refuse_link(number, name, self._shown(joined(folder, name)))
+                            deleted += dropped(number, name)
+                        except AccessDeniedError as error:
+                            refused.append(error)
             except NotFoundError:
                 continue
             except AccessDeniedError as error:
@@ -160,38 +225,36 @@ class LocalStorage:
     def delete_tree(self, folder: str) -> None:
         """Delete ``folder`` and all below it, others' new files included.
 
-        Who deletes the same tree, or still writes into it, leaves something: it goes too.  A link
-        goes, and never what it leads to.
+        Who deletes the same tree, or still writes into it, leaves something: it goes too.
 
         Raises:
-            AccessDeniedError: a link leads out of the root.
+            AccessDeniedError: it is a link, or one is on the way or in it; all else in it is deleted.
             StorageUnavailableError: others write faster.
         """
-        target = self._at(folder)
-        if target != self.root:
-            refuse_links(self.root, target.parent)
-            if target.is_symlink():
-                self.delete([folder])
-                return
         for attempt in range(_REMOVALS_MAX):
+            links: list[str] = []
             try:
-                with explained(self.uri, folder, "delete"):
-                    shutil.rmtree(target)
+                with explained(self.uri, folder, "delete"), self._parent(folder) as (number, name):
+                    remove_tree(number, name, self._shown(folder), links)
+                if links:
+                    raise first_link(links)
             except (NotFoundError, StorageUnavailableError) as error:
-                if not target.exists():
+                if isinstance(error, NotFoundError) and not self._at(folder).exists():
                     return
                 full = getattr(error.__cause__, "errno", None) == errno.ENOTEMPTY
                 if attempt == _REMOVALS_MAX - 1 or not (full or isinstance(error, NotFoundError)):
                     raise
                 time.sleep(_REMOVAL_PAUSE_S * attempt)
+            else:
+                return
 
     def delete_empty_folder(self, folder: str) -> bool:
         """Delete ``folder`` if nothing is in it."""
-        target = self._at(folder)
         try:
-            with explained(self.uri, folder, "delete"), own_folder(self.root, target.parent) as at:
+            with explained(self.uri, folder, "delete"), self._parent(folder) as (number, name):
+                refuse_link(number, name, self._shown(folder))
                 try:
-                    os.rmdir(target.name, dir_fd=at)
+                    os.rmdir(name, dir_fd=number)
                 except OSError as error:
                     if error.errno in {errno.ENOTEMPTY, errno.EEXIST}:
                         return False
@@ -202,8 +265,8 @@ class LocalStorage:
 
     def make_folder(self, folder: str) -> None:
         """Make ``folder`` and its parents, durably; no error if it is there."""
-        with explained(self.uri, folder, "create"):
-            _make_folder(self._at(folder))
+        with explained(self.uri, folder, "create"), self._folder(folder, make=True):
+            pass
 
     def move(self, source: str, target: str) -> None:
         """Rename ``source`` to the absent ``target``.
@@ -211,92 +274,115 @@ class LocalStorage:
         Raises:
             AlreadyExistsError: ``target`` is there.
         """
-        start, end = self._at(source), self._at(target)
-        with explained(self.uri, source, "move"):
-            _make_folder(end.parent)
+        with (
+            explained(self.uri, source, "move"),
+            self._folder_of(source) as (start, name),
+            self._folder_of(target, make=True) as (end, new),
+        ):
+            refuse_link(start, name, self._shown(source))
             try:
-                if not rename_no_replace(start, end):
-                    if end.exists():
-                        raise FileExistsError
-                    start.rename(end)
+                moved(start, name, end, new)
             except FileExistsError as error:
                 raise AlreadyExistsError(
                     f"cannot move {source} to {target}: it exists already", name=target
                 ) from error
-            _fsync(end.parent)
-            _fsync(start.parent)
 
     def refuse_links(self, path: str) -> None:
-        """Refuse a path that a link leads out of the root.
+        """Refuse a path that is a link, or has one on the way.
 
         Raises:
-            AccessDeniedError: it does.
+            AccessDeniedError: it is.
         """
-        refuse_links(self.root, self._at(path))
+        try:
+            with explained(self.uri, path, "read"), self._folder_of(path) as (number, name):
+                refuse_link(number, name, self._shown(path))
+        except NotFoundError:
+            return
 
     def open_input(self, path: str, size: int | None = None) -> Any:  # noqa: ARG002
         """An Arrow file for reading ``path``."""
-        target = self._at(path)
         with explained(self.uri, path, "read"):
-            try:
-                return pa.OSFile(str(target), "rb")
-            except OSError as error:
-                if error.errno is None and target.is_dir():  # Arrow has its own words for it
-                    raise IsADirectoryError(errno.EISDIR, str(error)) from error
-                raise
+            return arrow_file(self._opened(path), self._at(path), "rb")
 
     def open_output(self, path: str) -> Any:
         """An Arrow file for writing ``path``; durable after ``sync``."""
-        target = self._at(path)
+
+        def begun() -> Any:
+            with self._folder_of(path, make=True, durable=False) as (number, name):
+                opened = file_in(number, name, self._shown(path), NEW)
+                return arrow_file(opened, self._at(path), "wb")
+
         with explained(self.uri, path, "create"):
-            return _in_folder(
-                lambda: target.parent.mkdir(parents=True, exist_ok=True),
-                lambda: pa.OSFile(str(target), "wb"),
-            )
+            return in_folder(begun)
 
     def sync(self, paths: Iterable[str]) -> None:
         """Make files durable, and the folders that name them up to the root."""
-        files = [self._at(path) for path in paths]
-        folders = {folder for file in files for folder in self._above(file)}
+        files = [inside(path) for path in paths]
+        folders = {folder for file in files for folder in _above(file)}
         with ThreadPoolExecutor(_SYNCS_AT_ONCE) as pool:
-            for targets in (files, folders):  # a name lasts only after what it names
-                for _ in pool.map(self._sync, targets):
+            for act, targets in ((self._sync, files), (self._sync_folder, folders)):
+                for _ in pool.map(act, targets):  # a name lasts only after what it names
                     pass
 
-    def _above(self, file: Path) -> Iterator[Path]:
-        """The folders that lead to ``file``, up to the root."""
-        for folder in file.parents:
-            yield folder
-            if folder == self.root:
-                return
+    def _sync(self, path: str) -> None:
+        with explained(self.uri, path, "write"):
+            number = self._opened(path)
+            try:
+                os.fsync(number)
+            finally:
+                os.close(number)
 
-    def _sync(self, target: Path) -> None:
-        with explained(self.uri, str(target.relative_to(self.root)), "write"):
-            _fsync(target)
+    def _sync_folder(self, folder: str) -> None:
+        with explained(self.uri, folder, "write"), self._folder(folder, listed=True) as number:
+            os.fsync(number)
 
     def _at(self, path: str) -> Path:
+        """The path, to be shown, and to be used where links are followed."""
         clean = inside(path)
         return self.root / clean if clean else self.root
 
-    def _draft(self, target: Path, body: bytes, *, durable: bool = True) -> Path:
-        """A file beside ``target`` that holds ``body``."""
-        draft = target.with_name(f".{target.name}.{uuid.uuid4()}.tmp")
-        begun = _in_folder(lambda: _make_folder(target.parent), lambda: draft.open("xb"))
-        try:
-            with begun as file:
-                file.write(body)
-                if durable:
-                    file.flush()
-                    os.fsync(file.fileno())
-        except OSError:
-            draft.unlink(missing_ok=True)
-            raise
-        return draft
+    def _shown(self, path: str) -> str:
+        return str(self._at(path))
 
-    def _settle(self, target: Path, path: str) -> None:
-        """Make the name of ``target`` durable."""
+    def _folder(self, folder: str, **how: bool) -> AbstractContextManager[int]:
+        """The folder, opened; ``how`` as ``folder_below`` takes it."""
+        if self.follows:
+            return folder_below(Path(os.path.realpath(self._at(folder))), "", **how)
+        return folder_below(self.home, joined(self.below, folder), **how)
+
+    @contextmanager
+    def _folder_of(self, path: str, **how: bool) -> Iterator[tuple[int, str]]:
+        """The folder that names ``path``, opened, and the name."""
+        folder, _, name = inside(path).rpartition("/")
+        if not name:
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        with self._folder(folder, **how) as number:
+            yield number, name
+
+    @contextmanager
+    def _parent(self, folder: str) -> Iterator[tuple[int, str]]:
+        """The folder above ``folder``, which may be above this root, opened, and the name."""
+        whole = joined(self.below, folder)
+        home, whole = (self.home, whole) if whole else (self.home.parent, self.home.name)
+        above, _, name = whole.rpartition("/")
+        with folder_below(home, above) as number:
+            yield number, name
+
+    def _opened(self, path: str) -> int:
+        """The plain file, open for reading."""
+        if self.follows:
+            return file_at(self._at(path))
+        folder, _, name = joined(self.below, path).rpartition("/")
+        number = opened_folder(self.home, folder)
         try:
-            _fsync(target.parent)
+            return file_in(number, name or ".", self._shown(path))
+        finally:
+            os.close(number)
+
+    def _settle(self, number: int, path: str) -> None:
+        """Make a new name in an open folder durable."""
+        try:
+            fsync_folder(number)
         except OSError as error:
             raise OutcomeUnknownError(
                 f"{self.uri}/{path} is written, but syncing its folder failed ({error}): "
@@ -305,81 +391,10 @@ class LocalStorage:
                 reason=str(error),
             ) from error
 
-    def _info(self, entry: os.DirEntry[str], prefix: str) -> FileInfo | None:
-        try:
-            stat = entry.stat()
-            is_dir = entry.is_dir()
-        except FileNotFoundError:
-            return None
-        return FileInfo(
-            path=f"{prefix}/{entry.name}" if prefix else entry.name,
-            size=0 if is_dir else stat.st_size,
-            modified_ms=stat.st_mtime_ns // 1_000_000,
-            is_dir=is_dir,
-            tag=str(stat.st_mtime_ns),
-        )
 
-
-def _unlinked(target: Path, folder: int) -> bool:
-    """Whether the file was there; a link itself goes, never what it leads to."""
-    try:
-        os.unlink(target.name, dir_fd=folder)
-    except FileNotFoundError:
-        return False
-    return True
-
-
-def _linked(draft: Path, target: Path) -> bool:
-    """Give the draft its final name; False if it is taken."""
-    try:
-        os.link(draft, target)
-    except OSError as error:
-        # A network file system may answer a repeated request: the link count tells what happened.
-        if draft.stat().st_nlink > 1:
-            return True
-        if error.errno == errno.EEXIST:
-            return False
-        if error.errno not in NO_HARD_LINKS:
-            raise
-        try:
-            renamed = rename_no_replace(draft, target)
-        except FileExistsError:
-            return False
-        if not renamed:
-            raise UnsupportedFeatureError(
-                f"the file system of {target.parent} has neither hard links nor a rename that "
-                "does not replace: two writers could both win. Move the warehouse to another file "
-                "system, or use a catalog with a lock",
-                feature="atomic create",
-            ) from error
-    return True
-
-
-def _in_folder(make: Callable[[], None], begin: Callable[[], T]) -> T:
-    """``begin`` a file in the folder of ``make``; whoever clears empty ones may take it meanwhile."""
-    for attempt in range(_ATTEMPTS - 1):
-        # ``mkdir`` says that it exists where it did and has gone since.
-        with contextlib.suppress(FileNotFoundError, FileExistsError):
-            make()
-            return begin()
-        # Two that keep step would meet for ever.
-        time.sleep(random.uniform(0, _STEP_S * attempt))
-    make()
-    return begin()
-
-
-def _make_folder(folder: Path) -> None:
-    if folder.is_dir():
-        return
-    _make_folder(folder.parent)
-    folder.mkdir(exist_ok=True)
-    _fsync(folder.parent)
-
-
-def _fsync(path: Path) -> None:
-    """Make a file or a folder durable."""
-    number = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(number)
-    finally:
-        os.close(number)
+def _above(file: str) -> Iterator[str]:
+    """The folders that lead to ``file``, up to the root."""
+    folder = file
+    while folder:
+        folder = folder.rpartition("/")[0]
+        yield folder

@@ -5,12 +5,20 @@ from __future__ import annotations
 import contextlib
 import difflib
 import json
+import os
 import re
 import threading
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from table_core.errors import ArgumentError, MissingPackageError, UnsupportedFeatureError
+from table_core.errors import (
+    ArgumentError,
+    MissingPackageError,
+    OptionError,
+    UnsupportedFeatureError,
+)
+from table_core.options.budgets import take_budgets
 from table_core.storage.stores.local import LocalStorage
 from table_core.storage.stores.memory import MemoryStorage
 
@@ -40,22 +48,29 @@ _memory_lock: Final = threading.Lock()
 
 
 def open_storage(
-    uri: str, storage_options: Mapping[str, Any] | None = None, *, locked: bool = False
+    uri: str,
+    storage_options: Mapping[str, Any] | None = None,
+    *,
+    locked: bool = False,
+    warehouse: bool = False,
 ) -> Storage:
     """The store at ``uri``: a path, ``file://``, ``memory://``, ``s3://``, ``gs://`` or ``abfs://``.
 
     ``storage_options`` go to the fsspec class; those that had to be written as text, ``"false"`` or
     a JSON object, become what they say.  Memory stores of one name are one store within a
     process.  ``locked``: the caller creates under a lock, so any file system of fsspec will do.
+    ``warehouse``: others may write there too, so links below it are refused; in a folder of sources
+    they are followed.
 
     Raises:
         UnsupportedFeatureError: the store has no atomic create-if-absent, so that two writers
             could both win; the message says what to do.
         ArgumentError: no URI, a scheme that nobody knows, or credentials in it.
     """
+    take_budgets(os.environ)
     match = _URI.fullmatch(uri)
     if match is None or match["scheme"] == "file":
-        return _local(uri if match is None else match["rest"])
+        return _local(uri if match is None else match["rest"], follows=not warehouse)
     scheme, rest = match["scheme"].lower(), match["rest"].strip("/")
     if scheme == "memory":
         return _in_memory(rest)
@@ -108,10 +123,10 @@ def _values(options: Mapping[str, Any]) -> dict[str, Any]:
     return typed
 
 
-def _local(path: str) -> LocalStorage:
+def _local(path: str, *, follows: bool) -> LocalStorage:
     if not path:
         raise ArgumentError("an empty path names no storage", argument="uri", value=path)
-    return LocalStorage(Path(path).absolute())
+    return LocalStorage(Path(path).absolute(), follows=follows)
 
 
 def _in_memory(rest: str) -> MemoryStorage:
@@ -138,10 +153,31 @@ def _remote(scheme: str, rest: str, options: dict[str, Any]) -> ObjectStorage:
         from table_core.storage.stores.s3_client import BoundedS3
 
         bounds, options = Retries.of(options)
-        fs = BoundedS3(bounds=bounds, **options)
-    else:
-        fs = cls(**options)
+        cls = partial(BoundedS3, bounds=bounds)
+    fs = _opened(cls, scheme, options)
     return ObjectStorage(fs, scheme, str(fs._strip_protocol(f"{scheme}://{rest}")))
+
+
+def _opened(cls: Any, scheme: str, options: dict[str, Any]) -> Any:
+    """The file system, with a client: options that the library does not know show only there.
+
+    Raises:
+        OptionError: they cannot be used.
+    """
+    try:
+        fs = cls(**options)
+        if scheme == "s3":
+            fs.connect()
+    except (TypeError, AttributeError, ValueError) as error:
+        raise OptionError(
+            f"the library of {scheme}:// cannot use storage_options {sorted(options)}: {error}. "
+            "Look for a name or a value that it does not know",
+            option="storage_options",
+            value=sorted(options),
+        ) from error
+    except Exception:  # noqa: BLE001 - a profile or a key that is missing: the first request tells it
+        return cls(**options)
+    return fs
 
 
 def _prefixed(uri: str, scheme: str, options: dict[str, Any]) -> PrefixedStorage:

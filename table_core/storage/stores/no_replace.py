@@ -18,8 +18,12 @@ _RENAME_NOREPLACE: Final = 1
 _UNABLE: Final = frozenset({errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP})
 
 
-def rename_no_replace(source: Path, target: Path) -> bool:
+def rename_no_replace(
+    source: Path | str, target: Path | str, start: int = _AT_FDCWD, end: int = _AT_FDCWD
+) -> bool:
     """Rename ``source`` to ``target``; False if this system or file system cannot do it.
+
+    ``start`` and ``end``: the open folders that the two names are in.
 
     Raises:
         FileExistsError: ``target`` is there; nothing happened.
@@ -28,7 +32,7 @@ def rename_no_replace(source: Path, target: Path) -> bool:
     call = _renameat2()
     if call is None:
         return False
-    failed = call(_AT_FDCWD, os.fsencode(source), _AT_FDCWD, os.fsencode(target), _RENAME_NOREPLACE)
+    failed = call(start, os.fsencode(source), end, os.fsencode(target), _RENAME_NOREPLACE)
     if not failed:
         return True
     code = ctypes.get_errno()

@@ -15,6 +15,10 @@ def inside(path: str) -> str:
             others wrote, and expiry deletes what they name.
     """
     clean = path.strip("/")
+    if "\0" in clean:
+        raise ArgumentError(
+            f"path {path!r} holds a NUL, which no file name has", argument="path", value=path
+        )
     if not clean.isascii():
         _require_unicode(path)
     if clean and not {"", ".", ".."}.isdisjoint(clean.split("/")):

@@ -11,7 +11,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from table_core.errors import AlreadyExistsError, ArgumentError, NotFoundError
+from table_core.errors import AlreadyExistsError, ArgumentError, NotFoundError, TableError
 from table_core.ondisk import layout
 from table_core.schema.evolve import create
 from table_core.storage.stores.lock import locked
@@ -22,6 +22,7 @@ from table_core.table.metadata.alter import alter
 from table_core.table.metadata.directory import FolderDirectory, table_folder
 from table_core.table.metadata.documents import Metadata
 from table_core.table.metadata.new_schema import new_schema
+from table_core.table.metadata.several import failed_of
 from table_core.table.metadata.table_files import delete_files, is_table, refuse_leftovers
 
 if TYPE_CHECKING:
@@ -93,6 +94,7 @@ class Catalog(CatalogUpkeep):
         Raises:
             NotFoundError: there is no such database.
             ArgumentError: it has tables or other files, and ``cascade`` is off.
+            TableError: of the first table that could not be dropped, when the others are; it notes which.
         """
         if (tables := self.tables(name)) and not cascade:
             raise ArgumentError(
@@ -109,8 +111,15 @@ class Catalog(CatalogUpkeep):
                 argument="cascade",
                 value=False,
             )
+        failed: dict[str, Exception] = {}
         for table in tables:
-            self.drop_table(f"{name}.{table}")
+            try:
+                self._drop(name, table)
+            except TableError as error:
+                failed[table] = error
+        if failed:
+            done = [table for table in tables if table not in failed]
+            raise failed_of(f"drop-database {name}", failed, done)
         self.directory.drop_database(name)
         if next(self.storage.walk(folder), None) is None:
             self.storage.delete_tree(folder)
@@ -305,6 +314,10 @@ class Catalog(CatalogUpkeep):
                 if if_exists:
                     return
                 raise
+        self._drop(database, table)
+
+    def _drop(self, database: str, table: str) -> None:
+        """Whatever is in the folder: a table that cannot be read can still be dropped."""
         delete_files(self.storage.within(table_folder(database, table)))
         self.directory.drop_table(database, table)
 

@@ -27,6 +27,7 @@ from table_core.table.maintenance.observe import Within, observe
 from table_core.table.metadata.describing import committed
 from table_core.table.metadata.documents import Metadata
 from table_core.table.metadata.results import CommitAs
+from table_core.table.metadata.several import failed_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -112,9 +113,8 @@ def collect_metadata(
         "unreadable": dict(list(work.unreadable.items())[:_DETAILS_MAX]),
     }
     if work.failed:
-        first = next(iter(work.failed.values()))
-        first.add_note(f"collect-metadata {choice.database}: failed for {list(work.failed)}")
-        raise first
+        good = [name for name in chosen if name not in work.failed]
+        raise failed_of(f"collect-metadata {choice.database}", work.failed, good)
     result = committed(
         target.access, "collect-metadata", done, before, details, started_ms=started_ms
     )
@@ -150,12 +150,26 @@ class _Work:
         moved = []
         for name in self.names:
             known = self.states.get(self._uri(name))
-            hinted = Metadata(catalog.root(database, name)).hinted_head() if known else None
+            hinted = self._hinted(name) if known else None
             if is_news(known, hinted, now_ms=now_ms, recheck_ms=recheck_ms):
                 moved.append((known.looked_ms if known else 0, name))
         there = {self._uri(name) for name in catalog.directory.candidates(database)}
         self.dropped = sorted(uri for uri in self.states if uri not in there)
         return [name for _, name in sorted(moved)]
+
+    def _hinted(self, name: str) -> int | None:
+        """What its hint says; one that cannot be read is told when the table is looked at."""
+        try:
+            return Metadata(self.catalog.root(self.choice.database, name)).hinted_head()
+        except TableError:
+            return None
+
+    def _is_there(self, name: str) -> bool:
+        """Whether there is such a table, and not only a folder of that name."""
+        try:
+            return self.catalog.directory.has_table(self.choice.database, name)
+        except TableError:
+            return True
 
     def rows(self, names: Sequence[str]) -> Iterator[pa.Table]:
         """What to write, some tables at a time."""
@@ -175,9 +189,10 @@ class _Work:
         try:
             table = self.catalog.table(f"{self.choice.database}.{name}")
             observed = observe(table.access, known, opened, uri, self.within)
-        except NotFoundError:  # a folder without a table, or one that was dropped meanwhile
-            return _rows(uri, {}, self._all_of(uri), now_ms) if uri in self.states else None
         except TableError as error:
+            if isinstance(error, NotFoundError | ArgumentError) and not self._is_there(name):
+                # A folder without a table, or a table that was dropped meanwhile.
+                return _rows(uri, {}, self._all_of(uri), now_ms) if uri in self.states else None
             if error.kind not in _DEAD:
                 self.failed[name] = error
                 return None

@@ -6,13 +6,14 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from table_core.errors import ArgumentError, TableError
+from table_core.errors import ArgumentError
 from table_core.options.chosen_names import chosen_names
 from table_core.table.api.clone import clone_table
 from table_core.table.compact.compact import compact as compact_table
 from table_core.table.maintenance.expire_partitions import partitions_of
 from table_core.table.metadata.describing import summed
 from table_core.table.metadata.results import ResultDocument
+from table_core.table.metadata.several import failed_of
 from table_core.table.metadata.timestamps import length_ms
 
 if TYPE_CHECKING:
@@ -152,20 +153,16 @@ class _Run:
         """Run ``one`` for every table; the sums of what they say."""
         started_ms = self.catalog.clock.now_ms()
         done: dict[str, ResultDocument] = {}
-        failed: dict[str, TableError] = {}
+        failed: dict[str, Exception] = {}
         with ThreadPoolExecutor(self.parallelism) as pool:
             jobs = {name: pool.submit(one, name) for name in names}
             for name, job in jobs.items():
                 try:
                     done[name] = job.result()
-                except TableError as error:
+                except Exception as error:  # noqa: BLE001 - raised below, when the others are done
                     failed[name] = error
         if failed:
-            first = next(iter(failed.values()))
-            first.add_note(
-                f"{self.action} {self.database}: failed for {list(failed)}, done for {list(done)}"
-            )
-            raise first
+            raise failed_of(f"{self.action} {self.database}", failed, done)
         return summed(
             self.action,
             self.database,

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
-from table_core.errors import NotFoundError
+from table_core.errors import ErrorKind, NotFoundError, TableError
 from table_core.ondisk.partition_text import partition_text
 from table_core.options import keys_identity
 from table_core.table.read.scan import MemoryScan
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["GLOBAL_TABLES", "global_scan"]
 
+_log = logging.getLogger(__name__)
 _TEXT: Final = pa.string()
 _LONG: Final = pa.int64()
 
@@ -44,9 +46,27 @@ def global_scan(catalog: CatalogView, name: str) -> Scan:
 
 
 def _all(catalog: CatalogView) -> Iterator[tuple[str, str, Table]]:
+    """Every table that can be opened; each other one is told in a warning."""
     for database in catalog.databases():
-        for table in catalog.tables(database):
-            yield database, table, catalog.table(f"{database}.{table}")
+        try:
+            names = catalog.tables(database)
+        except TableError as error:
+            _left_out(database, error)
+            continue
+        for name in names:
+            try:
+                table = catalog.table(f"{database}.{name}")
+                table.access.options.get(keys_identity.TYPE)  # a value that cannot be read
+            except TableError as error:
+                _left_out(f"{database}.{name}", error)
+            else:
+                yield database, name, table
+
+
+def _left_out(name: str, error: TableError) -> None:
+    if error.kind is ErrorKind.UNAVAILABLE:
+        raise error
+    _log.warning("%r is left out of the global system tables: %s", name, error)
 
 
 def _all_table_options(catalog: CatalogView) -> pa.Table:
@@ -114,7 +134,12 @@ def _partitions(catalog: CatalogView) -> pa.Table:
     for database, name, table in _all(catalog):
         if not table.partition_by:
             continue
-        for row in partitions(table.access, named=_folder_name).to_pylist():
+        try:
+            found = partitions(table.access, named=_folder_name).to_pylist()
+        except TableError as error:
+            _left_out(f"{database}.{name}", error)
+            continue
+        for row in found:
             at = row["last_update_time"]
             at_ms = None if at is None else pa.scalar(at, pa.timestamp("ms")).value
             rows.append(

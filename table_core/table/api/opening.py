@@ -47,7 +47,9 @@ def open_catalog(warehouse: str, storage_options: Mapping[str, Any] | None = Non
     """
     options = CatalogOptions.of(warehouse, storage_options or {})
     clock = SystemClock()
-    storage = open_storage(warehouse, options.storage, locked=options.lock_type is not None)
+    storage = open_storage(
+        warehouse, options.storage, locked=options.lock_type is not None, warehouse=True
+    )
     names = None
     if options.metastore == "jdbc":
         database = JdbcDatabase(options.uri or "", options.login)
@@ -83,7 +85,7 @@ def open_table(
     catalog_options = CatalogOptions.of(path, storage_options or {})
     clock, ids = SystemClock(), SystemIds()
     lock = _lock(catalog_options, clock)
-    storage = open_storage(path, catalog_options.storage, locked=lock is not None)
+    storage = open_storage(path, catalog_options.storage, locked=lock is not None, warehouse=True)
     name = ".".join(p.removesuffix(_SUFFIX) for p in storage.uri.rstrip("/").split("/")[-2:])
     storage = locked(storage, lock, name)
     handle_options = dict(options or {})

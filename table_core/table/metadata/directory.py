@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
-from table_core.errors import ArgumentError
+from table_core.errors import ArgumentError, ErrorKind, TableError
 from table_core.table.metadata.table_files import is_table
 
 if TYPE_CHECKING:
-    from table_core.ports import Storage
+    from table_core.ports import FileInfo, Storage
     from table_core.storage.stores.jdbc import JdbcDatabase
 
 __all__ = ["Directory", "FolderDirectory", "JdbcDirectory", "table_folder"]
@@ -89,7 +89,7 @@ class FolderDirectory:
 
     def databases(self) -> list[str]:
         """See ``Directory``."""
-        folders = (i.path.rpartition("/")[2] for i in self.storage.list("") if i.is_dir)
+        folders = (i.path.rpartition("/")[2] for i in self.storage.list("") if _may_be_folder(i))
         return sorted(n.removesuffix(_SUFFIX) for n in folders if n.endswith(_SUFFIX))
 
     def add_database(self, name: str) -> bool:
@@ -105,12 +105,21 @@ class FolderDirectory:
 
     def tables(self, database: str) -> list[str]:
         """See ``Directory``."""
-        return [name for name in self.candidates(database) if self.has_table(database, name)]
+        return [name for name in self.candidates(database) if self._is_told(database, name)]
+
+    def _is_told(self, database: str, table: str) -> bool:
+        """Whether it is a table, or cannot be looked at: who asks for that one is told why."""
+        try:
+            return self.has_table(database, table)
+        except TableError as error:
+            if error.kind is ErrorKind.UNAVAILABLE:
+                raise
+            return True
 
     def candidates(self, database: str) -> list[str]:
         """See ``Directory``."""
-        folders = (i.path for i in self.storage.list(f"{database}{_SUFFIX}") if i.is_dir)
-        return sorted(path.rpartition("/")[2] for path in folders)
+        infos = self.storage.list(f"{database}{_SUFFIX}")
+        return sorted(info.path.rpartition("/")[2] for info in infos if _may_be_folder(info))
 
     def has_table(self, database: str, table: str) -> bool:
         """See ``Directory``."""
@@ -129,6 +138,11 @@ class FolderDirectory:
 
     def check_name(self, what: str, name: str) -> None:
         """Every name is a folder."""
+
+
+def _may_be_folder(info: FileInfo) -> bool:
+    """A link is told by its name, and refused by whoever opens it."""
+    return info.is_dir or info.is_link
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,6 +91,13 @@ export interface Lineage {
   columns: { to: string; from: { uri: string; column: string }[] }[];
 }
 
+/** Where the right to see rows comes from; of its Dags those that the viewer may read. */
+export interface RowsRight {
+  source: "configuration" | "creation" | "several" | "every";
+  reason: string;
+  dags: string[];
+}
+
 export interface TableDocument extends Line {
   comment: string | null;
   primary_key: string[];
@@ -104,6 +111,7 @@ export interface TableDocument extends Line {
   quality: QualityResult[];
   asset_id: number | null;
   may_read_rows: boolean;
+  rows_right: RowsRight;
   read_it: { python: string; sql: string; spark: string };
 }
 

@@ -15,7 +15,7 @@ import { useLive } from "./useLive";
 export function LiveTab({ table }: { table: TableDocument }) {
   const [view, go] = useView();
   if (!table.may_read_rows) {
-    return <NotAllowed />;
+    return <NotAllowed right={table.rows_right} />;
   }
   const first = defaults(table);
   const by = view.by || first.by;

@@ -1,4 +1,4 @@
-import type { Sample, TableDocument } from "../api/types";
+import type { RowsRight, Sample, TableDocument } from "../api/types";
 import { useData } from "../api/useData";
 import { Card } from "../parts/bits";
 import { Empty, Loaded } from "../parts/states";
@@ -8,7 +8,7 @@ import { plural } from "../text/format";
 export function SampleTab({ table }: { table: TableDocument }) {
   const sample = useData<Sample>(table.may_read_rows ? "table/sample" : null, { uri: table.uri, limit: 20 });
   if (!table.may_read_rows) {
-    return <NotAllowed />;
+    return <NotAllowed right={table.rows_right} />;
   }
   return (
     <Loaded of={sample}>
@@ -18,7 +18,7 @@ export function SampleTab({ table }: { table: TableDocument }) {
         ) : (
           <Card
             title="Sample"
-            note={`${plural(data.rows.length, "row")}${data.snapshot_id === null ? "" : ` of snapshot #${data.snapshot_id}`}`}
+            note={`${plural(data.rows.length, "row")}${data.snapshot_id === null ? "" : ` of snapshot #${data.snapshot_id}`}. ${table.rows_right.reason}`}
             wide
           >
             {/* eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls must be reached by keyboard */}
@@ -52,10 +52,12 @@ export function SampleTab({ table }: { table: TableDocument }) {
   );
 }
 
-export function NotAllowed() {
+/** Why the rows of a table are not shown, and where the right to see them would come from. */
+export function NotAllowed({ right }: { right: RowsRight }) {
   return (
     <Empty title="You may not read rows of this table">
-      Rows are for those who may read the Dag that last wrote it. Ask an administrator for that permission.
+      {right.reason}
+      {right.dags.length > 0 && ` (${right.dags.join(", ")})`}. Ask an administrator for that permission.
     </Empty>
   );
 }

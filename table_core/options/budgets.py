@@ -1,0 +1,125 @@
+"""How much may come of foreign bytes, however few they are: what a reader of a damaged or hostile file spends.
+
+These are options of the process that reads, because whoever writes a table writes its options too:
+environment variables, for workers, jobs and the command line alike.  Whoever opens a store hands them over.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from table_core.errors import ArgumentError, OptionError
+from table_core.options.parse import size_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = [
+    "BLOCK_BYTES",
+    "DOCUMENT_BYTES",
+    "LINE_BYTES",
+    "MANIFEST_BYTES",
+    "MANIFEST_ENTRIES",
+    "SQL_DEPTH",
+    "STRIPE_BYTES",
+    "Budget",
+    "require_flat",
+    "take_budgets",
+]
+
+
+_PREFIX: Final = "TABLE_CORE_"
+_SET: Final[dict[str, str]] = {}
+"""What the environment of this process says."""
+_BRACKETS: Final = re.compile(r"[()\[\]{}]")
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """One limit: the variable that sets it, and what it is without."""
+
+    variable: str
+    default: int
+    meaning: str
+
+    @property
+    def most(self) -> int:
+        """What it is now.
+
+        Raises:
+            OptionError: the variable is no size or number, or less than 1.
+        """
+        text = _SET.get(self.variable)
+        if not text:
+            return self.default
+        try:
+            most = size_bytes(text)
+        except ValueError as error:
+            raise OptionError(
+                f"{self.variable}={text!r}: {error}", option=self.variable, value=text
+            ) from error
+        if most < 1:
+            raise OptionError(
+                f"{self.variable}={text!r}: at least 1", option=self.variable, value=text
+            )
+        return most
+
+    def told(self, found: str) -> str:
+        """What an error says: ``found``, the limit, and what to do."""
+        return (
+            f"{found}, more than {self.most:,}: {self.meaning}. If the file is honest, set "
+            f"{self.variable} to more in the environment of who reads it"
+        )
+
+
+MANIFEST_ENTRIES: Final = Budget(
+    "TABLE_CORE_MANIFEST_ENTRIES_MAX", 250_000, "what one manifest may list"
+)
+MANIFEST_BYTES: Final = Budget(
+    "TABLE_CORE_MANIFEST_BYTES_MAX", 128 << 20, "what one manifest may unpack to"
+)
+BLOCK_BYTES: Final = Budget(
+    "TABLE_CORE_BLOCK_BYTES_MAX", 64 << 20, "what one block of an Avro file may unpack to"
+)
+LINE_BYTES: Final = Budget(
+    "TABLE_CORE_LINE_BYTES_MAX", 16 << 20, "how long one line of JSON or CSV may be"
+)
+DOCUMENT_BYTES: Final = Budget(
+    "TABLE_CORE_DOCUMENT_BYTES_MAX", 256 << 20, "what is read of one metadata file"
+)
+STRIPE_BYTES: Final = Budget(
+    "TABLE_CORE_STRIPE_BYTES_MAX", 512 << 20, "what one stripe of an ORC file may take in memory"
+)
+SQL_DEPTH: Final = Budget(
+    "TABLE_CORE_SQL_DEPTH_MAX", 500, "how many brackets of SQL may be open at a time"
+)
+
+
+def take_budgets(environment: Mapping[str, str]) -> None:
+    """Let ``environment`` say the budgets of this process from now on."""
+    said = {name: text for name, text in environment.items() if name.startswith(_PREFIX)}
+    if said != _SET:
+        _SET.clear()
+        _SET.update(said)
+
+
+def require_flat(sql: str) -> None:
+    """Refuse SQL whose brackets are nested without end: a parser spends kilobytes on each.
+
+    Brackets in texts count too: nobody has hundreds open there either.
+
+    Raises:
+        ArgumentError: they are.
+    """
+    most, depth, deepest = SQL_DEPTH.most, 0, 0
+    for mark in _BRACKETS.finditer(sql):
+        depth = depth + 1 if mark[0] in "([{" else max(0, depth - 1)
+        deepest = max(deepest, depth)
+    if deepest > most:
+        raise ArgumentError(
+            SQL_DEPTH.told(f"the SQL has {deepest:,} brackets open at a time"),
+            argument="sql",
+            value=f"{sql[:60]}…",
+        )

@@ -1,0 +1,75 @@
+"""Attack: values that nobody thought of.  Goal: an error that is none of ours, or a writer without end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import table_core as tc
+from table_core.errors import ArgumentError, OptionError, TableError
+from table_core.storage.stores.local import LocalStorage
+
+ROWS = pa.table({"id": [1]})
+
+
+def fill(table: tc.Table) -> None:
+    with table.write() as writer:
+        writer.write(ROWS)
+        writer.commit()
+
+
+@pytest.mark.parametrize(
+    ("format", "option"),
+    [("parquet", "parquet.block.size"), ("parquet", "parquet.page.size"), ("parquet", "parquet.dictionary.page.size"),
+     ("orc", "orc.stripe.size"), ("orc", "orc.row.index.stride")],
+)  # fmt: skip
+@pytest.mark.parametrize("size", ["0", "-1", "x"])
+def test_a_size_of_nothing_is_refused_by_its_name(
+    tmp_path: Path, format: str, option: str, size: str
+) -> None:
+    catalog = tc.open_catalog(tmp_path.as_uri())
+    catalog.create_database("d")
+    options = {"bucket": "-1", "file.format": format, option: size}
+    with pytest.raises(TableError, match=option):
+        fill(catalog.create_table("d.t", ROWS.schema, options=options))
+
+
+def test_a_nul_in_a_path_or_a_prefix_is_refused(tmp_path: Path) -> None:
+    catalog = tc.open_catalog(tmp_path.as_uri())
+    catalog.create_database("d")
+    table = catalog.create_table("d.t", ROWS.schema, options={"bucket": "-1"})
+    schema = tmp_path / "d.db/t/schema/schema-0"
+    schema.write_text(
+        schema.read_text().replace('"bucket"', '"data-file.prefix": "a\\u0000b", "bucket"')
+    )
+    with pytest.raises(OptionError, match=r"data-file\.prefix"):
+        catalog.create_table("d.u", ROWS.schema, options={"data-file.prefix": "a\0b"})
+    table = tc.open_catalog(tmp_path.as_uri()).table("d.t")
+    with pytest.raises(TableError, match="NUL"):
+        fill(table)
+    for act in (
+        lambda p: LocalStorage(tmp_path).read(p),
+        lambda p: LocalStorage(tmp_path).delete([p]),
+    ):
+        with pytest.raises(ArgumentError, match="NUL"):
+            act("a\0b")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"no_such_option": "x"},
+        {"client_kwargs": {"nonsense": 1}},
+        {"config_kwargs": {"nonsense": 1}},
+        {"client_kwargs": "x"},
+        {"endpoint_url": "nonsense"},
+    ],
+)
+def test_an_option_that_no_store_knows_is_refused_when_it_is_opened(
+    options: dict[str, Any],
+) -> None:
+    with pytest.raises(OptionError, match="storage_options"):
+        tc.open_catalog("s3://bucket/wh", {"key": "a", "secret": "hush", **options})

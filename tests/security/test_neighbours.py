@@ -1,0 +1,156 @@
+"""Attack: whoever may write into one table's folder.  Goal: no work on any other table of the database."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import table_core as tc
+from table_core.errors import TableError
+from table_core.table.api.catalog import Catalog
+from tests.lanes import sampled
+
+ROWS = pa.table({"id": [1]})
+
+
+def unknown_type(table: Path) -> None:
+    schema = table / "schema/schema-0"
+    schema.write_text(schema.read_text().replace('"BIGINT"', '"GEOMETRY"'))
+
+
+def bad_option(table: Path) -> None:
+    schema = table / "schema/schema-0"
+    document = json.loads(schema.read_text())
+    document["options"]["bucket"] = "many"
+    schema.write_text(json.dumps(document))
+
+
+def no_manifest_list(table: Path) -> None:
+    for path in (table / "manifest").glob("manifest-list-*"):
+        path.unlink()
+
+
+def fifo(name: str) -> Callable[[Path], None]:
+    def planted(table: Path) -> None:
+        (table / name).unlink(missing_ok=True)
+        os.mkfifo(table / name)
+
+    return planted
+
+
+def link(table: Path) -> None:
+    shutil.rmtree(table)
+    table.symlink_to("/")
+
+
+POISONS: dict[str, Callable[[Path], Any]] = {
+    "unknown type": unknown_type,
+    "bad option": bad_option,
+    "broken schema": lambda t: (t / "schema/schema-0").write_text('{"x'),
+    "deep schema": lambda t: (t / "schema/schema-0").write_text("[" * 100_000),
+    "broken snapshot": lambda t: (t / "snapshot/snapshot-1").write_text("nonsense"),
+    "no manifest list": no_manifest_list,
+    "schema is a fifo": fifo("schema/schema-0"),
+    "snapshot is a fifo": fifo("snapshot/snapshot-1"),
+    "hint is a fifo": fifo("snapshot/LATEST"),
+    "a link": link,
+    "an escape in its name": lambda t: t.rename(t.with_name("b\x1b[2J")),
+    "a dot in its name": lambda t: t.rename(t.with_name("b.b")),
+    "a blank in its name": lambda t: t.rename(t.with_name(" b ")),
+    "no unicode in its name": lambda t: os.rename(t, os.fsencode(t.parent) + b"/b\xff"),
+}
+
+
+@pytest.fixture
+def catalog(tmp_path: Path) -> Catalog:
+    found = tc.open_catalog((tmp_path / "wh").as_uri())
+    found.create_database("d")
+    for name in ("a", "b", "c"):
+        table = found.create_table(f"d.{name}", ROWS.schema, options={"bucket": "-1"})
+        with table.write() as writer:
+            writer.write(ROWS)
+            writer.commit()
+    return found
+
+
+def told(error: TableError) -> str:
+    return f"{error} {getattr(error, '__notes__', '')}"
+
+
+@pytest.mark.parametrize("poison", sampled(POISONS, 4))
+def test_one_bad_table_stops_no_verb_over_many(
+    catalog: Catalog, tmp_path: Path, poison: str
+) -> None:
+    POISONS[poison](tmp_path / "wh/d.db/b")
+    names = [name for name in catalog.tables("d") if name not in ("a", "c")]
+    assert len(names) == 1, "it is listed"
+    read = catalog.table("sys.tables").read().to_arrow()["table_name"].to_pylist()
+    assert {"a", "c"} <= {*read}
+    acts: tuple[Callable[[], Any], ...] = (
+        lambda: catalog.compact_database("d", strategy="full").details["tables"],
+        lambda: catalog.clone_database("d", "copy").details["tables"],
+    )
+    for act in acts:
+        try:
+            done = act()
+        except TableError as error:
+            assert repr(names[0]) in told(error)
+            assert "done for ['a', 'c']" in told(error)
+        else:
+            assert {"a", "c"} <= {*done}, "what it did not have to read does not matter"
+    assert {"a", "c"} <= {*catalog.tables("copy")}
+
+
+@pytest.mark.parametrize("poison", sampled(POISONS, 4))
+def test_one_bad_table_stops_no_collector(catalog: Catalog, tmp_path: Path, poison: str) -> None:
+    catalog.collect_metadata("d", "meta.history", "c")
+    POISONS[poison](tmp_path / "wh/d.db/b")
+    for name in ("a", "c"):
+        with catalog.table(f"d.{name}").write() as writer:
+            writer.write(ROWS)
+            writer.commit()
+    try:
+        details = catalog.collect_metadata("d", "meta.history", "c", recheck="0 ms").details
+    except TableError as error:
+        assert "done for ['a', 'c']" in told(error) or "'a'" in told(error)
+    else:
+        assert details["unreadable"] or poison in {"hint is a fifo", "no manifest list"}, (
+            "a cache knew it"
+        )
+    kept = catalog.table("meta.history").read(where="kind = 'line'").to_arrow().to_pylist()
+    rows = {one["uri"]: json.loads(one["document"]).get("rows") for one in kept}
+    assert (rows["paimon://c/d/a"], rows["paimon://c/d/c"]) == (2, 2)
+
+
+@pytest.mark.parametrize("poison", ["unknown type", "schema is a fifo", "a link"])
+def test_the_command_line_lists_the_others_names_the_bad_one_and_ends_with_1(
+    catalog: Catalog, tmp_path: Path, poison: str
+) -> None:
+    POISONS[poison](tmp_path / "wh/d.db/b")
+    command = [sys.executable, "-m", "table_core.cli.main", "tables"]
+    command += ["--warehouse", catalog.warehouse, "--json"]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert ran.returncode == 1
+    assert [one["table"] for one in json.loads(ran.stdout)] == ["d.a", "d.c"]
+    assert "d.b" in json.loads(ran.stderr)["notes"][0]
+
+
+def test_what_can_be_dropped_of_a_database_is_dropped(catalog: Catalog, tmp_path: Path) -> None:
+    link(tmp_path / "wh/d.db/b")
+    unknown_type(tmp_path / "wh/d.db/c")
+    with pytest.raises(TableError, match="b is a link") as caught:
+        catalog.drop_database("d", cascade=True)
+    assert "done for ['a', 'c']" in told(caught.value)
+    assert [path.name for path in (tmp_path / "wh/d.db").iterdir()] == ["b"]
+    (tmp_path / "wh/d.db/b").unlink()
+    catalog.drop_database("d", cascade=True)
+    assert catalog.databases() == []

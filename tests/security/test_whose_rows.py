@@ -1,0 +1,112 @@
+"""Attack: a task of another team, and who may start a compaction.  Goal: the rows of a table on the tables page."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from paimon_provider.pages.answers import Asker
+from paimon_provider.pages.cache import writing
+from paimon_provider.pages.rows_right import named_dags, require_rows, rows_right
+from table_core.errors import AccessDeniedError, ArgumentError
+
+URI = "paimon://c/hr/salaries"
+EVERY = ("payroll", "of_ben", "actions")
+
+
+class Dags:
+    """Airflow's session, as far as it is asked: which Dags there are."""
+
+    def scalars(self, _: Any) -> Any:
+        return self
+
+    def all(self) -> list[str]:
+        return [*EVERY]
+
+
+@pytest.fixture
+def db(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    monkeypatch.setenv("AIRFLOW__PAIMON__CACHE_FOLDER", str(tmp_path))
+    with closing(writing()) as found:
+        found.execute("INSERT INTO creation VALUES (?, 'payroll', 1)", (URI,))
+        yield found
+
+
+def may(db: Any, *dags: str) -> bool:
+    return rows_right(Dags(), Asker(db, set(dags), 0), URI).may  # type: ignore[arg-type]
+
+
+def claims(db: Any) -> None:
+    """What a writer of another Dag can leave: a snapshot, the name of a commit, an event, a run."""
+    line = json.dumps({"uri": URI, "table": "hr.salaries", "user": "forged"})
+    db.execute(
+        "INSERT INTO line (uri, catalog, database, name, health, health_rank, due, line) "
+        "VALUES (?, 'c', 'hr', 'salaries', 'ok', 0, 0, ?)",
+        (URI, line),
+    )
+    db.execute("INSERT INTO commit_user VALUES ('forged', 'of_ben', 't', 'r', -1)")
+    db.execute("INSERT INTO asset VALUES (1, ?, ?, '', 5)", (URI, URI))
+    db.execute("INSERT INTO event VALUES (9, ?, 9, 'of_ben', 't', 'r', -1, '{}')", (URI,))
+    db.execute("INSERT INTO run VALUES (?, 9, 'actions', 'act', 'r', -1, 'compact', '{}')", (URI,))
+
+
+def test_no_writer_moves_the_right(db: Any) -> None:
+    claims(db)
+    assert may(db, "payroll")
+    assert not may(db, "of_ben")
+    assert not may(db, "actions")
+    assert not may(db, "of_ben", "actions")
+    assert may(db, *EVERY)
+
+
+def test_a_second_creator_takes_rights_and_gives_none(db: Any) -> None:
+    db.execute("INSERT INTO creation VALUES (?, 'of_ben', 0)", (URI,))
+    assert not may(db, "of_ben")
+    assert not may(db, "payroll")
+    assert may(db, "payroll", "of_ben")
+
+
+def test_rows_of_no_known_creator_are_for_who_may_read_every_dag(db: Any) -> None:
+    claims(db)
+    db.execute("DELETE FROM creation")
+    assert not may(db, "of_ben", "actions")
+    assert not may(db)
+    assert may(db, *EVERY)
+
+
+@pytest.mark.parametrize(
+    ("option", "dags"),
+    [
+        ('{"hr.salaries": "a"}', ("a",)), ('{"HR.*": ["a", "b"]}', ("a", "b")), ('{"*.*": []}', ()),
+        ('{"paimon://c/hr/*": "a"}', ("a",)), ('{"paimon://*/hr/salaries": "a"}', ("a",)),
+        ('{"hr.salaries": "a", "*.*": "b"}', ("a",)), ("", None), ("{}", None), ('{"hr.salarie": "a"}', None),
+        ('{"r.salaries": "a"}', None), ('{"paimon://d/hr/salaries": "a"}', None), ('{"paimon://c/*": "a"}', None),
+        ('{"hr.salaries.x": "a"}', "unread"), ('{"hr.sal[a-z]ries": "a"}', None), ('{"hr.salaries": 5}', "unread"),
+        ("[]", "unread"), ("{", "unread"), ('{"hr.salaries": [null]}', "unread"), ("[" * 100_000, "unread"),
+        ('{"salaries": "a"}', "unread"),
+    ],
+)  # fmt: skip
+def test_the_configuration_names_tables_and_what_cannot_be_read_shows_nothing(
+    monkeypatch: pytest.MonkeyPatch, option: str, dags: Any
+) -> None:
+    monkeypatch.setenv("AIRFLOW__PAIMON__ROWS_OF", option)
+    if dags == "unread":
+        with pytest.raises(ArgumentError, match="nobody sees rows"):
+            named_dags(URI)
+    else:
+        assert named_dags(URI) == dags
+
+
+def test_the_configuration_comes_before_the_creator(
+    db: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AIRFLOW__PAIMON__ROWS_OF", '{"hr.*": "of_ben"}')
+    assert may(db, "of_ben")
+    assert not may(db, "payroll")
+    with pytest.raises(AccessDeniedError, match="rows_of"):
+        require_rows(Dags(), Asker(db, {"payroll"}, 0), URI)  # type: ignore[arg-type]
