@@ -298,3 +298,19 @@ def test_the_publication_has_the_tables_of_the_sync_alone(
             log.sync()
         log.run(["UPDATE {0}.nokey SET id = 3", "ALTER TABLE {0}.nokey REPLICA IDENTITY FULL"])
         log.sync()
+
+
+def test_a_publication_that_was_dropped_for_a_while_is_told_and_the_way_out_works(
+    postgres: Postgres, tmp_path: Path
+) -> None:
+    with Log(postgres, tmp_path, "pgrw_gone") as log:
+        log.run(["DROP PUBLICATION pgrw_gone_pub", "INSERT INTO {0}.t VALUES (2, 'b')"])
+        with pytest.raises(EventError, match=r"dropped for a while.*table-core position reset"):
+            log.sync()
+        postgres.sql("SELECT pg_drop_replication_slot('pgrw_gone')")
+        log.catalog.table("lake.t").positions.reset("tc.source.positions")
+        log.sync()
+        log.same("t")
+        log.run(["DELETE FROM {0}.t WHERE id = 1"])
+        log.sync()
+        log.same("t")

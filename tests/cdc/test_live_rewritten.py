@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import table_core as tc
-from table_core.errors import EventError
+from table_core.errors import DataError, EventError
 from tests.cdc.conftest import need
 from tests.cdc.servers import MariaDb
 from tests.cdc.test_live_mariadb_log import Log
@@ -116,6 +116,16 @@ CASES: dict[str, Sequence[str]] = {
         "SET binlog_format = 'STATEMENT'",
         "SET STATEMENT sort_buffer_size = 100000 FOR INSERT INTO {0}.t VALUES (2, 'two')",
     ),
+    "rows of a file": (
+        "SELECT 5, 'five' INTO OUTFILE './{0}.txt'",
+        "SET binlog_format = 'STATEMENT'",
+        "LOAD DATA INFILE './{0}.txt' INTO TABLE {0}.t",
+    ),
+    "a name in other letters": (
+        "INSERT INTO {0}.t VALUES (2, 'b')",
+        "ALTER TABLE {0}.t CHANGE v V VARCHAR(20)",
+        "INSERT INTO {0}.t VALUES (3, 'c')",
+    ),
     "rows of a function": (
         "SET GLOBAL log_bin_trust_function_creators = ON",
         "CREATE FUNCTION {0}.f() RETURNS INT BEGIN INSERT INTO {0}.t VALUES (5, 'f'); RETURN 1; END",
@@ -203,6 +213,22 @@ def test_the_lake_equals_the_source_after(mariadb: MariaDb, tmp_path: Path, case
     )
     log.sync()
     same(log, *sorted(there & {"t", "u", "p"}))
+    assert log.sync().rows_written == 0
+
+
+def test_a_table_that_was_dropped_in_one_run_and_made_in_another_is_read_again(
+    mariadb: MariaDb, tmp_path: Path
+) -> None:
+    log = Log(mariadb, tmp_path, "rw_later")
+    mariadb.sql("CREATE TABLE IF NOT EXISTS rw_later.t (id INT)")
+    assert log.sync(on_rewrite="fail").rows_written == 0  # the table was there
+    mariadb.sql("DROP TABLE rw_later.t")
+    log.sync()
+    assert log.rows() == [(1, "first")]
+    mariadb.sql("CREATE TABLE IF NOT EXISTS rw_later.t (id INT PRIMARY KEY, v VARCHAR(20))")
+    mariadb.sql("INSERT INTO rw_later.t VALUES (7, 'seven')")
+    log.sync()
+    same(log, "t")
     assert log.sync().rows_written == 0
 
 
@@ -352,3 +378,32 @@ def test_a_run_that_is_cut_leaves_the_table_due(mariadb: MariaDb, tmp_path: Path
 def cut_at_the_snapshot(stage: str, **_: object) -> None:
     if stage == "snapshot":
         raise OSError("cut")
+
+
+def test_a_number_that_is_no_boolean_names_the_type_mapping(
+    mariadb: MariaDb, tmp_path: Path
+) -> None:
+    log = Log(mariadb, tmp_path, "rw_bool")
+    mariadb.sql(
+        "CREATE TABLE rw_bool.b (id INT PRIMARY KEY, n TINYINT(1))",
+        "INSERT INTO rw_bool.b VALUES (1, 2)",
+    )
+    with pytest.raises(DataError, match=r"type_mapping=\['tinyint1-not-bool'\]"):
+        log.sync()
+    log.sync(type_mapping=["tinyint1-not-bool"])
+    same(log, "b")
+
+
+def test_a_type_that_no_column_here_can_become_is_refused_and_the_way_out_works(
+    mariadb: MariaDb, tmp_path: Path
+) -> None:
+    log = Log(mariadb, tmp_path, "rw_type")
+    mariadb.sql("ALTER TABLE rw_type.t ADD n INT", "INSERT INTO rw_type.t VALUES (2, 'b', 5)")
+    log.sync()
+    mariadb.sql("ALTER TABLE rw_type.t MODIFY n TEXT", "INSERT INTO rw_type.t VALUES (3, 'b', 'x')")
+    for _ in range(2):
+        with pytest.raises(EventError, match=r"column 'n' is STRING now, and INT in lake\.t.*drop"):
+            log.sync()
+    log.catalog.drop_table("lake.t")
+    log.sync()
+    same(log, "t")

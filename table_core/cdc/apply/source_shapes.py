@@ -7,8 +7,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from table_core.cdc.model.table_shape import (
+    GONE,
     REPLACED,
     SHAPES_PROPERTY,
+    TableShape,
     rewritten,
     shapes_from,
     shapes_text,
@@ -22,7 +24,6 @@ if TYPE_CHECKING:
     from table_core.cdc.apply.read_again import ReadAgain
     from table_core.cdc.apply.tables import SyncTables
     from table_core.cdc.model.record import SourceTable
-    from table_core.cdc.model.table_shape import TableShape
 
 __all__ = ["SourceShapes"]
 
@@ -57,6 +58,8 @@ class SourceShapes:
             if feed.target.table is None:
                 continue
             before = shapes_from(feed.target.table.position(SHAPES_PROPERTY))
+            for table in feed.sources - now.keys():
+                self.gone(table)
             for table in feed.sources & now.keys():
                 old, new = before.get(table), now[table]
                 self.shapes[table] = new
@@ -72,6 +75,16 @@ class SourceShapes:
                     )
                 if why:
                     again.note(table, why, where)
+
+    @property
+    def dropped(self) -> set[SourceTable]:
+        """Source tables that were dropped and not made since, as far as is known."""
+        return {table for table, shape in self.shapes.items() if shape.id == GONE}
+
+    def gone(self, table: SourceTable) -> None:
+        """A source table was dropped: one that has its name later is another one."""
+        known = self.shapes.get(table)
+        self.shapes[table] = TableShape(key=() if known is None else known.key, id=GONE)
 
     def refuse_key(self, table: SourceTable, old: Sequence[str], new: Sequence[str]) -> None:
         """Refuse a source table whose rows the table here cannot tell apart.

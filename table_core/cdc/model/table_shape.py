@@ -16,10 +16,20 @@ from table_core.validation_errors import stored
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-__all__ = ["REPLACED", "SHAPES_PROPERTY", "TableShape", "rewritten", "shapes_from", "shapes_text"]
+__all__ = [
+    "GONE",
+    "REPLACED",
+    "SHAPES_PROPERTY",
+    "TableShape",
+    "rewritten",
+    "shapes_from",
+    "shapes_text",
+]
 
 SHAPES_PROPERTY: Final = "tc.source.shapes"
 """Property: the shapes of the source tables that feed a table, as they were when it was read."""
+GONE: Final = "gone"
+"""The number of a table that was dropped."""
 REPLACED: Final = "it was created anew, or another table was renamed to it"
 
 
@@ -47,6 +57,8 @@ class TableShape:
 
 def rewritten(old: TableShape, new: TableShape, has_column: Callable[[str], bool]) -> str:
     """Why a table has to be read again; '' if the log tells all of its rows."""
+    if old.id == GONE:
+        return REPLACED
     if not old.id or not new.id:
         return ""
     if old.id != new.id:

@@ -86,6 +86,8 @@ class BinlogRows:
     """Of columns that statements added: what rows have that were there; None for NULL."""
     around: Surroundings = field(default_factory=Surroundings)
     open: OpenTransaction = field(default_factory=OpenTransaction)
+    dropped: set[SourceTable] = field(default_factory=set)
+    """Tables that were dropped and not created since."""
     columns: dict[SourceTable, dict[str, Column]] = field(default_factory=dict)
     """Of the newest map of each table, as the log knows them."""
     _maps: dict[int, TableMap] = field(default_factory=dict)

@@ -118,8 +118,10 @@ class LogStatements:
         for table in (self._table(name, database) for name in effects.created):
             if not log.around.asks_server:
                 break
-            if table in log.around.known() or table in log.columns:
+            is_known = table in log.around.known() or table in log.columns
+            if is_known and (table in log.dropped or not effects.is_idle_if_there):
                 log.rewritten(table, "the table was created anew", where)
+            log.dropped.discard(table)
         for name, why in effects.rewritten:
             log.rewritten(self._table(name, database), why, where)
         for table, why in arrived:
@@ -141,6 +143,9 @@ class LogStatements:
     def _dropped(self, table: SourceTable, where: str) -> None:
         log = self.log
         if log.wants(table):
+            log.dropped.add(table)
+            if log.around.counts(table, log.transaction):
+                log.around.gone(table)
             number = log.counted(1, where)
             log.rows.schema_changes.append(
                 SchemaChangeEvent(

@@ -331,6 +331,7 @@ class MySqlReader(LogReader):
             mark=start.mark,
             transaction=start.order,
             defaults=self.defaults,
+            dropped=self._compared.dropped,
             around=self._around(),
         )
         rows.open.prepared, self._reading = self._xa, rows
@@ -354,6 +355,8 @@ class MySqlReader(LogReader):
         return Surroundings(
             rewritten=self._rewritten,
             known=lambda: {*self._catalog, *self._sources()},
+            counts=self._counts,
+            gone=self._compared.gone,
             has_column=self._has_column,
             cascades=lambda table: self._cascades.get(table, ()),
             is_transactional=lambda table: (

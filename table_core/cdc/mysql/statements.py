@@ -83,6 +83,8 @@ class Effects:
     dropped_databases: list[str] = field(default_factory=list)
     created: list[Name] = field(default_factory=list)
     """New, and without rows that are not in the log."""
+    is_idle_if_there: bool = False
+    """Whether a table that is created is left alone if there is one of its name."""
     arrived: list[tuple[Name, str]] = field(default_factory=list)
     """Named so now, with rows that the log told under another name; and why."""
     rewritten: list[tuple[Name, str]] = field(default_factory=list)
@@ -151,9 +153,11 @@ def _create(effects: Effects, tokens: Sequence[Token]) -> None:
     at = _behind(tokens, 1, "OR", "REPLACE")
     if len(tokens) <= at or tokens[at].word != "TABLE":
         return
-    name, _ = name_at(tokens, _behind(tokens, at + 1, "IF", "NOT", "EXISTS"))
+    behind = _behind(tokens, at + 1, "IF", "NOT", "EXISTS")
+    name, _ = name_at(tokens, behind)
     if name is None:
         return
+    effects.is_idle_if_there = behind > at + 1
     effects.created.append(name)
     if at > 1:
         effects.dropped.append(name)

@@ -49,6 +49,10 @@ class Surroundings:
     is_transactional: Callable[[SourceTable], bool] = lambda _: True
     side_effects: Callable[[Sequence[Name], Sequence[Token]], bool] = lambda *_: False
     """Whether a statement that names these tables may have changed others: by triggers, functions."""
+    counts: Callable[[SourceTable, tuple[int, int]], bool] = lambda *_: True
+    """Whether what happens to a table at a place in the log is not here yet."""
+    gone: Callable[[SourceTable], None] = lambda _: None
+    """Told of a table that was dropped."""
     asks_server: bool = False
     """Whether rows can be read again.  Of files the columns of older rows stay what they were."""
     folds: bool = False

@@ -365,6 +365,12 @@ def _error(
         return StorageUnavailableError(
             f"{where} cannot be reached: {text}", path=where, reason=text
         )
-    if state in {_MISSING_OBJECT, _PREREQUISITE}:
+    if state == _MISSING_OBJECT and "publication" in text:
+        text += (
+            "; it was dropped for a while, and the log cannot be decoded across that: run SELECT "
+            f"pg_drop_replication_slot('{source.slot}') and reset the tables with table-core position reset "
+            "… tc.source.positions; the next sync reads them anew"
+        )
+    elif state in {_MISSING_OBJECT, _PREREQUISITE}:
         text += f"; slot {source.slot!r}, publication {source.publication!r}"
     return EventError(f"{where}: {text}", host=where, code=state)
