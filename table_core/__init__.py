@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from table_core.cdc.kafka.source import KafkaSource
     from table_core.cdc.mysql.source import MySqlSource
     from table_core.cdc.postgres.source import PostgresSource
+    from table_core.cdc.sync.doctor import source_doctor
+    from table_core.cdc.sync.resync import resync
     from table_core.cdc.sync.sync import sync_database, sync_table
     from table_core.predicate.expression import col, lit
     from table_core.schema.change import (
@@ -81,6 +83,8 @@ __all__ = [
     "lookup_join",
     "open_catalog",
     "open_table",
+    "resync",
+    "source_doctor",
     "sync_database",
     "sync_table",
 ]
@@ -97,6 +101,8 @@ _HOMES: Final[Mapping[str, str]] = {
     "MySqlSource": "cdc.mysql.source",
     "PostgresSource": "cdc.postgres.source",
     "FilesSource": "cdc.files.source",
+    "resync": "cdc.sync.resync",
+    "source_doctor": "cdc.sync.doctor",
     "sync_database": "cdc.sync.sync",
     "sync_table": "cdc.sync.sync",
     **dict.fromkeys(

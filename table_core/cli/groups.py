@@ -34,11 +34,13 @@ tags = typer.Typer(no_args_is_help=True, help="Names for snapshots, which live a
 branches = typer.Typer(no_args_is_help=True, help="Lines of history of their own.")
 consumers = typer.Typer(no_args_is_help=True, help="Readers that expiry waits for.")
 positions = typer.Typer(no_args_is_help=True, help="How far what feeds a table has come.")
+sources = typer.Typer(no_args_is_help=True, help="Databases whose changes tables follow.")
 GROUPS: Final[Mapping[str, tuple[Heading, typer.Typer]]] = {
     "tag": (Heading.HISTORY, tags),
     "branch": (Heading.HISTORY, branches),
     "consumer": (Heading.FEEDS, consumers),
     "position": (Heading.FEEDS, positions),
+    "source": (Heading.FEEDS, sources),
 }
 """By the word of the command line."""
 Name = Annotated[str, typer.Argument(metavar="NAME")]

@@ -13,6 +13,7 @@ from table_core.cli import output
 from table_core.cli.arguments import AsJson, Warehouse, names, pairs
 from table_core.cli.commands import Entry
 from table_core.cli.progress import progress_of_sync
+from table_core.cli.rows import show_records
 from table_core.errors import ArgumentError
 from table_core.jobs.action import Heading
 
@@ -101,6 +102,43 @@ def sync(
     output.show_result(result, as_json=as_json)
 
 
+def resync(
+    warehouse: Warehouse,
+    tables: Annotated[list[str], typer.Argument(metavar="TABLES", help="As database.table.")],
+    source: Source,
+    setting: Settings = None,
+    as_json: AsJson = False,
+) -> None:
+    """Read tables of a database again, and replace what is there.
+
+    The sync that feeds a table is run, with its choice of tables. Give further keywords of it with --set.
+    """
+    import table_core as tc
+    from table_core.cdc.sync.readers import source_from_spec
+
+    more = {key: _json_or_text(text) for key, text in pairs(setting, "--set").items()}
+    server = source_from_spec(_described(source))
+    with progress_of_sync(as_json=as_json) as progress:
+        result = tc.resync(tc.open_catalog(warehouse), tables, server, progress=progress, **more)
+    output.show_result(result, as_json=as_json)
+
+
+def source_doctor(
+    source: Source,
+    including: Annotated[str, typer.Option(help="Source tables that are meant.")] = ".*",
+    excluding: Annotated[str, typer.Option(help="Source tables left out.")] = "",
+    as_json: AsJson = False,
+) -> None:
+    """Look for what is in the way of a sync of a database, with effect and remedy."""
+    import table_core as tc
+    from table_core.cdc.sync.readers import source_from_spec
+
+    found = tc.source_doctor(source_from_spec(_described(source)), including, excluding)
+    show_records([one.to_record() for one in found], as_json=as_json)
+    if any(one.level == "error" for one in found):
+        raise typer.Exit(1)
+
+
 def _described(text: str) -> dict[str, Any]:
     """The source; secrets may be in a file or in the environment, on no command line."""
     in_line = text.lstrip().startswith("{")
@@ -140,4 +178,11 @@ def _json_or_text(text: str) -> Any:
 
 ENTRIES: Final[Sequence[Entry]] = (
     Entry(("sync",), Heading.FEEDS, sync, "lake.people --source source.json --primary-key id"),
+    Entry(
+        ("source", "doctor"),
+        Heading.FEEDS,
+        source_doctor,
+        "--source mysql.json --including 'shop\\..*'",
+    ),
+    Entry(("source", "resync"), Heading.FEEDS, resync, "lake.people --source mysql.json"),
 )

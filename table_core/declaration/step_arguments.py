@@ -175,6 +175,8 @@ SYNC_SETTINGS: Final = Record(
         "metadata_columns": TEXTS,
         "on_truncate": _ON_TABLE,
         "on_drop": _ON_TABLE,
+        "on_rewrite": Text(one_of=("resync", "fail")),
+        "resync_rows": _COUNT,
         "dead_letter": Text(
             about="The table for events that cannot be applied.",
             pattern=rf"[^./\\\s]+\.[^./\\\s]+|{_TEMPLATE}",

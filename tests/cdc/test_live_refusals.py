@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
 import table_core as tc
-from table_core.errors import ArgumentError, EventError, TableError
+from table_core.errors import ArgumentError, EventError, StorageUnavailableError, TableError
 from tests.cdc.conftest import need
 from tests.cdc.servers import MariaDb, Postgres
 
@@ -132,9 +133,12 @@ def test_grants_of_postgres(postgres: Postgres, catalog: tc.Catalog) -> None:
     )
     source = postgres_source(postgres, user="shy", password="s3cret")
     mends = [
-        (r"CREATE PUBLICATION refused FOR ALL TABLES", "CREATE PUBLICATION refused FOR ALL TABLES"),
-        (r"ALTER ROLE shy REPLICATION", "ALTER ROLE shy REPLICATION"),
         (r"GRANT SELECT ON refused\.t TO shy", "GRANT SELECT ON refused.t TO shy"),
+        (
+            r'CREATE PUBLICATION "refused" FOR TABLE "refused"\."t" WITH',
+            "CREATE PUBLICATION refused FOR TABLE refused.t",
+        ),
+        (r"ALTER ROLE shy REPLICATION", "ALTER ROLE shy REPLICATION"),
     ]
     postgres.sql("GRANT USAGE ON SCHEMA refused TO shy")
     for told, mend in mends:
@@ -145,6 +149,25 @@ def test_grants_of_postgres(postgres: Postgres, catalog: tc.Catalog) -> None:
         postgres.sql(mend)
     tc.sync_database(catalog, "lake", source)
     assert catalog.table("lake.t").read().to_arrow().to_pylist() == [{"id": 1}]
+    postgres.sql("SELECT pg_drop_replication_slot('refused')", "DROP PUBLICATION refused",
+                 "DROP SCHEMA refused CASCADE")  # fmt: skip
+
+
+def test_a_table_that_is_locked(mariadb: MariaDb, postgres: Postgres, catalog: tc.Catalog) -> None:
+    mariadb.sql("CREATE OR REPLACE DATABASE refused", "CREATE TABLE refused.t (id INT PRIMARY KEY)")
+    holder = mariadb.connect()
+    with holder.cursor() as cursor:
+        cursor.execute("LOCK TABLES refused.t WRITE")
+        with pytest.raises(StorageUnavailableError, match=r"locked for more than 1 s.*lock_wait_s"):
+            tc.sync_database(catalog, "lake", mysql(mariadb, lock_wait_s=1))
+    holder.close()
+    tc.sync_database(catalog, "lake", mysql(mariadb, lock_wait_s=1))
+    postgres.sql("CREATE SCHEMA refused", "CREATE TABLE refused.l (id INT PRIMARY KEY)")
+    with psycopg.connect(host="127.0.0.1", port=postgres.port, user="postgres") as connection:
+        connection.execute("LOCK TABLE refused.l IN ACCESS EXCLUSIVE MODE")
+        with pytest.raises(StorageUnavailableError, match=r"locked for more than 1 s.*lock_wait_s"):
+            tc.sync_database(catalog, "lake2", postgres_source(postgres, lock_wait_s=1))
+    tc.sync_database(catalog, "lake2", postgres_source(postgres, lock_wait_s=1))
     postgres.sql("SELECT pg_drop_replication_slot('refused')", "DROP PUBLICATION refused",
                  "DROP SCHEMA refused CASCADE")  # fmt: skip
 

@@ -33,7 +33,8 @@ from table_core.cdc.model.source_schema import source_schemas_from
 from table_core.cdc.mysql.binlog import ROWS, TABLE_MAP, header_of
 from table_core.cdc.mysql.binlog_reader import _events
 from table_core.cdc.mysql.binlog_rows import BinlogRows
-from table_core.cdc.mysql.ddl import added_defaults
+from table_core.cdc.mysql.sql_tokens import tokens_of
+from table_core.cdc.mysql.statements import effects_of
 from table_core.cdc.postgres.pgoutput import PgOutputRows, Relation
 from table_core.cdc.postgres.types import postgres_type
 from table_core.datatypes.kinds import STRING
@@ -355,7 +356,7 @@ def types(text: str) -> None:
         lambda t: postgres_type(t, TypeMapping()),
     ):
         read(text)
-    added_defaults(text)
+    effects_of(tokens_of(text))
 
 
 def geometry(body: bytes) -> None:

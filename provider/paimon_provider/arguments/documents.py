@@ -318,6 +318,8 @@ def sync_settings(value: Any, name: str) -> None:
     checks: dict[str, Check] = {
         "on_truncate": told,
         "on_drop": told,
+        "on_rewrite": one_of("resync", "fail"),
+        "resync_rows": optional(count(1)),
         "dead_letter": optional(require_table),
         "fill_defaults": flag,
         "commit_rows": optional(count(1)),

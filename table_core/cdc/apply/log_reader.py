@@ -10,22 +10,27 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from table_core.cdc.apply.diverged import refuse_diverged
 from table_core.cdc.apply.key_ranges import key_ranges, read_range
+from table_core.cdc.apply.read_again import ReadAgain
+from table_core.cdc.apply.source_shapes import SourceShapes
 from table_core.cdc.model.log_position import LogPosition
 from table_core.cdc.model.log_rows import LogRows
 from table_core.cdc.model.record import Place, SourceTable, shortened
 from table_core.cdc.model.table_pattern import TablePattern
+from table_core.cdc.model.table_shape import TableShape
 from table_core.errors import ArgumentError, UnsupportedFeatureError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from table_core.cdc.apply.context import SyncContext
     from table_core.cdc.apply.server import ServerConnection, ServerSource
+    from table_core.cdc.apply.table_feed import TableFeed
     from table_core.cdc.apply.tables import SyncTables
     from table_core.cdc.model.batch import SourceBatch
     from table_core.cdc.model.claims import Claim
     from table_core.cdc.model.log_rows import TableRows
     from table_core.cdc.model.source_table import CatalogTable
+    from table_core.datatypes.kinds import DataType
     from table_core.position.decide import LogNow
     from table_core.position.source import SourceId
 
@@ -49,6 +54,16 @@ class LogReader(ABC):
     _catalog: dict[SourceTable, CatalogTable] = field(default_factory=dict)
     _since: dict[SourceTable, tuple[int, int]] = field(default_factory=dict)
     """Tables whose snapshot is newer than the log read so far, and where their changes begin to count."""
+    _again: ReadAgain = field(init=False)
+    _anew: list[TableFeed] = field(default_factory=list)
+    """Tables whose rows are being replaced."""
+
+    _compared: SourceShapes = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._compared = SourceShapes(context=self.context, fed=self.fed)
+        self.fed.told = self._compared.properties
+        self._again = ReadAgain(context=self.context, fed=self.fed)
 
     @property
     def history(self) -> None:
@@ -65,6 +80,10 @@ class LogReader(ABC):
         self, info: CatalogTable, columns: Sequence[Sequence[Any]]
     ) -> tuple[TableRows, list[list[Any]]]:
         """Columns of a query: what they are, and their values as such."""
+
+    @abstractmethod
+    def _types(self, info: CatalogTable) -> Mapping[str, DataType]:
+        """The types that columns get here."""
 
     @staticmethod
     def _key_value(value: Any) -> Any:
@@ -129,7 +148,7 @@ class LogReader(ABC):
         """The position that a table holds."""
         return None if text is None else LogPosition.parse(text, self.kind)
 
-    def remembered(self, _: Iterable[SourceTable], __: int | None = None) -> str | None:
+    def remembered(self, tables: Iterable[SourceTable], _: int | None = None) -> str | None:  # noqa: ARG002 - see Reader
         """Nothing: the log tells all."""
         return None
 
@@ -188,6 +207,45 @@ class LogReader(ABC):
                     if (order := position.since.get(str(table))) is not None:
                         self._since[table] = (order[0], order[1])
 
+    # --------------------------------------------------------------------------------- shapes
+    def _shapes_now(
+        self, _: ServerConnection, tables: Iterable[SourceTable]
+    ) -> dict[SourceTable, TableShape]:
+        """The shapes of tables of the catalog."""
+        return {t: TableShape(key=self._catalog[t].key) for t in tables if t in self._catalog}
+
+    def _compare_shapes(self, connection: ServerConnection, where: str) -> None:
+        """Find tables that are not those that were read.
+
+        Raises:
+            EventError: one has another key, or is another one and the sync is to fail then.
+        """
+        now = self._shapes_now(connection, self._sources())
+        self._compared.compare(now, self._again, self._has_column, where)
+
+    def _sources(self) -> set[SourceTable]:
+        """The source tables that gave rows."""
+        return {table for feed in self.fed.feeds.values() for table in feed.sources}
+
+    def _counts(self, table: SourceTable, order: tuple[int, int]) -> bool:
+        """Whether what happens to a table at a place in the log is not here yet."""
+        name = self.context.route(table)
+        feed = self.fed.feeds.get(name) if name is not None else None
+        at = feed.target.position if feed is not None else None
+        if feed is not None and isinstance(at, LogPosition) and table in feed.sources:
+            return order >= max(at.order, self._since.get(table, (0, 0)))
+        return order >= self._since.get(table, (0, 0))
+
+    def _rewritten(self, table: SourceTable, order: tuple[int, int], why: str, where: str) -> None:
+        """A table changed at a place in the log in a way that the log does not tell."""
+        if self._counts(table, order):
+            self._again.note(table, why, where)
+
+    def _has_column(self, table: SourceTable, name: str) -> bool:
+        """Whether the table that a source table feeds has a column already."""
+        fields = self.fed.fields_of(table) or ()
+        return any(field.name.lower() == name.lower() for field in fields)
+
     def _since_text(self, position: LogPosition) -> dict[str, list[int]]:
         return {
             str(table): list(order)
@@ -197,9 +255,10 @@ class LogReader(ABC):
 
     def _with_since(self, batch: SourceBatch[LogPosition]) -> SourceBatch[LogPosition]:
         """A batch of the log whose positions tell of snapshots that are newer than they."""
+        due: dict[str, list[Any] | None] = {str(table): None for table in self._again.due}
 
         def with_since(position: LogPosition) -> LogPosition:
-            return replace(position, since=self._since_text(position))
+            return replace(position, since=self._since_text(position), snapshots=due)
 
         before = batch.before
         return replace(
@@ -221,19 +280,6 @@ class LogReader(ABC):
                 pending[table] = position.snapshots[str(table)]
         return pending
 
-    def _renew(self, tables: Iterable[SourceTable]) -> None:
-        """Have a first snapshot take the place of what is there, where a position was reset.
-
-        A snapshot tells what there is and not what there is no more: on top of old rows it would leave
-        those that the source deleted, and double those without key.
-        """
-        begun = set(tables)
-        for feed in self.fed.feeds.values():
-            target = feed.target
-            was_reset = target.table is not None and not target.claims.held
-            if was_reset and not target.finished and feed.sources & begun:
-                target.start_over()
-
     def _read(
         self, connection: ServerConnection, info: CatalogTable, position: LogPosition
     ) -> Iterator[SourceBatch[LogPosition]]:
@@ -253,9 +299,25 @@ class LogReader(ABC):
                 batch,
                 changes=[replace(one, place=_of_snapshot(table, keys)) for one in batch.changes],
                 consumed=lambda _, numbers: numbers < 0,
-                may_commit=bool(info.key) or done,
+                may_commit=done or (bool(info.key) and not self._is_replaced(table)),
             )
             self.context.progress.snapshot(table, len(rows), info.rows_about, done=done)
+
+    def _is_replaced(self, table: SourceTable) -> bool:
+        """Whether the rows of a snapshot take the place of others, so that all come at once."""
+        name = self.context.route(table)
+        return any(feed.target.name == name for feed in self._anew)
+
+    def _begin_anew(self, pending: dict[SourceTable, list[Any] | None]) -> None:
+        """Have snapshots from their start replace what is there; see ``ReadAgain``."""
+        named = {str(table): table for table in pending}
+        infos = [info for table in pending if (info := self._catalog.get(table)) is not None]
+        self._again.refuse_large(infos, named)
+        for table in self._again.due:
+            if (info := self._catalog.get(table)) is not None:
+                self._again.refuse_types(table, self._types(info))
+        self._anew = self._again.renewed(pending, self._catalog)
+        self._again.due.clear()
 
     def _ranges(self, connection: ServerConnection, info: CatalogTable, after: Any) -> list[Any]:
         """Ranges of the key for tasks; none where nobody runs tasks, or one read will do."""
@@ -289,15 +351,14 @@ class LogReader(ABC):
                     position.finished(name) if done else position.snapshotted(name, last_key),
                 )
             return
-        places = [info.names.index(column) for column in info.key]
         while name in position.snapshots:
             part = list(connection.chunk(info, position.snapshots[name], size))
             if len(part) < size:
                 position = position.finished(name)
             else:
-                last = [self._key_value(part[-1][place]) for place in places]
+                last = [self._key_value(value) for value in connection.mark(info, part[-1])]
                 position = position.snapshotted(name, last)
-            yield part, position
+            yield [row[: len(info.columns)] for row in part], position
 
 
 def _of_snapshot(table: SourceTable, keys: Sequence[Sequence[Any]]) -> Callable[[int], Place]:

@@ -23,6 +23,10 @@ class SyncOptions(TypedDict, total=False):
     """What to do when the source table is emptied: ``apply`` (default), ``ignore`` or ``fail``."""
     on_drop: str
     """What to do when the source table is dropped: ``ignore`` (default), ``apply`` or ``fail``."""
+    on_rewrite: str
+    """If the source table changes in a way that its log does not tell: ``resync`` or ``fail``."""
+    resync_rows: int
+    """Source tables with more rows are not read again unasked (default 100 000 000)."""
     dead_letter: str | None
     """A table for events that cannot be applied; without it the first of them is an error."""
     fill_defaults: bool

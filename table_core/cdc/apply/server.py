@@ -60,8 +60,13 @@ class ServerConnection(ABC):
     ) -> Iterator[tuple[Any, ...]]:
         """The rows behind a primary key, in its order, as they come; all of a table without one.
 
-        ``until`` is the last one, of a key that is one number.
+        ``until`` is the last one, of a key that is one number.  A row may have more behind its columns,
+        for ``mark``.
         """
+
+    def mark(self, table: CatalogTable, row: Sequence[Any]) -> list[Any]:
+        """What ``chunk`` begins behind, of one of its rows."""
+        return [row[table.names.index(column)] for column in table.key]
 
     @staticmethod
     @abstractmethod

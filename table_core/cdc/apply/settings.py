@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 __all__ = ["ApplySettings", "NewTable", "apply_settings", "length_ms", "one_of"]
 
 _ON_TABLE: Final = ("apply", "ignore", "fail")
+_ON_REWRITE: Final = ("resync", "fail")
 _COMMIT_ROWS: Final = 1_000_000
+_RESYNC_ROWS: Final = 100_000_000
 _MAX_COLUMNS: Final = 4096
 """As many as MySQL has, and more than PostgreSQL."""
 
@@ -34,6 +36,9 @@ class ApplySettings:
     mapping: TypeMapping = field(default_factory=TypeMapping)
     on_truncate: str = "apply"
     on_drop: str = "ignore"
+    on_rewrite: str = "resync"
+    resync_rows: int = _RESYNC_ROWS
+    """Tables with more rows are not read again unasked."""
     dead_letter: str | None = None
     """Table for events that cannot be applied; None makes the first of them an error."""
     fill_defaults: bool = True
@@ -63,12 +68,16 @@ def apply_settings(
     on_truncate, on_drop = more.get("on_truncate", "apply"), more.get("on_drop", "ignore")
     one_of("on_truncate", on_truncate, _ON_TABLE)
     one_of("on_drop", on_drop, _ON_TABLE)
+    on_rewrite = more.get("on_rewrite", "resync")
+    one_of("on_rewrite", on_rewrite, _ON_REWRITE)
     return ApplySettings(
         computed=computed_columns(computed),
         metadata=metadata,
         mapping=TypeMapping.of(type_mapping),
         on_truncate=on_truncate,
         on_drop=on_drop,
+        on_rewrite=on_rewrite,
+        resync_rows=more.get("resync_rows", _RESYNC_ROWS),
         dead_letter=more.get("dead_letter"),
         fill_defaults=more.get("fill_defaults", True),
         ignore_incompatible=bool(more.get("ignore_incompatible", False)),

@@ -12,7 +12,7 @@ from table_core.cdc.model.record import SourceTable
 from table_core.validation_errors import stored
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from table_core.cdc.apply.context import SyncContext
     from table_core.datatypes.kinds import Field
@@ -33,6 +33,8 @@ class SyncTables:
     """Tables that are left out, because their keys are not those of their sources."""
     dropped: set[str] = field(default_factory=set)
     """Tables that went with their source, since the last commit."""
+    told: Callable[[Iterable[SourceTable]], Mapping[str, str]] = lambda _: {}
+    """What a reader keeps with the tables that source tables feed: properties of the next commit."""
 
     # --------------------------------------------------------------------------------- lookups
     def wants(self, table: SourceTable) -> bool:
@@ -76,6 +78,7 @@ class SyncTables:
         feed = self.feeds[name] = TableFeed(
             target=target, settings=context.settings, plain=context.plain, new_table=new
         )
+        target.told = lambda: self.told(feed.sources)
         if target.table is not None:
             feed.sources = _sources_of(target.table)
         return feed

@@ -82,6 +82,8 @@ class SyncTarget:
     reached: Position | None = None
     remembered: Callable[[], str | None] = lambda: None
     """What a run that goes on at ``reached`` has to know."""
+    told: Callable[[], Mapping[str, str]] = dict
+    """Further properties of each commit."""
     source_schemas: str | None = None
     """What the table's newest snapshot says of it."""
     writer: TableWriter | None = None
@@ -249,7 +251,7 @@ class SyncTarget:
             self.source_schemas = standing[SOURCE_SCHEMA_PROPERTY] = known
         return replace(
             commit,
-            properties={**commit.properties, **standing, **self.properties},
+            properties={**commit.properties, **self.told(), **standing, **self.properties},
             expect={
                 POSITION_PROPERTY: self.stored,
                 CLAIMS_PROPERTY: self.held,

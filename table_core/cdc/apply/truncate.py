@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from table_core.storage.spill import SpilledRows
     from table_core.table.api.table import Table
 
-__all__ = ["empty", "leave"]
+__all__ = ["begin_anew", "empty", "leave"]
 
 _NUMBER: Final = "\0number"
 _MINE: Final = "\0mine"
@@ -60,6 +60,28 @@ def leave(feed: TableFeed, source: SourceTable) -> None:
     feed.count("drops", 1)
     _take_out(feed, source, "dropped", "on_drop='ignore'")
     feed.forget(source)
+
+
+def begin_anew(
+    feed: TableFeed, fed: set[SourceTable], readable: set[SourceTable], due: set[SourceTable]
+) -> bool:
+    """Take out the rows of source tables that are read again; whether all rows go.
+
+    Args:
+        feed: of the table.
+        fed: the source tables that it has rows of.
+        readable: those of them that can be read again.
+        due: those that have to be.
+
+    Raises:
+        UnsupportedFeatureError: one cannot be read again, and nothing says which rows are whose.
+    """
+    if fed <= readable:
+        feed.target.start_over()
+        return True
+    for source in sorted(due):
+        _take_out(feed, source, "rewritten", "on_rewrite='fail'")
+    return False
 
 
 def _take_out(feed: TableFeed, source: SourceTable, statement: str, instead: str) -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LogPosition"]
 
-_OTHERS: Final = ("name", "gtid", "mark", "skip", "snapshots", "since")
+_OTHERS: Final = ("name", "gtid", "mark", "skip", "snapshots", "since", "xa")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +40,8 @@ class LogPosition:
     mark: str = ""
     """What tells the log there from another one of equal places.  MySQL: when, and by which server, the
     file was begun; PostgreSQL: number and time of the transaction that ends there.  '' if unknown."""
+    xa: Mapping[str, list[Any] | None] = field(default_factory=dict)
+    """MySQL: XA transactions that are prepared and have no end yet, and the tables that they change."""
 
     @property
     def text(self) -> str:
@@ -87,6 +89,7 @@ class LogPosition:
             "mark": self.mark,
             "snapshots": self.snapshots,
             "since": self.since,
+            "xa": self.xa,
         }
         rest = {name: value for name, value in members.items() if value}
         return LogPlace(order=self.order, name=self.name, gtid=self.gtid, skip=self.skip, rest=rest)

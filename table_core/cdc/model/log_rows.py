@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from table_core.cdc.model.record import Place, SourceTable
 from table_core.cdc.model.truncates import chosen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Container, Mapping, Sequence
 
     from table_core.cdc.model.embedded_schema import Declared
     from table_core.cdc.model.log_position import LogPosition
@@ -67,6 +68,50 @@ class TableRows:
         self.has_before.extend([before is not None] * count)
         self.has_after.extend([after is not None] * count)
 
+    def empty(self) -> TableRows:
+        """The same without rows."""
+        return TableRows(
+            table=self.table, names=self.names, types=self.types, declared=self.declared
+        )
+
+    def cut(self, first: int) -> TableRows:
+        """Take the rows off that have the number ``first`` or a later one; those."""
+        at = bisect_left(self.numbers, first)
+        tail = self.empty()
+        pairs: list[tuple[list[Any], list[Any]]] = [
+            (self.numbers, tail.numbers),
+            (self.ops, tail.ops),
+            (self.times_ms, tail.times_ms),
+            (self.has_before, tail.has_before),
+            (self.has_after, tail.has_after),
+            *zip(self.before, tail.before, strict=True),
+            *zip(self.after, tail.after, strict=True),
+        ]
+        for mine, its in pairs:
+            its[:] = mine[at:]
+            del mine[at:]
+        for name, places in self.unavailable.items():
+            cut = bisect_left(places, at)
+            tail.unavailable[name] = [place - at for place in places[cut:]]
+            del places[cut:]
+        return tail
+
+    def add(self, other: TableRows, shift: int) -> None:
+        """Add the rows of ``other``, each with a number that is higher by ``shift``."""
+        at = len(self.numbers)
+        self.numbers.extend(number + shift for number in other.numbers)
+        self.ops.extend(other.ops)
+        self.times_ms.extend(other.times_ms)
+        self.has_before.extend(other.has_before)
+        self.has_after.extend(other.has_after)
+        for mine, its in (
+            *zip(self.before, other.before, strict=True),
+            *zip(self.after, other.after, strict=True),
+        ):
+            mine.extend(its)
+        for name, places in other.unavailable.items():
+            self.unavailable.setdefault(name, []).extend(at + place for place in places)
+
     def changes(self, place: Callable[[int], Place]) -> Changes:
         """The rows as columns."""
         return Changes(
@@ -107,6 +152,8 @@ class LogRows:
     count: int = 0
     since: Mapping[SourceTable, tuple[int, int]] = field(default_factory=dict)
     """Changes of a table that are older are in its snapshot."""
+    due: Container[SourceTable] = ()
+    """Tables that will be read again: their changes are left out."""
 
     def number(self, start: tuple[int, int], ordinal: int, count: int, place: str) -> int:
         """Numbers for rows that come next; the first of them."""
@@ -117,6 +164,15 @@ class LogRows:
         self.places.extend([place] * count)
         return first
 
+    def cut(self, first: int) -> dict[Any, TableRows]:
+        """Take off what has the number ``first`` or a later one: its rows, by what ``parts`` has them."""
+        tails = {key: part.cut(first) for key, part in self.parts.items()}
+        self.schema_changes = [one for one in self.schema_changes if one.number < first]
+        for numbered in (self.starts, self.ordinals, self.places):
+            del numbered[first:]
+        self.count = min(self.count, first)
+        return {key: tail for key, tail in tails.items() if tail.numbers}
+
     def truncated(self, table: SourceTable, number: int, time_ms: int) -> None:
         """A table was emptied."""
         part = TableRows(table=table, names=(), types=(), declared={})
@@ -124,6 +180,8 @@ class LogRows:
         self.parts["truncate", number] = part
 
     def _new(self, part: TableRows, starts: Ints, place: Callable[[int], Place]) -> Changes | None:
+        if part.table in self.due or not part.numbers:
+            return None
         changes = part.changes(place)
         return chosen(changes, ~self._older(part.table, starts, changes.lines))
 

@@ -251,7 +251,7 @@ def _column(
         value = shortened(values[row].as_py())
         bad.append(
             DataError(
-                f"{place.text}: column {field.name!r} cannot take {value}: {why}",
+                f"{place.text}: column {field.name!r} cannot take {value}: {why}{_way_out(field)}",
                 column=field.name,
                 value=value,
                 row=int(lines[row]),
@@ -259,6 +259,13 @@ def _column(
             )
         )
     return fit, lacking
+
+
+def _way_out(field: Field) -> str:
+    """What helps where a type that a user can choose does not hold a value."""
+    if isinstance(field.type, Atomic) and field.type.root is Root.BOOLEAN:
+        return "; if it is a TINYINT(1) with numbers, drop the table and say type_mapping=['tinyint1-not-bool']"
+    return ""
 
 
 def _without(

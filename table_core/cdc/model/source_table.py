@@ -40,8 +40,12 @@ class CatalogTable:
     is_partitioned: bool = False
     is_unlogged: bool = False
     """PostgreSQL: its changes are in no log."""
+    identity: str = ""
+    """PostgreSQL: what tells old rows in its log; ``f`` for all columns."""
     is_versioned: bool = False
     """MariaDB: it keeps rows that are gone, and its log tells no deletes."""
+    is_transactional: bool = True
+    """MariaDB: whether its engine takes back what a transaction did."""
 
     @property
     def names(self) -> list[str]:

@@ -24,10 +24,13 @@ __all__ = [
     "Header",
     "RowImage",
     "TableMap",
-    "charset_of",
     "file_mark",
     "header_of",
+    "in_one_phase",
+    "is_group",
     "row_images",
+    "rows_of",
+    "server_version",
     "table_map",
     "table_named",
     "xid_of",
@@ -46,9 +49,19 @@ REFUSED: Final = {
     "and take a new snapshot",
     40: "a transaction is compressed as MySQL does it: run SET GLOBAL "
     "binlog_transaction_compression = OFF on the server, and take a new snapshot",
+    **dict.fromkeys((6, 8, 10, 12, 20, 21, 22), "rows were written as servers before 5.1 do it"),
     164: "the file is encrypted: have mysqlbinlog --read-from-remote-server --raw fetch it",
 }
 """Events that hold changes which cannot be read, and what to do."""
+IGNORED: Final = frozenset(
+    {
+        *(1, 3, 5, 7, 9, 11, 13, 14, 17, 27, 28, 29, 34, 35, 36, 37, 41, 160, 161, 163),
+        *(FORMAT, ROTATE),
+    }
+)
+"""Events that change no rows: marks, and what belongs to a statement that comes."""
+LOAD: Final = 18
+"""LOAD DATA as a statement."""
 WRITES: Final = frozenset({23, 30, 166, 169})
 UPDATES: Final = frozenset({24, 31, 167, 170})
 DELETES: Final = frozenset({25, 32, 168, 171})
@@ -57,6 +70,9 @@ _SECOND: Final = frozenset({30, 31, 32, 169, 170, 171})
 _COMPRESSED: Final = frozenset(range(166, 172))
 EVENT_BYTES: Final = 128 << 20
 """How large an event may be, unless somebody said more; a compressed one when it is unpacked."""
+_NO_KEYS: Final = 2
+_IGNORABLE: Final = 0x80
+_STANDALONE: Final = 1
 _CELLS: Final = 2_000_000
 """Of one event: a row of many NULLs has few bytes."""
 _FULL_METADATA: Final = (
@@ -75,6 +91,8 @@ class Header:
     size: int
     end: int
     """Position behind the event."""
+    may_be_ignored: bool = False
+    """Whether the server says that who does not know the event loses nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +138,7 @@ def header_of(event: bytes) -> Header:
         number(event[5:9], "little"),
         number(event[9:13], "little"),
         number(event[13:17], "little"),
+        bool(event[17] & _IGNORABLE),
     )
 
 
@@ -198,9 +217,14 @@ def row_images(
     return RowImage(table, op, rows, before, after, absent)
 
 
+def rows_of(body: bytes) -> tuple[int, bool]:
+    """The number of the table of a rows event, and whether foreign keys were looked at."""
+    return int.from_bytes(body[:6], "little"), not int.from_bytes(body[6:8], "little") & _NO_KEYS
+
+
 def _read(cursor: Cursor, table: TableMap, images: Sequence[list[list[Any]]]) -> int:
     """Read all rows into their images; how many there are."""
-    rows, most = 0, _CELLS // len(table.columns)
+    rows, most = 0, max(_CELLS, cursor.end) // len(table.columns)
     while cursor.at < cursor.end:
         for columns in images:
             _row(cursor, table, columns)
@@ -239,27 +263,17 @@ def decompressed(body: bytes, most: int) -> bytes:
     return plain
 
 
-def query_of(kind: int, body: bytes, most: int = EVENT_BYTES) -> tuple[str, str]:
-    """Default database and statement of a QUERY event without its header."""
-    cursor = Cursor(body)
-    cursor.skip(8)
-    database_length = cursor.unsigned(1)
-    cursor.skip(2)
-    cursor.skip(cursor.unsigned(2))
-    database = cursor.take(database_length).decode(errors="replace")
-    cursor.skip(1)
-    text = cursor.rest()
-    if kind == QUERY_COMPRESSED:
-        text = decompressed(text, most)
-    return database, text.decode(errors="replace")
-
-
 def xid_of(body: bytes) -> str:
     """Which transaction an XA_PREPARE event is of, as later statements write it."""
     cursor = Cursor(body)
     cursor.skip(1)
     form, first, second = (cursor.unsigned(4) for _ in range(3))
     return f"X'{cursor.take(first).hex()}',X'{cursor.take(second).hex()}',{form}"
+
+
+def in_one_phase(body: bytes) -> bool:
+    """Whether an XA_PREPARE event is the commit of its transaction too."""
+    return body[:1] == b"\1"
 
 
 def file_mark(event: bytes) -> str:
@@ -269,6 +283,16 @@ def file_mark(event: bytes) -> str:
     """
     header = header_of(event)
     return f"{header.time}@{header.server_id}"
+
+
+def server_version(body: bytes) -> str:
+    """Of the server that wrote the log, as a FORMAT event without its header has it."""
+    return body[2:52].rstrip(b"\0").decode(errors="replace")
+
+
+def is_group(header: Header, body: bytes) -> bool:
+    """Whether a GTID begins a transaction of several events, which ends by itself."""
+    return header.kind == MARIADB_GTID and not body[12] & _STANDALONE
 
 
 def gtid_of(header: Header, body: bytes) -> str:
@@ -344,7 +368,7 @@ def _described(
             codec = charset(choice_collations[choices]) or "utf-8"
             choices += 1
             texts = (enums if column.is_enum else sets).pop(0)
-            values = tuple(text.decode(codec, "replace") for text in texts)
+            values = tuple(text.decode(codec, "mariadb") for text in texts)
         columns.append(column.described(name, nullable, unsigned, codec, values))
     return columns
 
@@ -357,41 +381,3 @@ def _collations(optional: dict[int, bytes], default: int, per_column: int, count
     for at, collation in zip(packed[1::2], packed[2::2], strict=False):
         collations[at] = collation
     return collations
-
-
-_CHARSETS: Final[dict[str, Sequence[int]]] = {
-    "cp1252": (5, 8, 15, 31, 47, 48, 49, 94, 1032, 1071, 1072),
-    "ascii": (11, 65, 1035, 1089),
-    "utf-8": (33, 45, 46, 76, 83, *range(192, 248), *range(255, 324), 1057, 1069, 1070, 1107),
-    "latin2": (2, 9, 21, 27, 77),
-    "cp1250": (26, 34, 44, 66, 99),
-    "cp1251": (14, 23, 50, 51, 52),
-    "gbk": (28, 87),
-    "gb2312": (24, 86),
-    "gb18030": (248, 249, 250),
-    "big5": (1, 84),
-    "shift_jis": (13, 88),
-    "cp932": (95, 96),
-    "euc_jp": (12, 91, 97, 98),
-    "euc_kr": (19, 85),
-    "koi8_r": (7, 74),
-    "cp850": (4, 80),
-    "cp866": (36, 68),
-    "latin5": (30, 78),
-    "greek": (25, 70),
-    "hebrew": (16, 71),
-    "utf-16-be": (35, 54, 55, 90, *range(101, 125), *range(128, 152)),
-    "utf-32-be": (60, 61, *range(160, 184)),
-}
-_BY_COLLATION: Final = {id: codec for codec, ids in _CHARSETS.items() for id in ids}
-_BINARY: Final = 63
-_UCA_FIRST: Final = 2048
-
-
-def charset_of(collation: int) -> str | None:
-    """The Python codec of a collation's character set; None for bytes."""
-    if collation == _BINARY:
-        return None
-    if collation >= _UCA_FIRST:  # MariaDB's uca1400: character set in the bits above
-        return "utf-8" if (collation - _UCA_FIRST) >> 8 < 2 else "utf-16-be"
-    return _BY_COLLATION.get(collation, "utf-8")

@@ -68,6 +68,16 @@ class Column:
         return self.kind in _TEXT
 
     @property
+    def is_varchar(self) -> bool:
+        """Whether it is a VARCHAR, so that ``meta`` is its length in bytes."""
+        return self.kind == VARCHAR
+
+    @property
+    def is_long_text(self) -> bool:
+        """Whether it is one of the TEXT or BLOB types, so that ``meta`` is the size of its length."""
+        return self.kind == BLOB
+
+    @property
     def is_enum(self) -> bool:
         """Whether it is an ENUM."""
         return self.kind == ENUM
@@ -246,7 +256,7 @@ def _text(size: int, codec: str | None) -> Callable[[Cursor], Any]:
     def read_text(cursor: Cursor) -> str:
         at = cursor.at + size
         cursor.at = end = at + int.from_bytes(cursor.body[at - size : at], "little")
-        return cursor.body[at:end].decode(codec)
+        return cursor.body[at:end].decode(codec, "mariadb")
 
     return read_text
 

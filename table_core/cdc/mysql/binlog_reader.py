@@ -10,9 +10,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
-from table_core.cdc.model.embedded_schema import Declared
+from table_core.cdc.model.added_defaults import added_defaults_text, recall_added_defaults
 from table_core.cdc.model.log_position import LogPosition
-from table_core.cdc.model.source_schema import source_schema_text, source_schemas_from
 from table_core.cdc.mysql.binlog import (
     EVENT_BYTES,
     FORMAT,
@@ -22,7 +21,7 @@ from table_core.cdc.mysql.binlog import (
     header_of,
 )
 from table_core.cdc.mysql.binlog_rows import BinlogRows, file_number
-from table_core.datatypes.kinds import STRING
+from table_core.cdc.mysql.surroundings import Surroundings
 from table_core.errors import EventError
 from table_core.position.source import MySqlId
 from table_core.storage.stores.locate import open_storage
@@ -57,7 +56,7 @@ class BinlogFilesReader:
     source: FilesSource
     context: SyncContext
     fed: SyncTables
-    defaults: dict[SourceTable, dict[str, str]] = field(default_factory=dict)
+    defaults: dict[SourceTable, dict[str, str | None]] = field(default_factory=dict)
     """Of columns that were added, by source table."""
 
     def parse(self, text: str | None) -> LogPosition:
@@ -97,12 +96,7 @@ class BinlogFilesReader:
 
     def remembered(self, tables: Iterable[SourceTable], _: int | None = None) -> str | None:
         """Defaults of columns that were added, until a row has them."""
-        known = {
-            table: {n: Declared(STRING, None, None, default=text) for n, text in columns.items()}
-            for table in tables
-            if (columns := self.defaults.get(table))
-        }
-        return source_schema_text(known) if known else None
+        return added_defaults_text(self.defaults, tables)
 
     def unfed(self, _: Iterable[SourceTable]) -> list[SourceTable]:
         """None: the log tells all."""
@@ -110,9 +104,7 @@ class BinlogFilesReader:
 
     def recall(self, text: str | None) -> None:
         """Take up what an earlier run remembered."""
-        for table, columns in source_schemas_from(text).items():
-            texts = {name: str(declared.default) for name, declared in columns.items()}
-            self.defaults[table] = {**texts, **self.defaults.get(table, {})}
+        recall_added_defaults(self.defaults, text)
 
     def committed(self, position: LogPosition) -> None:
         """Nothing: files stay."""
@@ -142,6 +134,9 @@ class BinlogFilesReader:
             gtid=start.gtid,
             transaction=start.order,
             defaults=self.defaults,
+            around=Surroundings(
+                known=lambda: {t for feed in self.fed.feeds.values() for t in feed.sources}
+            ),
         )
         for name in names:
             newest = name == names[-1]

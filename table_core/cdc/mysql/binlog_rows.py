@@ -28,18 +28,22 @@ from table_core.cdc.model.encoding import LogicalType
 from table_core.cdc.model.log_position import LogPosition
 from table_core.cdc.model.log_rows import LogRows, TableRows
 from table_core.cdc.model.mysql_types import mysql_type
-from table_core.cdc.model.record import SourceTable
-from table_core.cdc.model.schema_change_event import SchemaChangeEvent
+from table_core.cdc.model.record import SourceTable, shortened
 from table_core.cdc.mysql import binlog
 from table_core.cdc.mysql.binlog_columns import FLOAT, LONGLONG
-from table_core.cdc.mysql.ddl import added_defaults
+from table_core.cdc.mysql.charsets import charset_of
+from table_core.cdc.mysql.log_statements import LogStatements
+from table_core.cdc.mysql.logged_statement import statement_of
+from table_core.cdc.mysql.open_transaction import OpenTransaction
+from table_core.cdc.mysql.sql_tokens import Dialect
+from table_core.cdc.mysql.surroundings import Surroundings
 from table_core.datatypes.kinds import STRING
 from table_core.errors import EventError, TableError
 from table_core.position.gtids import gtids_after
 from table_core.validation_errors import UNFORESEEN
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from table_core.cdc.model.batch import SourceBatch
     from table_core.cdc.mysql.binlog import Header, RowImage, TableMap
@@ -48,26 +52,8 @@ if TYPE_CHECKING:
 
 __all__ = ["BinlogRows", "file_number"]
 
-_NAME: Final = r"(?:`((?:[^`]|``)+)`|([\w$]+))"
-_TRUNCATE: Final = re.compile(
-    rf"^\s*TRUNCATE\s+(?:TABLE\s+)?(?:{_NAME}\s*\.\s*)?{_NAME}", re.IGNORECASE
-)
-_DROP: Final = re.compile(
-    r"^\s*DROP\s+TABLE\s+(?:/\*.*?\*/\s*)?(?:IF\s+EXISTS\s+)?(.*)$", re.IGNORECASE | re.DOTALL
-)
-_REPLACED: Final = re.compile(
-    rf"^\s*CREATE\s+OR\s+REPLACE\s+TABLE\s+(?:{_NAME}\s*\.\s*)?{_NAME}", re.IGNORECASE
-)
-_WRITTEN: Final = re.compile(
-    r"^\s*(?:INSERT|REPLACE|UPDATE|DELETE|LOAD\s+DATA)\b"
-    r"(?:.*?\bINTO\s+TABLE\b|(?:\s+(?:LOW_PRIORITY|HIGH_PRIORITY|DELAYED|QUICK|IGNORE|INTO|FROM)\b)*)"
-    rf"\s*(?:{_NAME}\s*\.\s*)?{_NAME}",
-    re.IGNORECASE | re.DOTALL,
-)
 _NUMBER: Final = re.compile("[0-9]{1,18}")
 _SEQUENCE: Final = frozenset({"next_not_cached_value", "cycle_option", "cycle_count"})
-_QUALIFIED: Final = re.compile(rf"^\s*(?:{_NAME}\s*\.\s*)?{_NAME}")
-_COMMENTS: Final = re.compile(r"^\s*(?:/\*(?!!).*?\*/\s*|--[^\n]*\n\s*)*", re.DOTALL)
 
 
 def file_number(name: str) -> int:
@@ -84,7 +70,7 @@ class BinlogRows:
     described: Callable[[SourceTable, TableMap], Mapping[str, Declared] | None]
     """Columns as the server's catalog has them, where it knows the table."""
     mapping: TypeMapping
-    charset: Callable[[int], str | None] = binlog.charset_of
+    charset: Callable[[int], str | None] = charset_of
     event_bytes: int = binlog.EVENT_BYTES
     file: str = ""
     gtid: str = ""
@@ -96,17 +82,24 @@ class BinlogRows:
     """Rows of it seen so far."""
     rows: LogRows = field(default_factory=LogRows)
     keys: dict[SourceTable, tuple[str, ...]] = field(default_factory=dict)
-    defaults: dict[SourceTable, dict[str, str]] = field(default_factory=dict)
-    """Of columns that statements added, where no catalog tells them."""
-    _prepared: dict[str, bool] = field(default_factory=dict)
-    """XA transactions that wait for their end, and whether rows of them were taken."""
+    defaults: dict[SourceTable, dict[str, str | None]] = field(default_factory=dict)
+    """Of columns that statements added: what rows have that were there; None for NULL."""
+    around: Surroundings = field(default_factory=Surroundings)
+    open: OpenTransaction = field(default_factory=OpenTransaction)
+    dropped: set[SourceTable] = field(default_factory=set)
+    """Tables that were dropped and not created since."""
+    columns: dict[SourceTable, dict[str, Column]] = field(default_factory=dict)
+    """Of the newest map of each table, as the log knows them."""
     _maps: dict[int, TableMap] = field(default_factory=dict)
+    _parents: dict[int, SourceTable] = field(default_factory=dict)
+    """Tables whose rows nobody wants, and that change rows of others."""
     _known: dict[TableMap, Mapping[str, Declared]] = field(default_factory=dict)
 
     def rotate(self, name: str, position: int) -> None:
         """The log goes on in another file."""
         if name != self.file:
             self._maps.clear()
+            self._parents.clear()
             self.mark = ""
         self.file = name
         self.transaction, self.ordinal = (file_number(name), position), 0
@@ -125,7 +118,7 @@ class BinlogRows:
         except TableError:
             raise
         except (*UNFORESEEN, struct.error, zlib.error) as error:
-            where = self._where(header)
+            where = self.where_of(header)
             raise EventError(
                 f"{where}: the event cannot be read: {error}", position=where
             ) from error
@@ -137,68 +130,93 @@ class BinlogRows:
         elif kind in binlog.ROWS:
             self._rows(header, body)
         elif kind in {binlog.MARIADB_GTID, binlog.MYSQL_GTID}:
-            self.gtid = gtids_after(self.gtid, binlog.gtid_of(header, body))
-            if not self.ordinal and end:
-                self.transaction = (file_number(self.file), end - header.size)
+            self._begins(header, body, end)
         elif kind in {binlog.XID, binlog.XA_PREPARE}:
-            if kind == binlog.XA_PREPARE:
-                self._prepared[binlog.xid_of(body)] = self.ordinal > 0
-            self._ends(end)
+            if kind == binlog.XA_PREPARE and not binlog.in_one_phase(body):
+                self.open.prepares(binlog.xid_of(body), self.rows)
+            self.ends(end)
             return True
-        elif kind in {binlog.QUERY, binlog.QUERY_COMPRESSED}:
-            return self._query(header, *binlog.query_of(kind, body, self.event_bytes), end)
-        elif kind in binlog.REFUSED:
-            where = self._where(header)
-            raise EventError(f"{where}: {binlog.REFUSED[kind]}", position=where)
+        elif kind in {binlog.QUERY, binlog.QUERY_COMPRESSED, binlog.LOAD}:
+            statement = statement_of(kind, body, self.event_bytes, self.charset)
+            return LogStatements(self).take(header, statement, end)
+        elif kind in binlog.REFUSED or not (kind in binlog.IGNORED or header.may_be_ignored):
+            where = self.where_of(header)
+            why = binlog.REFUSED.get(
+                kind, f"the log has an event of kind {kind}, which is not known"
+            )
+            raise EventError(f"{where}: {why}", position=where)
+        elif kind == binlog.FORMAT:
+            self.around.dialect = Dialect.of_server(binlog.server_version(body))
         return False
 
-    def _where(self, header: Header) -> str:
+    def _begins(self, header: Header, body: bytes, end: int) -> None:
+        """Another transaction begins."""
+        self.gtid = gtids_after(self.gtid, binlog.gtid_of(header, body))
+        if not self.ordinal and end:
+            self.transaction = (file_number(self.file), end - header.size)
+        self.open.begins(self.rows, is_group=binlog.is_group(header, body))
+
+    def where_of(self, header: Header) -> str:
+        """Where an event stands."""
         return f"{self.file}, position {header.end - header.size}"
 
     @property
     def position(self) -> LogPosition:
         """What a batch of the rows so far reaches."""
         at, skip = self.transaction, self.ordinal
-        return LogPosition("mysql", at, self.file, self.gtid, skip, mark=self.mark)
+        waiting = self.open.waiting
+        return LogPosition("mysql", at, self.file, self.gtid, skip, mark=self.mark, xa=waiting)
 
     def batch(self) -> SourceBatch[LogPosition]:
         """The rows so far."""
+        self.open.hands_out(self.rows)
         rows, self.rows = self.rows, LogRows()
         return rows.batch(self.position, self.keys.get)
 
-    def _ends(self, end: int) -> None:
+    def ends(self, end: int) -> None:
+        """A transaction ends."""
         self.transaction, self.ordinal = (file_number(self.file), end), 0
+        self.open.begins(self.rows, is_group=False)
 
     def _map(self, body: bytes) -> None:
         id, *names = binlog.table_named(body)
         table = SourceTable(*names)
+        self._parents.pop(id, None)
         if not self.wants(table):
             self._maps.pop(id, None)
+            if self.around.cascades(table):
+                self._parents[id] = table
             return
         table_map = binlog.table_map(body, self.charset)
         if {column.name for column in table_map.columns} >= _SEQUENCE:
             self._maps.pop(id, None)  # a sequence of MariaDB, which is no table
             return
         self._maps[id] = table_map
+        self.columns[table] = {column.name: column for column in table_map.columns}
         if table_map.key:
             self.keys[table] = table_map.key
 
     def _rows(self, header: Header, body: bytes) -> None:
-        where = self._where(header)
+        where = self.where_of(header)
+        id, looks_at_keys = binlog.rows_of(body)
+        if (parent := self._parents.get(id)) is not None:
+            if header.kind not in binlog.WRITES and looks_at_keys:
+                self._cascades(parent, None, where)
+            return
         image = binlog.row_images(header.kind, body, self._maps, self.event_bytes)
         if image is None:
             return
+        table = SourceTable(image.table.database, image.table.name)
         if image.absent:
-            raise EventError(
-                f"{where}: rows of {image.table.database}.{image.table.name} lack "
-                f"{sorted(image.absent)}; run SET GLOBAL binlog_row_image = 'FULL' on the server",
-                position=where,
-            )
-        first = self.rows.number(self.transaction, self.ordinal, image.count, where)
-        self.ordinal += image.count
+            self.rewritten(table, f"a session wrote rows without {_few(image.absent)}", where)
+            return
+        if looks_at_keys and image.before is not None:
+            self._cascades(table, image, where)
+        first = self.counted(image.count, where)
         self._part(image).put(
             image.op, image.count, first, header.time * 1000, image.before, image.after
         )
+        self.open.limits(self.rows)
 
     def _part(self, image: RowImage) -> TableRows:
         table = image.table
@@ -224,75 +242,41 @@ class BinlogRows:
             }
         return known
 
-    def _query(self, header: Header, database: str, text: str, end: int) -> bool:
-        text = _COMMENTS.sub("", text, count=1)
-        word = text[:12].upper()
-        if word.startswith(("BEGIN", "SAVEPOINT")) or self._in_xa(header, text):
-            return False
-        if not word.startswith(("COMMIT", "ROLLBACK")):
-            self._statement(header, database, text)
-        self._ends(end)
-        return True
+    def _cascades(self, parent: SourceTable, image: RowImage | None, where: str) -> None:
+        """Rows of a table were deleted or changed, and with them those of its children."""
+        for cascade in self.around.cascades(parent):
+            if not self.wants(cascade.child):
+                continue
+            if image is None or image.after is None or _differ(image, cascade.columns):
+                self.rewritten(
+                    cascade.child, f"a foreign key changed its rows with {parent}", where
+                )
 
-    def _in_xa(self, header: Header, text: str) -> bool:
-        """Whether a statement is within an XA transaction.
-
-        Raises:
-            EventError: one is undone whose rows came with its PREPARE.
-        """
-        words = text.split(maxsplit=2)
-        if len(words) < 3 or words[0].upper() != "XA":
-            return False
-        verb, xid = words[1].upper(), words[2]
-        if verb == "ROLLBACK" and self._prepared.pop(xid, True):
-            where = self._where(header)
-            raise EventError(
-                f"{where}: XA ROLLBACK {xid}: rows of the transaction came with its XA PREPARE and "
-                "are applied; drop the tables and take a new snapshot",
-                position=where,
-            )
-        return verb not in {"COMMIT", "ROLLBACK"}
-
-    def _statement(self, header: Header, database: str, text: str) -> None:
-        where = self._where(header)
-        if (match := _TRUNCATE.match(text)) is not None:
-            table = _table(match, database)
-            if self.wants(table):
-                number = self.rows.number(self.transaction, self.ordinal, 1, where)
-                self.ordinal += 1
-                self.rows.truncated(table, number, header.time * 1000)
-        elif (match := _DROP.match(text)) is not None:
-            for part in match[1].split(","):
-                if (name := _QUALIFIED.match(part)) is not None:
-                    self._dropped(_table(name, database), where)
-        elif (match := _REPLACED.match(text)) is not None:
-            self._dropped(_table(match, database), where)
-        elif (match := _WRITTEN.match(text)) is not None and self.wants(_table(match, database)):
-            raise EventError(
-                f"{where}: rows of {_table(match, database)} were written by a statement: run SET "
-                "GLOBAL binlog_format = 'ROW' on the server, make sure that no session overrides it, "
-                "and take a new snapshot",
-                position=where,
-            )
-        elif (added := added_defaults(text)) is not None:
-            table = SourceTable(added[0] or database, added[1])
-            self.defaults.setdefault(table, {}).update(added[2])
-
-    def _dropped(self, table: SourceTable, where: str) -> None:
+    def rewritten(self, table: SourceTable, why: str, where: str) -> None:
+        """From here on the log does not tell the rows of a table."""
         if self.wants(table):
-            number = self.rows.number(self.transaction, self.ordinal, 1, where)
-            self.ordinal += 1
-            schema_changes = SchemaChangeEvent(
-                number, table, dropped=True, in_snapshot=False, columns={}, key=()
-            )
-            self.rows.schema_changes.append(schema_changes)
+            self.around.rewritten(table, self.transaction, why, where)
+            for cascade in self.around.cascades(table):
+                if cascade.child != table:
+                    self.rewritten(cascade.child, f"a foreign key follows {table}", where)
+
+    def counted(self, count: int, where: str) -> int:
+        """Numbers for what comes next; the first of them."""
+        first = self.rows.number(self.transaction, self.ordinal, count, where)
+        self.ordinal += count
+        return first
 
 
-def _table(match: re.Match[str], database: str) -> SourceTable:
-    quoted_database, plain_database, quoted, plain = match.groups()[-4:]
-    name = quoted.replace("``", "`") if quoted else plain
-    named_database = quoted_database.replace("``", "`") if quoted_database else plain_database
-    return SourceTable(named_database or database, name)
+def _few(names: Iterable[str]) -> str:
+    return shortened(", ".join(sorted(names)))
+
+
+def _differ(image: RowImage, columns: frozenset[str]) -> bool:
+    """Whether an update changed any of some columns."""
+    assert image.before is not None
+    assert image.after is not None
+    places = [n for n, c in enumerate(image.table.columns) if c.name in columns or not columns]
+    return any(image.before[n] != image.after[n] for n in places)
 
 
 def _arrow(column: Column) -> pa.DataType:
@@ -318,6 +302,7 @@ def _declared(
     own = mysql_type(column.source_type, mapping) or STRING
     if declared is None:
         return Declared(own, column.encoding, None, nullable=column.nullable, default=default)
+    declared = replace(declared, default=default)
     fits = declared.encoding is not None and declared.encoding.logical_type in {
         LogicalType.UUID,
         LogicalType.ADDRESS,

@@ -11,15 +11,18 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from table_core.cdc.apply.diverged import diverged
+from table_core.cdc.model.log_position import LogPosition
 from table_core.cdc.mysql.log_connection import gtids_at, mark_of, replicated
 from table_core.position.decide import Diverged
 from table_core.position.gtids import gtids_contain
 
 if TYPE_CHECKING:
-    from table_core.cdc.model.log_position import LogPosition
+    from table_core.cdc.model.claims import Claim
     from table_core.cdc.mysql.source import MySqlConnection, MySqlSource
+    from table_core.position.decide import LogNow
 
-__all__ = ["LogIdentity"]
+__all__ = ["LogIdentity", "refuse_another_server"]
 
 
 @dataclass(slots=True)
@@ -104,3 +107,28 @@ def _told(mark: str) -> str:
     if not seconds.isdigit():
         return repr(mark)
     return f"{datetime.fromtimestamp(int(seconds), UTC):%Y-%m-%d %H:%M:%S} UTC by server {server}"
+
+
+def refuse_another_server(claim: Claim, now: LogNow, address: str) -> None:
+    """Refuse a server that took the place of the one that was read, e.g. its replica.
+
+    Of MariaDB the ids of transactions do not tell: every server counts from one.
+    """
+    gtid = claim.at.gtid if isinstance(claim.at, LogPosition) else ""
+    follows = ":" in gtid and gtids_contain(now.gtids, gtid)
+    if follows or claim.address == address:
+        raise diverged(
+            Diverged(
+                reason="made-anew",
+                why=f"{claim.source} was read, and {address} is {now.source}"
+                + (
+                    ", which has its transactions: go on there with use_gtid=True"
+                    if follows
+                    else ""
+                ),
+                reader="sync",
+                source=str(now.source),
+                stored=claim.at.text,
+                actual=now.gtids,
+            )
+        )

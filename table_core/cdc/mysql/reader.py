@@ -3,52 +3,50 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from table_core.cdc.apply.diverged import diverged
 from table_core.cdc.apply.log_reader import LogReader
+from table_core.cdc.model.added_defaults import added_defaults_text, recall_added_defaults
 from table_core.cdc.model.claims import Claim
-from table_core.cdc.model.embedded_schema import Declared
-from table_core.cdc.model.encoding import Encoding, LogicalType
 from table_core.cdc.model.log_position import LogPosition
 from table_core.cdc.model.log_rows import LogRows, TableRows
-from table_core.cdc.model.mysql_types import mysql_column, mysql_type
+from table_core.cdc.model.mysql_types import mysql_column
 from table_core.cdc.model.record import SourceTable
-from table_core.cdc.mysql.binlog import MAGIC, ROTATE, charset_of, header_of
+from table_core.cdc.mysql.binlog import MAGIC, ROTATE, header_of
 from table_core.cdc.mysql.binlog_rows import BinlogRows, file_number
-from table_core.cdc.mysql.identity import LogIdentity
+from table_core.cdc.mysql.charsets import charset_of, codec_of_charset
+from table_core.cdc.mysql.identity import LogIdentity, refuse_another_server
 from table_core.cdc.mysql.log_connection import first_log, gtids, server_named
+from table_core.cdc.mysql.open_transaction import Prepared
+from table_core.cdc.mysql.side_effects import asks_for_side_effects, cascades_of, folds_names
+from table_core.cdc.mysql.surroundings import Cascade, Surroundings
 from table_core.cdc.mysql.values import (
-    constant_default,
+    declared_columns,
     same_kind,
     snapshot_type,
     snapshot_value,
 )
-from table_core.datatypes.kinds import STRING
 from table_core.errors import EventError
-from table_core.position.decide import Diverged, LogNow
-from table_core.position.gtids import gtids_contain
+from table_core.position.decide import LogNow
 from table_core.position.source import MySqlId
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from table_core.cdc.model.batch import SourceBatch
+    from table_core.cdc.model.embedded_schema import Declared
     from table_core.cdc.model.source_table import CatalogTable
     from table_core.cdc.mysql.binlog import TableMap
     from table_core.cdc.mysql.source import MySqlConnection, MySqlSource
+    from table_core.datatypes.kinds import DataType
 
 __all__ = ["MySqlReader"]
 
 _BATCH_ROWS: Final = 20_000
 _POLL_MS: Final = 500
 _ANY_FILE: Final = 1 << 62
-_LOGICAL_TYPES: Final = {
-    "set": LogicalType.SET,
-    "uuid": LogicalType.UUID,
-    "inet4": LogicalType.ADDRESS,
-    "inet6": LogicalType.ADDRESS,
-}
 _ALTERED: Final = frozenset({1412, 1054, 1146})
 """Table definition has changed; unknown column; no such table."""
 
@@ -59,9 +57,17 @@ class MySqlReader(LogReader):
 
     kind = "mysql"
     source: MySqlSource
+    defaults: dict[SourceTable, dict[str, str | None]] = field(default_factory=dict)
+    """Of columns that statements added."""
     _identity: LogIdentity = field(init=False)
+    _cascades: Mapping[SourceTable, list[Cascade]] = field(default_factory=dict)
+    _folds: bool = False
+    _xa: dict[str, Prepared] = field(default_factory=dict)
+    """XA transactions that were prepared and have no end yet."""
+    _reading: BinlogRows | None = None
 
     def __post_init__(self) -> None:
+        LogReader.__post_init__(self)
         self._identity = LogIdentity(self.source)
 
     @property
@@ -76,6 +82,18 @@ class MySqlReader(LogReader):
 
     def committed(self, position: LogPosition) -> None:
         """Nothing: the server does not wait for us."""
+
+    def remembered(self, tables: Iterable[SourceTable], _: int | None = None) -> str | None:
+        """Defaults of columns that were added, until a row has them."""
+        return added_defaults_text(self.defaults, tables)
+
+    def recall(self, text: str | None) -> None:
+        """Take up what an earlier run remembered."""
+        recall_added_defaults(self.defaults, text)
+
+    def _read_catalog(self, connection: MySqlConnection) -> None:  # type: ignore[override]  # its own connection
+        LogReader._read_catalog(self, connection)  # noqa: SLF001 - super() fails with slots
+        self._cascades, self._folds = cascades_of(connection), folds_names(connection)
 
     # ------------------------------------------------------------------------------ identity
     @property
@@ -117,7 +135,7 @@ class MySqlReader(LogReader):
         now = self._log_now
         for claim in claims:
             if not now.source.is_same(claim.source):
-                self._refuse_another(claim, now)
+                refuse_another_server(claim, now, self._address)
         mine = [c.at for c in claims if now.source.is_same(c.source)]
         connection = self.source.connect()
         try:
@@ -126,30 +144,6 @@ class MySqlReader(LogReader):
                     raise diverged(divergence)
         finally:
             connection.close()
-
-    def _refuse_another(self, claim: Claim, now: LogNow) -> None:
-        """Refuse a server that took the place of the one that was read, e.g. its replica.
-
-        Of MariaDB the ids of transactions do not tell: every server counts from one.
-        """
-        gtid = claim.at.gtid if isinstance(claim.at, LogPosition) else ""
-        follows = ":" in gtid and gtids_contain(now.gtids, gtid)
-        if follows or claim.address == self._address:
-            raise diverged(
-                Diverged(
-                    reason="made-anew",
-                    why=f"{claim.source} was read, and {self._address} is {now.source}"
-                    + (
-                        ", which has its transactions: go on there with use_gtid=True"
-                        if follows
-                        else ""
-                    ),
-                    reader="sync",
-                    source=str(now.source),
-                    stored=claim.at.text,
-                    actual=now.gtids,
-                )
-            )
 
     def settled(self, position: LogPosition) -> LogPosition:
         """By transaction ids another master goes on, whose files have other numbers."""
@@ -174,10 +168,15 @@ class MySqlReader(LogReader):
         try:
             self._read_catalog(connection)
             self._recall_since()
+            self._recall_xa(start)
+            self._compare_shapes(connection, self._address)
             stream_from: LogPosition | None = None
-            for batch in self._snapshots(connection, start):
-                stream_from = batch.position
-                yield batch
+            if pending := self._pending():
+                now = self._begin(connection)
+                base = self._earliest(start, now)
+                for batch in self._snapshots(connection, pending, base, now):
+                    stream_from = batch.position
+                    yield batch
             if stream_from is None:
                 stream_from = start
             if stream_from is None:  # other tables are chosen than before: from the first of them
@@ -189,6 +188,9 @@ class MySqlReader(LogReader):
         while True:
             stop = end or self._end_now()
             for batch in self._log(stream_from, stop):
+                stream_from = batch.position
+                yield batch
+            for batch in self._read_due(stream_from):
                 stream_from = batch.position
                 yield batch
             if not self.forever or end is not None:
@@ -220,15 +222,33 @@ class MySqlReader(LogReader):
         return self._at(name, at, gtid)
 
     # ------------------------------------------------------------------------------ snapshots
-    def _snapshots(
-        self, connection: MySqlConnection, start: LogPosition | None
-    ) -> Iterator[SourceBatch[LogPosition]]:
-        pending = self._pending()
-        if not pending:
+    def _read_due(self, reached: LogPosition) -> Iterator[SourceBatch[LogPosition]]:
+        """Tables of which the log did not tell all, once more."""
+        if not self._again.due:
             return
-        self._renew(pending)
-        now = self._begin(connection)
-        base = self._earliest(start, now)
+        connection = self.source.connect()
+        try:
+            self._read_catalog(connection)
+            pending: dict[SourceTable, list[Any] | None] = dict.fromkeys(
+                table for table in self._again.due if table in self._catalog
+            )
+            now = self._begin(connection)
+            for batch in self._snapshots(connection, pending, reached, now):
+                reached = batch.position
+                yield batch
+            yield self._with_since(LogRows().batch(reached, lambda _: None))
+        finally:
+            connection.close()
+
+    def _snapshots(
+        self,
+        connection: MySqlConnection,
+        pending: dict[SourceTable, list[Any] | None],
+        base: LogPosition,
+        now: LogPosition,
+    ) -> Iterator[SourceBatch[LogPosition]]:
+        self._begin_anew(pending)
+        self._compared.shapes |= self._shapes_now(connection, pending)
         position = replace(base, snapshots={str(table): key for table, key in pending.items()})
         position = self._count_from(now, pending, position)
         for table in pending:
@@ -281,6 +301,10 @@ class MySqlReader(LogReader):
         pairs = zip(columns, kinds, strict=True)
         return part, [[snapshot_value(value, kind) for value in column] for column, kind in pairs]
 
+    def _types(self, info: CatalogTable) -> Mapping[str, DataType]:
+        described = self._described(SourceTable(info.database, info.name))
+        return {name: declared.type for name, declared in described.items()}
+
     @staticmethod
     def _key_value(value: Any) -> Any:
         """Text, or a list of hexadecimal text."""
@@ -288,21 +312,7 @@ class MySqlReader(LogReader):
 
     def _described(self, table: SourceTable) -> dict[str, Declared]:
         """The columns of a table as the catalog has them."""
-        info = self._catalog.get(table)
-        columns = {}
-        for column in info.columns if info else ():
-            kind = mysql_column(column.type)
-            type_ = mysql_type(kind, self.context.settings.mapping) or STRING
-            logical_type = _LOGICAL_TYPES.get(kind.name, LogicalType.RAW)
-            columns[column.name] = Declared(
-                type_,
-                Encoding(logical_type),
-                None,
-                nullable=column.nullable,
-                default=constant_default(column.default),
-                comment=column.comment,
-            )
-        return columns
+        return declared_columns(self._catalog.get(table), self.context.settings.mapping)
 
     # ------------------------------------------------------------------------------------ log
     def _log(self, start: LogPosition, stop: LogPosition) -> Iterator[SourceBatch[LogPosition]]:
@@ -310,17 +320,21 @@ class MySqlReader(LogReader):
         if by_gtid is None and start.covers(stop):
             return
         connection = self.source.connect()
-        codecs = connection.collations()
+        charsets = connection.collations()
         rows = BinlogRows(
             wants=self._wants,
             described=self._catalog_of,
             mapping=self.context.settings.mapping,
-            charset=lambda n: charset_of(n) and codecs.get(n, charset_of(n)),
+            charset=lambda n: codec_of_charset(charsets[n]) if n in charsets else charset_of(n),
             file=start.name,
             gtid=start.gtid,
             mark=start.mark,
             transaction=start.order,
+            defaults=self.defaults,
+            dropped=self._compared.dropped,
+            around=self._around(),
         )
+        rows.open.prepared, self._reading = self._xa, rows
         try:
             for event, end in connection.stream(start.name, start.order[1], by_gtid):
                 if event[4] == ROTATE:
@@ -329,7 +343,7 @@ class MySqlReader(LogReader):
                 if header_of(event).time == 0 and end == 0:
                     continue  # made up by the server for this reader
                 ended = rows.take(event, end)
-                if rows.rows.count >= _BATCH_ROWS:
+                if rows.rows.count >= _BATCH_ROWS and not rows.open.is_xa:
                     yield self._logged(rows)
                 if ended and rows.transaction >= stop.order:
                     break
@@ -337,8 +351,31 @@ class MySqlReader(LogReader):
         finally:
             connection.close()
 
+    def _around(self) -> Surroundings:
+        return Surroundings(
+            rewritten=self._rewritten,
+            known=lambda: {*self._catalog, *self._sources()},
+            counts=self._counts,
+            gone=self._compared.gone,
+            has_column=self._has_column,
+            cascades=lambda table: self._cascades.get(table, ()),
+            is_transactional=lambda table: (
+                table in self._catalog and self._catalog[table].is_transactional
+            ),
+            side_effects=partial(asks_for_side_effects, self.source),
+            folds=self._folds,
+            asks_server=True,
+        )
+
+    def _recall_xa(self, start: LogPosition | None) -> None:
+        """What earlier runs left: XA transactions without an end."""
+        for position in [*self._known(), *([start] if start is not None else [])]:
+            for xid, tables in position.xa.items():
+                named = {SourceTable(*map(str, one[:2])) for one in tables or ()}
+                self._xa.setdefault(xid, Prepared(set(), None)).tables |= named
+
     def _logged(self, rows: BinlogRows) -> SourceBatch[LogPosition]:
-        rows.rows.since = self._since
+        rows.rows.since, rows.rows.due = self._since, frozenset(self._again.due)
         return self._with_since(rows.batch())
 
     def _catalog_of(self, table: SourceTable, table_map: TableMap) -> Mapping[str, Declared] | None:
@@ -350,6 +387,9 @@ class MySqlReader(LogReader):
                 self._read_catalog(connection)
             finally:
                 connection.close()
+        at = (0, 0) if self._reading is None else self._reading.transaction
+        if (shape := self._compared.shapes.get(table)) is not None and self._counts(table, at):
+            self._compared.refuse_key(table, shape.key, table_map.key)
         declared = self._described(table)
         kinds = {c.name: c.source_type.name for c in table_map.columns}
         info = self._catalog.get(table)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from table_core.cdc.apply.server import ServerConnection, driver_of
 from table_core.cdc.model.source_table import CatalogColumn, CatalogTable, catalog_tables
 from table_core.cdc.model.table_pattern import TablePattern
+from table_core.cdc.mysql.key_order import key_mark, numbered, ordered, quoted, selected
 from table_core.errors import (
     ArgumentError,
     EventError,
@@ -33,10 +34,11 @@ _SMALLEST: Final = 19
 """Bytes of an event that is a header and nothing else."""
 _DENIED: Final = frozenset({1044, 1045, 1142, 1143, 1227, 1370})
 _NO_ACCESS: Final = 1045
+_LOCKED: Final = 1205
 _PURGED: Final = 1236
 _TLS: Final = re.compile(r"\bSSL\b|certificate|insecure transport", re.IGNORECASE)
 _FIRST_CODE_OF_CLIENT: Final = 2000
-_SETTINGS: Final = {
+SETTINGS: Final = {
     "log_bin": ("ON", "start the server with --log-bin"),
     "binlog_format": ("ROW", "SET GLOBAL binlog_format = 'ROW'"),
     "binlog_row_image": ("FULL", "SET GLOBAL binlog_row_image = 'FULL'"),
@@ -44,7 +46,7 @@ _SETTINGS: Final = {
 }
 _CONNECT: Final = "binlog"
 _FETCHED_ROWS: Final = 1000
-_NUMERIC: Final = re.compile(r"(tiny|small|medium|big)?int|decimal|numeric|year")
+_TRANSACTIONAL: Final = frozenset({"INNODB", "ROCKSDB", "TOKUDB", "NDB", "NDBCLUSTER"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,7 @@ class MySqlSource:
         ssl: ``mode`` (``disable``, ``prefer``, ``require``, ``verify-ca``, ``verify-full``),
             ``ca``, ``capath``, ``cert``, ``key``, ``password``, ``cipher``. The default mode is
             ``verify-full``, or ``prefer`` for a server on this machine if nothing is given.
+        lock_wait_s: seconds to wait for a table that somebody has locked.
     """
 
     host: str
@@ -77,6 +80,7 @@ class MySqlSource:
     use_gtid: bool = False
     chunk_rows: int = 50_000
     ssl: Mapping[str, Any] | None = field(default=None, repr=False)
+    lock_wait_s: int = 300
 
     def __post_init__(self) -> None:
         TablePattern("databases", self.databases)
@@ -102,7 +106,8 @@ class MySqlSource:
                 conv={},
                 autocommit=True,
                 **mysql_source_tls(self.ssl, self.host),
-                init_command="SET time_zone = '+00:00'",
+                init_command="SET time_zone = '+00:00', sql_mode = '', sql_quote_show_create = 1, "
+                f"lock_wait_timeout = {int(self.lock_wait_s)}",
             )
 
 
@@ -130,9 +135,9 @@ class MySqlConnection(ServerConnection):
         Raises:
             ArgumentError: names the setting and the statement that mends it.
         """
-        names = ",".join(f"'{name}'" for name in _SETTINGS)
+        names = ",".join(f"'{name}'" for name in SETTINGS)
         variables = dict(self.rows(f"SHOW GLOBAL VARIABLES WHERE Variable_name IN ({names})"))
-        for name, (wanted, mend) in _SETTINGS.items():
+        for name, (wanted, mend) in SETTINGS.items():
             value = str(variables.get(name, "")).upper()
             if value != wanted and not (wanted == "ON" and value == "1"):
                 raise ArgumentError(
@@ -183,7 +188,7 @@ class MySqlConnection(ServerConnection):
         """Every table that the user may read, but for those of the server itself."""
         columns = self.rows(
             "SELECT c.table_schema, c.table_name, column_name, column_type, is_nullable, "
-            "column_default, column_comment, table_rows, table_type "
+            "column_default, column_comment, table_rows, table_type, engine "
             "FROM information_schema.columns c "
             "JOIN information_schema.tables t ON t.table_schema = c.table_schema AND "
             "t.table_name = c.table_name AND t.table_type IN ('BASE TABLE', 'SYSTEM VERSIONED') "
@@ -203,25 +208,26 @@ class MySqlConnection(ServerConnection):
             )
             for database, table, name, type_, nullable, default, comment, *_ in columns
         )
-        rows = {(c[0], c[1]): None if c[-2] is None else int(c[-2]) for c in columns}
-        versioned = {(c[0], c[1]) for c in columns if c[-1] == "SYSTEM VERSIONED"}
+        rows = {(c[0], c[1]): None if c[-3] is None else int(c[-3]) for c in columns}
+        versioned = {(c[0], c[1]) for c in columns if c[-2] == "SYSTEM VERSIONED"}
+        lasting = {(c[0], c[1]) for c in columns if str(c[-1]).upper() not in _TRANSACTIONAL}
         tables = catalog_tables(described, ((d, t, name) for d, t, name in keys), rows)
-        return [replace(t, is_versioned=(t.database, t.name) in versioned) for t in tables]
+        return [
+            replace(
+                t,
+                is_versioned=(t.database, t.name) in versioned,
+                is_transactional=(t.database, t.name) not in lasting,
+            )
+            for t in tables
+        ]
 
     def collations(self) -> dict[int, str]:
-        """Character set by number of the collation, as Python's codecs call them."""
-        charset_by_name = importlib.import_module("pymysql.charset").charset_by_name
-        charsets = {}
-        for id, name in self.rows(
-            "SELECT id, character_set_name FROM information_schema.collations"
-        ):
-            if id is None or name is None:
-                continue
-            try:
-                charsets[int(id)] = charset_by_name(name).encoding
-            except (KeyError, AttributeError):
-                continue
-        return charsets
+        """Character set by number of the collation."""
+        found = self.rows(
+            "SELECT id, character_set_name FROM information_schema.collations "
+            "WHERE id IS NOT NULL AND character_set_name IS NOT NULL"
+        )
+        return {int(id): str(name) for id, name in found}
 
     def chunk(
         self,
@@ -234,9 +240,14 @@ class MySqlConnection(ServerConnection):
 
         ``until`` is the last one, of a key that is one number.
         """
-        names = ", ".join(_selected(c.name, c.type) for c in table.columns)
-        qualified_name = f"{_quoted(table.database)}.{_quoted(table.name)}"
-        key, first = ", ".join(map(_quoted, table.key)), "".join(map(_quoted, table.key[:1]))
+        names = ", ".join(
+            [
+                *(selected(c.name, c.type) for c in table.columns),
+                *(ordered(name, table) for name in numbered(table)),
+            ]
+        )
+        qualified_name = f"{quoted(table.database)}.{quoted(table.name)}"
+        key, first = ", ".join(map(quoted, table.key)), "".join(map(quoted, table.key[:1]))
         arguments: list[Any] = []
         if table.key and after is not None:  # what the driver fills in begins with '%'
             names, qualified_name, key, first = (
@@ -244,15 +255,17 @@ class MySqlConnection(ServerConnection):
             )
         sql = f"SELECT {names} FROM {qualified_name}"
         if table.key and after is not None:
-            marks = [
-                _mark(value, table.types[name])
-                for name, value in zip(table.key, after, strict=True)
-            ]
-            sql += f" WHERE ({key}) > ({', '.join(marks)})"
-            arguments = [v[0] if isinstance(v, list) else v for v in after]
+            marks, texts = [], []
+            for name, value in zip(table.key, after, strict=True):
+                mark, text = key_mark(value, table.types[name])
+                marks.append(mark)
+                texts.append(text)
+            arguments = [text for text in texts if text is not None]
+            compared = ", ".join(ordered(name, table) for name in table.key).replace("%", "%%")
+            sql += f" WHERE ({compared}) > ({', '.join(marks)})"
             if len(marks) > 1:  # lets the server begin at the first column of the index
                 sql += f" AND {first} >= {marks[0]}"
-                arguments.append(arguments[0])
+                arguments += [texts[0]] if texts[0] is not None else []
         sql = self.cut(sql, key, until, limit)
         unbuffered = importlib.import_module("pymysql.cursors").SSCursor
         with _named(self._source, sql), self._raw.cursor(unbuffered) as cursor:
@@ -260,10 +273,16 @@ class MySqlConnection(ServerConnection):
             while rows := cursor.fetchmany(_FETCHED_ROWS):
                 yield from rows
 
+    def mark(self, table: CatalogTable, row: Sequence[Any]) -> list[Any]:
+        """See ``ServerConnection``."""
+        numbers = dict(zip(numbered(table), row[len(table.columns) :], strict=True))
+        plain = ServerConnection.mark(self, table, row)
+        return [numbers.get(name, value) for name, value in zip(table.key, plain, strict=True)]
+
     @staticmethod
     def quoted(name: str) -> str:
         """See ``ServerConnection``."""
-        return _quoted(name)
+        return quoted(name)
 
     def stream(self, file: str, position: int, gtid: str | None) -> Iterator[tuple[bytes, int]]:
         """Events from a position until the end of the log, without checksums.
@@ -297,22 +316,6 @@ class MySqlConnection(ServerConnection):
                     checksum = _CHECKSUM_BYTES if event[-5] == 1 else 0
                 end = struct.unpack_from("<I", event, 13)[0]
                 yield event[: len(event) - checksum], end
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
-
-
-def _selected(name: str, type_: str) -> str:
-    """A column of a query; a FLOAT as text would lose digits."""
-    return f"CAST({_quoted(name)} AS DOUBLE)" if type_.startswith("float") else _quoted(name)
-
-
-def _mark(value: Any, type_: str) -> str:
-    """A place for a key's value; numbers are compared as numbers, to the last digit."""
-    if isinstance(value, list):
-        return "UNHEX(%s)"
-    return "CAST(%s AS DECIMAL(65, 30))" if _NUMERIC.match(type_) else "%s"
 
 
 def _driver() -> Any:
@@ -371,6 +374,13 @@ def _error(
         )
     if code in _DENIED:
         return _denied(source, text)
+    if code == _LOCKED:
+        return StorageUnavailableError(
+            f"{where}: a table was locked for more than {source.lock_wait_s} s ({text}); run the sync "
+            "again once SHOW PROCESSLIST shows nobody who holds it, or raise lock_wait_s",
+            path=where,
+            reason=text,
+        )
     if code >= _FIRST_CODE_OF_CLIENT or doing == "connect":
         return StorageUnavailableError(
             f"{where} cannot be reached: {text}", path=where, reason=text

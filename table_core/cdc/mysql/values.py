@@ -1,4 +1,4 @@
-"""Values of a query to MySQL or MariaDB, which come as text or bytes, and defaults of its catalog."""
+"""Values of a query to MySQL or MariaDB, which come as text or bytes."""
 
 from __future__ import annotations
 
@@ -7,13 +7,18 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
+from table_core.cdc.model.embedded_schema import Declared
+from table_core.cdc.model.encoding import Encoding, LogicalType
 from table_core.cdc.model.geometry import geometry_text
-from table_core.cdc.model.mysql_types import is_bytes
+from table_core.cdc.model.mysql_types import is_bytes, mysql_column, mysql_type
+from table_core.datatypes.kinds import STRING
 
 if TYPE_CHECKING:
     from table_core.cdc.model.mysql_types import MySqlColumn
+    from table_core.cdc.model.source_table import CatalogTable
+    from table_core.schema.type_mapping import TypeMapping
 
-__all__ = ["constant_default", "same_kind", "snapshot_type", "snapshot_value"]
+__all__ = ["declared_columns", "same_kind", "snapshot_type", "snapshot_value"]
 
 _GEOMETRIES: Final = frozenset(
     {
@@ -21,6 +26,12 @@ _GEOMETRIES: Final = frozenset(
         *("multipolygon", "geometrycollection", "geomcollection"),
     }
 )
+_LOGICAL_TYPES: Final = {
+    "set": LogicalType.SET,
+    "uuid": LogicalType.UUID,
+    "inet4": LogicalType.ADDRESS,
+    "inet6": LogicalType.ADDRESS,
+}
 _SAME: Final = {
     **dict.fromkeys(("char", "varchar", "tinytext", "text", "mediumtext", "longtext"), "text"),
     **dict.fromkeys(("json", "xmltype"), "text"),
@@ -71,8 +82,20 @@ def _is_date(text: str) -> bool:
     return True
 
 
-def constant_default(text: str | None) -> str | None:
-    """A constant default; functions are not evaluated."""
-    if text is None or text.upper() == "NULL" or text.endswith(")"):
-        return None
-    return text[1:-1].replace("''", "'") if text.startswith("'") else text
+def declared_columns(info: CatalogTable | None, mapping: TypeMapping) -> dict[str, Declared]:
+    """The columns of a table as the catalog has them.
+
+    What rows have that are older than a column is what a statement said, not the default of today.
+    """
+    columns = {}
+    for column in info.columns if info else ():
+        kind = mysql_column(column.type)
+        columns[column.name] = Declared(
+            mysql_type(kind, mapping) or STRING,
+            Encoding(_LOGICAL_TYPES.get(kind.name, LogicalType.RAW)),
+            None,
+            nullable=column.nullable,
+            default=None,
+            comment=column.comment,
+        )
+    return columns

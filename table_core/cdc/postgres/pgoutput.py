@@ -58,10 +58,15 @@ class PgOutputRows:
     _declared: dict[Relation, Mapping[str, Declared]] = field(default_factory=dict)
     expected: dict[int, str] = field(default_factory=dict)
     """Ends of transactions that the log has to have, with their marks: it is another one if it has not."""
+    rewritten: Callable[[SourceTable, tuple[int, int], str, str], None] = lambda *_: None
+    """Told of a table whose rows the log does not tell apart: place, why, and where."""
+    _moved: dict[SourceTable, dict[Any, Any]] = field(default_factory=dict)
+    """Rows of the transaction at hand that have another key than before, by that."""
     _commit: int = 0
     _mark: str = ""
     _time_ms: int = 0
     _ordinal: int = 0
+    _is_open: bool = False
 
     def take(self, message: bytes) -> None:
         """One message.
@@ -89,6 +94,8 @@ class PgOutputRows:
             case b"B":
                 commit, time = _lsn(cursor), _signed(cursor)
                 self._commit, self._time_ms = commit, time // 1000 + _EPOCH_MS
+                self._moved.clear()
+                self._is_open = True
                 self._ordinal, self._mark = 0, f"{cursor.big(4)}@{time}"
             case b"C":
                 cursor.skip(9)
@@ -108,6 +115,7 @@ class PgOutputRows:
 
     def _ends(self, lsn: int) -> None:
         """A transaction ends."""
+        self._is_open = False
         if self.expected.get(lsn) == self._mark:
             del self.expected[lsn]
         self.refuse_lacking(lsn)
@@ -126,7 +134,10 @@ class PgOutputRows:
     def batch(self) -> SourceBatch[LogPosition]:
         """The rows so far."""
         rows, self.rows = self.rows, LogRows()
-        return rows.batch(self.position, self.keys.get)
+        at = self.position
+        if self._is_open:  # the rows of the transaction that are to come count from here on
+            at = LogPosition("postgres", (self._commit, 0), self.slot, skip=self._ordinal)
+        return rows.batch(at, self.keys.get)
 
     def _relation(self, cursor: Cursor) -> None:
         id, schema, name = cursor.big(4), cursor.text(), cursor.text()
@@ -161,6 +172,11 @@ class PgOutputRows:
         if rows.keys() - {b"K", b"O"} or (after is None) != (kind == "D") or not (rows or after):
             raise ValueError(f"a change {kind} with the rows {sorted(rows)}")
         before = next(iter(rows.values()), None)
+        if after is not None and (old := rows.get(b"O")) is not None:
+            # with REPLICA IDENTITY FULL the old row has the large values that did not change
+            after = [o if n is UNAVAILABLE else n for n, o in zip(after, old, strict=True)]
+        if (old := rows.get(b"O")) is not None:
+            self._follow_keys(relation, old, after)
         part = self._part(relation)
         images = _columns(part, before), _columns(part, after)
         number = self._number()
@@ -170,6 +186,27 @@ class PgOutputRows:
         for name, value in zip(part.names, after or (), strict=False):
             if value is UNAVAILABLE:
                 part.unavailable.setdefault(name, []).append(at)
+
+    def _follow_keys(
+        self, relation: Relation, old: Sequence[Any], after: Sequence[Any] | None
+    ) -> None:
+        """Notice rows that have one key for a while, which a deferred constraint allows.
+
+        ``UPDATE t SET id = 3 - id`` moves 1 to 2 and then 2 to 1.  One after the other the second would
+        move the row that has just come, and the other one would be lost.
+        """
+        key = [relation.names.index(n) for n in self.keys.get(relation.table, ())]
+        if not key:
+            return
+        moved = self._moved.setdefault(relation.table, {})
+        before = tuple(old[n] for n in key)
+        if moved.pop(before, old) != old:
+            self.rewritten(
+                relation.table, (self._commit, 0), "two of its rows had one key", self._where
+            )
+        now = None if after is None else tuple(after[n] for n in key)
+        if after is not None and now is not None and now != before:
+            moved[now] = list(after)
 
     def _number(self) -> int:
         """Of a row or statement that comes next."""

@@ -5,7 +5,6 @@ The slot is peeked at; it moves on only once every table is committed.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,20 +15,30 @@ from table_core.cdc.model.batch import CommitAfter
 from table_core.cdc.model.embedded_schema import Declared
 from table_core.cdc.model.encoding import Encoding, LogicalType
 from table_core.cdc.model.log_position import LogPosition
-from table_core.cdc.model.log_rows import TableRows
+from table_core.cdc.model.log_rows import LogRows, TableRows
 from table_core.cdc.model.record import SourceTable
+from table_core.cdc.model.schema_change_event import SchemaChangeEvent
 from table_core.cdc.postgres.log_connection import cluster_and_timeline, slot_begin
-from table_core.cdc.postgres.pgoutput import PgOutputRows, Relation, lsn_text, text_value
+from table_core.cdc.postgres.pgoutput import (
+    PgOutputRows,
+    Relation,
+    array_items,
+    lsn_text,
+    text_value,
+)
+from table_core.cdc.postgres.publication import check_publication, publish
+from table_core.cdc.postgres.shapes import is_empty, shapes_of
 from table_core.cdc.postgres.types import postgres_type
 from table_core.datatypes.kinds import Array, Atomic, DataType, Root
 from table_core.position.decide import LogNow
 from table_core.position.source import PostgresId
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from table_core.cdc.model.batch import SourceBatch
     from table_core.cdc.model.source_table import CatalogColumn, CatalogTable
+    from table_core.cdc.model.table_shape import TableShape
     from table_core.cdc.postgres.source import PostgresConnection, PostgresSource
 
 __all__ = ["PostgresReader"]
@@ -37,9 +46,6 @@ __all__ = ["PostgresReader"]
 _POLL_MS: Final = 500
 _NEVER: Final = 1 << 63
 """Where the changes of a slot begin that is not there."""
-_CONSTANT: Final = re.compile(
-    r"^(?:'((?:[^']|'')*)'|(-?\d+(?:\.\d+)?|true|false))(?:::[\w \[\]\"(),.]+)?$"
-)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -117,15 +123,20 @@ class PostgresReader(LogReader):
         self._connection = connection = self.source.connect()
         try:
             connection.check()
-            connection.prepare(expected=bool(known))
             self._read_catalog(connection)
-            connection.check_publication(self._catalog.values())
+            publish(connection, self.source.publication, self._catalog.values())
+            connection.prepare(expected=bool(known))
+            check_publication(connection, self.source.publication, self._catalog.values())
             self._recall_since()
+            self._compare_shapes(connection, self._address)
+            gone = self._gone(connection)
             begin = min((p.order for p in [*known, *([start] if start else [])]), default=(0, 0))
             position = LogPosition("postgres", begin, self.source.slot)
             for batch in self._snapshots(position):
                 position = batch.position
                 yield batch
+            if gone:
+                yield self._dropped(gone, position)
             yield from self._stream(connection, position, end)
         finally:
             self._connection = None
@@ -141,24 +152,43 @@ class PostgresReader(LogReader):
             slot=self.source.slot,
             position=position,
             expected=self._expected(connection),
+            rewritten=self._rewritten,
         )
         rows.keys.update({t: info.key for t, info in self._catalog.items()})
         while True:
-            messages = connection.peek()
-            for message in messages:
-                rows.take(message)
-            rows.rows.since = self._since
-            batch = self._with_since(rows.batch())
-            ends = (not messages or batch.position.order[0] >= stop) and not self.forever
-            if not messages:  # all that the slot has, so also what it was behind with
+            part: list[bytes] = []
+            for n, messages in enumerate(connection.peek()):
+                if n:  # more of what the slot holds
+                    yield self._taken(rows, part)
+                part = messages
+            batch = self._taken(rows, part)
+            ends = (not part or batch.position.order[0] >= stop) and not self.forever
+            if not part:  # all that the slot has, so also what it was behind with
                 rows.refuse_lacking(stop)
             # the run commits and lets the slot move on while the connection is still open
-            commit = CommitAfter.NOW_COMPLETE if ends else CommitAfter.NOW
+            complete = ends and not self._again.due
+            commit = CommitAfter.NOW_COMPLETE if complete else CommitAfter.NOW
             yield replace(batch, commit_after=commit)
+            if self._again.due and (ends or not part):
+                at = batch.position
+                for again in self._snapshots(at):
+                    at = again.position
+                    yield again
+                self._again.due.clear()
+                last = self._with_since(LogRows().batch(at, lambda _: None))
+                yield replace(
+                    last, commit_after=CommitAfter.NOW_COMPLETE if ends else CommitAfter.NOW
+                )
             if ends:
                 return
-            if not messages:
+            if not part:
                 self.context.clock.sleep_ms(_POLL_MS)
+
+    def _taken(self, rows: PgOutputRows, messages: Sequence[bytes]) -> SourceBatch[LogPosition]:
+        for message in messages:
+            rows.take(message)
+        rows.rows.since, rows.rows.due = self._since, frozenset(self._again.due)
+        return self._with_since(rows.batch())
 
     def _expected(self, connection: PostgresConnection) -> dict[int, str]:
         """Transactions that tables have and the slot does not know to be read, with their marks.
@@ -169,17 +199,55 @@ class PostgresReader(LogReader):
         begin = slot_begin(connection, self.source.slot) or 0
         return {p.order[0]: p.mark for p in self._known() if p.mark and p.order[0] > begin}
 
+    def _shapes_now(  # type: ignore[override]  # the reader of a source has its connections
+        self, connection: PostgresConnection, tables: Iterable[SourceTable]
+    ) -> dict[SourceTable, TableShape]:
+        infos = [self._catalog[table] for table in tables if table in self._catalog]
+        shapes = shapes_of(connection, infos)
+        found = {SourceTable(*name): shape for name, shape in shapes.items()}
+        for table, shape in found.items():
+            before = self._compared.shapes.get(table)
+            known = before.files if before is not None else {}
+            joined = [id for id in shape.joined if id not in known and not is_empty(connection, id)]
+            found[table] = replace(shape, joined=tuple(joined))
+        return found
+
+    def _gone(self, connection: PostgresConnection) -> list[SourceTable]:
+        """Source tables that were dropped, where the sync is to do something then."""
+        if self.context.settings.on_drop == "ignore":
+            return []
+        end = connection.end_of_log()
+        gone = [t for t in self._sources() if self._wants(t) and t not in self._catalog]
+        self._since |= dict.fromkeys(gone, (end, 0))
+        return sorted(gone)
+
+    def _dropped(
+        self, tables: Sequence[SourceTable], position: LogPosition
+    ) -> SourceBatch[LogPosition]:
+        """The log does not tell that a table was dropped, so it happens before the log."""
+        rows = LogRows()
+        for table in tables:
+            number = rows.number((0, 0), 0, 1, f"{self._address}, {table}")
+            event = SchemaChangeEvent(
+                number, table, dropped=True, in_snapshot=False, columns={}, key=()
+            )
+            rows.schema_changes.append(event)
+        batch = rows.batch(position, lambda _: None)
+        return replace(batch, consumed=lambda _, numbers: numbers < 0)
+
     # ------------------------------------------------------------------------------ snapshots
     def _snapshots(self, base: LogPosition) -> Iterator[SourceBatch[LogPosition]]:
-        pending = self._pending()
+        due = dict.fromkeys(table for table in self._again.due if table in self._catalog)
+        pending = {**self._pending(), **due}
         if not pending:
             return
-        self._renew(pending)
+        self._begin_anew(pending)
         exporter = self.source.connect(replication=True)
         reader = self.source.connect()
         try:
             lsn, snapshot = exporter.export_snapshot()
             reader.read_at(snapshot)
+            self._compared.shapes |= self._shapes_now(reader, pending)
             # of a table that was begun earlier the changes since then are needed too
             self._since |= {table: (lsn, 0) for table, key in pending.items() if key is None}
             begun = {str(table): key for table, key in pending.items()}
@@ -191,6 +259,9 @@ class PostgresReader(LogReader):
         finally:
             reader.close()
             exporter.close()
+
+    def _types(self, info: CatalogTable) -> Mapping[str, DataType]:
+        return {c.name: self._declared(c.type, c).type for c in info.columns}
 
     def _typed(
         self, info: CatalogTable, columns: Sequence[Sequence[Any]]
@@ -232,7 +303,7 @@ class PostgresReader(LogReader):
             Encoding(LogicalType.ZONED if zoned else LogicalType.RAW),
             _arrow(type_),
             nullable=column is None or column.nullable,
-            default=None if column is None else _constant(column.default),
+            default=None if column is None else _missing(column.default, _arrow(type_)),
             comment=None if column is None else column.comment,
         )
 
@@ -254,9 +325,6 @@ def _arrow(type_: DataType) -> pa.DataType:
     return pa.string()
 
 
-def _constant(expression: str | None) -> str | None:
-    """The value of a default that is no function."""
-    match = _CONSTANT.match(expression) if expression else None
-    if match is None:
-        return None
-    return match[1].replace("''", "'") if match[1] is not None else match[2]
+def _missing(values: str | None, type_: pa.DataType) -> Any:
+    """What rows have that are older than the column: an array of one, in the server's catalog."""
+    return None if values is None else text_value(array_items(values)[0], type_)

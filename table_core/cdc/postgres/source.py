@@ -12,6 +12,7 @@ from table_core.cdc.model.source_table import CatalogColumn, CatalogTable, catal
 from table_core.cdc.model.table_pattern import TablePattern
 from table_core.cdc.postgres.lsn import lsn_number
 from table_core.cdc.postgres.parameters import connection_parameters, require_parameters
+from table_core.cdc.postgres.publication import VIA_ROOT
 from table_core.errors import (
     ArgumentError,
     EventError,
@@ -19,13 +20,16 @@ from table_core.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 __all__ = ["PostgresConnection", "PostgresSource"]
 
 _DENIED: Final = frozenset({"42501", "28000", "28P01"})
 _MISSING_OBJECT: Final = "42704"
 _PREREQUISITE: Final = "55000"
+_LOCKED: Final = "55P03"
+_FETCHED: Final = 20_000
+"""Changes that are held at once."""
 _TLS: Final = re.compile(r"\bssl\b|certificate|no encryption", re.IGNORECASE)
 
 
@@ -42,11 +46,13 @@ class PostgresSource:
         schemas: regular expression for the schemas to read.
         tables: regular expression for the tables to read, for ``sync_table``.
         slot: name of the replication slot; created if it does not exist.
-        publication: name of the publication; created for all tables if it does not exist.
+        publication: name of the publication; created for the tables that are read if it does not exist.
+            Tables that are new are added to one made so.
         chunk_rows: rows of one step of the first snapshot.
         batch_changes: changes of one step, after which every table is committed.
         options: further parameters of the connection, e.g. ``{"sslrootcert": "/etc/ca.pem"}``.
             ``sslmode`` is ``verify-full`` by default, or ``prefer`` for a server on this machine.
+        lock_wait_s: seconds to wait for a table that somebody has locked.
     """
 
     host: str
@@ -61,6 +67,7 @@ class PostgresSource:
     chunk_rows: int = 50_000
     batch_changes: int = 50_000
     options: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    lock_wait_s: int = 300
 
     def __post_init__(self) -> None:
         TablePattern("schemas", self.schemas)
@@ -84,7 +91,8 @@ class PostgresSource:
                 password=self.password or None,
                 autocommit=True,
                 options="-c TimeZone=UTC -c DateStyle=ISO -c IntervalStyle=iso_8601 "
-                "-c extra_float_digits=3 -c bytea_output=hex",
+                "-c extra_float_digits=3 -c bytea_output=hex -c row_security=off "
+                f"-c lock_timeout={int(self.lock_wait_s)}s",
                 **{**connection_parameters(self.host, self.options), **more},
             )
         return PostgresConnection(self, raw)
@@ -119,7 +127,7 @@ class PostgresConnection(ServerConnection):
             )
 
     def prepare(self, *, expected: bool) -> None:
-        """Make the publication and the slot if they are not there.
+        """Make the slot if it is not there.
 
         Args:
             expected: whether an earlier run used the slot, so that it has to be there.
@@ -128,9 +136,6 @@ class PostgresConnection(ServerConnection):
             EventError: the slot is gone or the server dropped its log.
         """
         source = self._source
-        if not self.rows("SELECT 1 FROM pg_publication WHERE pubname = %s", (source.publication,)):
-            made = f"CREATE PUBLICATION {_quoted(source.publication)} FOR ALL TABLES"
-            self.rows(f"{made} WITH (publish_via_partition_root = true)")
         slots = self.rows(
             "SELECT plugin, wal_status FROM pg_replication_slots WHERE slot_name = %s",
             (source.slot,),
@@ -158,40 +163,6 @@ class PostgresConnection(ServerConnection):
             )
         if not slots:
             self.rows("SELECT pg_create_logical_replication_slot(%s, 'pgoutput')", (source.slot,))
-
-    def check_publication(self, tables: Iterable[CatalogTable]) -> None:
-        """Refuse a publication that does not tell all changes of ``tables``.
-
-        Raises:
-            ArgumentError: names the statement that mends it.
-        """
-        name = self._source.publication
-        published = self.rows(
-            "SELECT schemaname, tablename, to_jsonb(t)->>'rowfilter', to_jsonb(t)->'attnames' "
-            "FROM pg_publication_tables t WHERE pubname = %s",
-            (name,),
-        )
-        columns_of = {
-            (schema, table): (rows, columns) for schema, table, rows, columns in published
-        }
-        for table in tables:
-            where = f"{_quoted(table.database)}.{_quoted(table.name)}"
-            rows, columns = columns_of.get((table.database, table.name), (None, []))
-            mend = f"run ALTER PUBLICATION {name} ADD TABLE {where}"
-            if table.is_partitioned:
-                mend = f"run ALTER PUBLICATION {name} SET (publish_via_partition_root = true)"
-            elif table.is_unlogged:
-                mend = f"run ALTER TABLE {where} SET LOGGED"
-            if rows is not None or (columns and not set(table.names) <= set(columns)):
-                mend = f"give publication {name} the table without row filter and column list"
-            elif columns != []:
-                continue
-            raise ArgumentError(
-                f"publication {name!r} does not publish all changes of {where}: {mend}, or leave the "
-                "table out; if it was read before, drop it here, and it is read again",
-                argument="publication",
-                value=name,
-            )
 
     def export_snapshot(self) -> tuple[int, str]:
         """On a replication connection: a position and the name of a snapshot taken there."""
@@ -229,9 +200,15 @@ class PostgresConnection(ServerConnection):
         more = {(f[0], f[1]): f[9:] for f in catalog}
         tables = catalog_tables(columns, ((s, t, name) for s, t, _, name in keys), rows)
         return [
-            replace(t, readable=readable, is_partitioned=partitioned, is_unlogged=unlogged)
+            replace(
+                t,
+                readable=readable,
+                is_partitioned=partitioned,
+                is_unlogged=unlogged,
+                identity=identity,
+            )
             for t in tables
-            for readable, partitioned, unlogged in [more[t.database, t.name]]
+            for readable, partitioned, unlogged, identity in [more[t.database, t.name]]
         ]
 
     def type_names(self, types: Sequence[tuple[int, int]]) -> list[str]:
@@ -251,7 +228,8 @@ class PostgresConnection(ServerConnection):
         ``until`` is the last one, of a key that is one number.
         """
         names = ", ".join(_quoted(column.name) for column in table.columns)
-        sql = f"SELECT {names} FROM {_quoted(table.database)}.{_quoted(table.name)}"
+        only = "" if table.is_partitioned else "ONLY "  # the rows of heirs are theirs in the log
+        sql = f"SELECT {names} FROM {only}{_quoted(table.database)}.{_quoted(table.name)}"
         key = ", ".join(map(_quoted, table.key))
         if table.key and after is not None:
             values = [
@@ -272,15 +250,25 @@ class PostgresConnection(ServerConnection):
         """See ``ServerConnection``."""
         return _quoted(name)
 
-    def peek(self) -> list[bytes]:
-        """Changes that the slot holds, whole transactions; they stay there."""
+    def peek(self) -> Iterator[list[bytes]]:
+        """Changes that the slot holds, whole transactions, a part at a time; they stay there.
+
+        The server keeps them for a cursor, so a large transaction is nowhere in memory at once.
+        """
         source = self._source
-        changes = self.rows(
+        sql = (
             "SELECT data FROM pg_logical_slot_peek_binary_changes(%s, NULL, %s, "
-            "'proto_version', '1', 'publication_names', %s)",
-            (source.slot, source.batch_changes, source.publication),
+            "'proto_version', '1', 'publication_names', %s)"
         )
-        return [bytes(row[0]) for row in changes]
+        arguments = (source.slot, source.batch_changes, source.publication)
+        with (
+            _named(source, sql),
+            self._raw.transaction(),
+            self._raw.cursor("changes", binary=True) as cursor,
+        ):
+            cursor.execute(sql, arguments)
+            while changes := cursor.fetchmany(_FETCHED):
+                yield [bytes(row[0]) for row in changes]
 
     def advance(self, lsn: str) -> None:
         """Let the server forget what comes before."""
@@ -294,14 +282,13 @@ class PostgresConnection(ServerConnection):
 _COLUMNS: Final = """
 SELECT n.nspname, c.relname, a.attname,
        format_type(a.atttypid, a.atttypmod) || repeat('[]', greatest(a.attndims - 1, 0)), a.attnotnull,
-       pg_get_expr(d.adbin, d.adrelid), col_description(c.oid, a.attnum),
+       CASE WHEN a.atthasmissing THEN a.attmissingval::text END, col_description(c.oid, a.attnum),
        array_position(i.indkey::int2[], a.attnum), c.reltuples,
        has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT'),
-       c.relkind = 'p', c.relpersistence = 'u'
+       c.relkind = 'p', c.relpersistence = 'u', c.relreplident::text
 FROM pg_class c
 JOIN pg_namespace n ON n.oid = c.relnamespace
 JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
-LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
 LEFT JOIN pg_index i ON i.indrelid = c.oid AND i.indisprimary
 WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition AND c.relpersistence <> 't'
   AND n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname !~ '^pg_'
@@ -339,15 +326,22 @@ def _error(
     source: PostgresSource, doing: str, state: str, text: str
 ) -> ArgumentError | EventError | StorageUnavailableError:
     where = f"{source.host}:{source.port}/{source.database}"
+    if "row-level security" in text:
+        return ArgumentError(
+            f"{where} does not show user {source.user!r} all rows: {text}; run ALTER ROLE "
+            f"{source.user} BYPASSRLS, or leave the table out",
+            argument="user",
+            value=source.user,
+        )
     if state in _DENIED or "password authentication" in text:
         mend = f"GRANT SELECT ON ALL TABLES IN SCHEMA … TO {source.user}"
         if "replication" in text.lower() or "slot" in doing:
             mend = f"ALTER ROLE {source.user} REPLICATION"
         elif "PUBLICATION" in doing or "superuser" in text:
             mend = (
-                f"as superuser: CREATE PUBLICATION {source.publication} FOR ALL TABLES WITH "
-                "(publish_via_partition_root = true)"
-            )
+                f"as owner of the tables: {doing.removesuffix(VIA_ROOT).strip()} "
+                f"{VIA_ROOT if doing.startswith('CREATE') else ''}"
+            ).strip()
         return ArgumentError(
             f"{where} refuses user {source.user!r}: {text}; run {mend}",
             argument="user",
@@ -360,10 +354,23 @@ def _error(
             argument="options",
             value="sslmode",
         )
+    if state == _LOCKED:
+        return StorageUnavailableError(
+            f"{where}: a table was locked for more than {source.lock_wait_s} s ({text}); run the sync "
+            "again once pg_locks shows nobody who holds it, or raise lock_wait_s",
+            path=where,
+            reason=text,
+        )
     if doing == "connect" or not state:
         return StorageUnavailableError(
             f"{where} cannot be reached: {text}", path=where, reason=text
         )
-    if state in {_MISSING_OBJECT, _PREREQUISITE}:
+    if state == _MISSING_OBJECT and "publication" in text:
+        text += (
+            "; it was dropped for a while, and the log cannot be decoded across that: run SELECT "
+            f"pg_drop_replication_slot('{source.slot}') and reset the tables with table-core position reset "
+            "… tc.source.positions; the next sync reads them anew"
+        )
+    elif state in {_MISSING_OBJECT, _PREREQUISITE}:
         text += f"; slot {source.slot!r}, publication {source.publication!r}"
     return EventError(f"{where}: {text}", host=where, code=state)

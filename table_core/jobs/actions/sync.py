@@ -77,6 +77,12 @@ _SETTINGS: Final = (
         "on_truncate", Kind.TEXT, "What to do if the source is truncated: apply, ignore or fail."
     ),
     _setting("on_drop", Kind.TEXT, "What to do if the source is dropped: ignore, apply or fail."),
+    _setting(
+        "on_rewrite",
+        Kind.TEXT,
+        "If the source changes in a way that its log does not tell: resync or fail.",
+    ),
+    _setting("resync_rows", Kind.COUNT, "Source tables with more rows are not read again unasked."),
     _setting("dead_letter", Kind.TEXT, "A table for events that cannot be applied."),
     _setting(
         "fill_defaults", Kind.FLAG, "Whether existing rows get the default of an added column."

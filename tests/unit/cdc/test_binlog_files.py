@@ -62,7 +62,9 @@ def test_rows_that_a_statement_wrote_are_refused_if_they_are_wanted(tmp_path: Pa
         b"REPLACE customers VALUES (1)",
         b"LOAD DATA LOCAL INFILE 'x' REPLACE INTO TABLE `customers`",
     ):
-        with pytest.raises(EventError, match=r"of shop_1\.customers were written by a statement"):
+        with pytest.raises(
+            EventError, match=r"shop_1\.customers: its rows were written by a statement"
+        ):
             sync(tmp_path, n1=log + elsewhere + event(2, query(text), at))
 
 

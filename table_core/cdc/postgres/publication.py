@@ -1,0 +1,108 @@
+"""The publication of a PostgreSQL database: which tables it has, and that it tells all of their changes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from table_core.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from table_core.cdc.apply.server import ServerConnection
+    from table_core.cdc.model.source_table import CatalogTable
+
+__all__ = ["VIA_ROOT", "check_publication", "publish"]
+
+VIA_ROOT: Final = "WITH (publish_via_partition_root = true)"
+"""Rows of partitions are told as those of their table."""
+_OURS: Final = "made by a sync, which adds the tables that it reads"
+"""Comment of a publication that we made."""
+
+
+def publish(connection: ServerConnection, publication: str, tables: Iterable[CatalogTable]) -> None:
+    """Make the publication of ``tables`` if it is not there; add those that it lacks to one made so.
+
+    One that somebody else made stays as it is.
+
+    Raises:
+        ArgumentError: the user may not, or a table would refuse updates once it is published.
+    """
+    name = connection.quoted(publication)
+    found = connection.rows(
+        "SELECT pubviaroot, obj_description(oid, 'pg_publication') FROM pg_publication "
+        "WHERE pubname = %s",
+        (publication,),
+    )
+    if found and found[0][1] != _OURS:
+        return
+    published = connection.rows(
+        "SELECT n.nspname, c.relname FROM pg_publication p "
+        "JOIN pg_publication_rel r ON r.prpubid = p.oid JOIN pg_class c ON c.oid = r.prrelid "
+        "JOIN pg_namespace n ON n.oid = c.relnamespace WHERE p.pubname = %s",
+        (publication,),
+    )
+    lacking = [
+        table
+        for table in tables
+        if (table.database, table.name) not in published and not table.is_unlogged
+    ]  # fmt: skip
+    for table in lacking:
+        _refuse_without_identity(connection, table)
+    listed = ", ".join(
+        f"{connection.quoted(t.database)}.{connection.quoted(t.name)}" for t in lacking
+    )
+    if not found:
+        of = f" FOR TABLE {listed}" if listed else ""
+        connection.rows(f"CREATE PUBLICATION {name}{of} {VIA_ROOT}")
+        connection.rows(f"COMMENT ON PUBLICATION {name} IS '{_OURS}'")
+    elif listed:
+        connection.rows(f"ALTER PUBLICATION {name} ADD TABLE {listed}")
+
+
+def _refuse_without_identity(connection: ServerConnection, table: CatalogTable) -> None:
+    """Publishing a table whose rows nothing identifies makes the server refuse updates of it."""
+    where = f"{connection.quoted(table.database)}.{connection.quoted(table.name)}"
+    if table.key or table.identity in {"f", "i"}:
+        return
+    raise ArgumentError(
+        f"{where} has no primary key, so the server would refuse to update and delete its rows once "
+        f"it is published: run ALTER TABLE {where} REPLICA IDENTITY FULL, or leave the table out",
+        argument="tables",
+        value=where,
+    )
+
+
+def check_publication(
+    connection: ServerConnection, publication: str, tables: Iterable[CatalogTable]
+) -> None:
+    """Refuse a publication that does not tell all changes of ``tables``.
+
+    Raises:
+        ArgumentError: names the statement that mends it.
+    """
+    name = publication
+    published = connection.rows(
+        "SELECT schemaname, tablename, to_jsonb(t)->>'rowfilter', to_jsonb(t)->'attnames' "
+        "FROM pg_publication_tables t WHERE pubname = %s",
+        (name,),
+    )
+    columns_of = {(schema, table): (rows, columns) for schema, table, rows, columns in published}
+    for table in tables:
+        where = f"{connection.quoted(table.database)}.{connection.quoted(table.name)}"
+        rows, columns = columns_of.get((table.database, table.name), (None, []))
+        mend = f"run ALTER PUBLICATION {name} ADD TABLE {where}"
+        if table.is_partitioned:
+            mend = f"run ALTER PUBLICATION {name} SET (publish_via_partition_root = true)"
+        elif table.is_unlogged:
+            mend = f"run ALTER TABLE {where} SET LOGGED"
+        if rows is not None or (columns and not set(table.names) <= set(columns)):
+            mend = f"give publication {name} the table without row filter and column list"
+        elif columns != []:
+            continue
+        raise ArgumentError(
+            f"publication {name!r} does not publish all changes of {where}: {mend}, or leave the "
+            "table out; if it was read before, drop it here, and it is read again",
+            argument="publication",
+            value=name,
+        )

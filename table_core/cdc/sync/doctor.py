@@ -1,0 +1,64 @@
+"""Looks at a source before it is read: rights, settings, tables; each with effect and remedy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from table_core.cdc.model.finding import Finding, Level
+from table_core.cdc.model.routing import TableFilter
+from table_core.cdc.model.table_pattern import TablePattern
+from table_core.cdc.mysql.source import MySqlSource
+from table_core.cdc.postgres.source import PostgresSource
+from table_core.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from table_core.cdc.model.record import SourceTable
+    from table_core.cdc.sync.readers import Source
+
+__all__ = ["source_doctor"]
+
+
+def source_doctor(source: Source, including: str = ".*", excluding: str = "") -> list[Finding]:
+    """What is in the way of a sync of a database, and what it costs; nothing is changed.
+
+    Args:
+        source: a ``MySqlSource`` or ``PostgresSource``.
+        including: regular expression for the source tables that are meant, as for ``sync_database``.
+        excluding: likewise for those left out.
+
+    Returns: The findings, errors first.
+
+    Raises:
+        ArgumentError: the source is no database, or refuses the user.
+        StorageUnavailableError: it cannot be reached.
+    """
+    if isinstance(source, MySqlSource):
+        from table_core.cdc.mysql.doctor import findings as of_mysql
+
+        wants = _wanted(source.databases, source.tables or including, excluding)
+        mysql = source.connect()
+        try:
+            found = list(of_mysql(mysql, source.user, wants))
+        finally:
+            mysql.close()
+    elif isinstance(source, PostgresSource):
+        from table_core.cdc.postgres.doctor import findings as of_postgres
+
+        wants = _wanted(source.schemas, source.tables or including, excluding)
+        postgres = source.connect()
+        try:
+            found = list(of_postgres(postgres, source, wants))
+        finally:
+            postgres.close()
+    else:
+        raise ArgumentError(
+            "only databases can be looked at", argument="source", value=type(source).__name__
+        )
+    return sorted(found, key=lambda one: list(Level).index(one.level))
+
+
+def _wanted(databases: str, including: str, excluding: str) -> Callable[[SourceTable], bool]:
+    meant, chosen = TablePattern("databases", databases), TableFilter(including, excluding)
+    return lambda table: meant.matches(table.database) and chosen.takes(table)

@@ -1,0 +1,316 @@
+"""Rows of a PostgreSQL that change without a word in its log: the lake equals the source all the same."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import psycopg
+import pytest
+
+import table_core as tc
+from table_core.errors import ArgumentError, EventError
+from tests.cdc.servers import Postgres
+from tests.cdc.test_live_postgres import source
+from tests.lanes import sampled
+
+PARTS = (
+    "CREATE TABLE {0}.p (id INT PRIMARY KEY, v TEXT) PARTITION BY RANGE (id)",
+    "CREATE TABLE {0}.p1 PARTITION OF {0}.p FOR VALUES FROM (0) TO (10)",
+    "CREATE TABLE {0}.p2 PARTITION OF {0}.p FOR VALUES FROM (10) TO (20)",
+    "INSERT INTO {0}.p VALUES (1, 'one'), (11, 'eleven')",
+)
+CASES: dict[str, Sequence[str]] = {
+    "a table that is created anew": (
+        "DROP TABLE {0}.t",
+        "CREATE TABLE {0}.t (id INT PRIMARY KEY, v VARCHAR(20))",
+        "INSERT INTO {0}.t VALUES (7, 'seven')",
+    ),
+    "a rotated table": (
+        "CREATE TABLE {0}.n (LIKE {0}.t INCLUDING ALL)",
+        "ALTER TABLE {0}.t RENAME TO o",
+        "ALTER TABLE {0}.n RENAME TO t",
+        "INSERT INTO {0}.t VALUES (7, 'seven')",
+    ),
+    "a default that is dropped": (
+        "ALTER TABLE {0}.t ADD n INT NOT NULL DEFAULT 5",
+        "ALTER TABLE {0}.t ALTER n DROP DEFAULT",
+        "INSERT INTO {0}.t VALUES (2, 'b', 6)",
+        "ALTER TABLE {0}.t ALTER n DROP NOT NULL",
+    ),
+    "a default that comes later": (
+        "ALTER TABLE {0}.t ADD n INT",
+        "ALTER TABLE {0}.t ALTER n SET DEFAULT 5",
+        "INSERT INTO {0}.t (id) VALUES (2)",
+    ),
+    "a default that changes": (
+        "ALTER TABLE {0}.t ADD n INT DEFAULT 5",
+        "ALTER TABLE {0}.t ALTER n SET DEFAULT 7",
+        "INSERT INTO {0}.t (id) VALUES (2)",
+    ),
+    "defaults that the server computes once": (
+        "ALTER TABLE {0}.t ADD a TIMESTAMPTZ DEFAULT now(), ADD b INT DEFAULT 2+3, "
+        "ADD c TEXT DEFAULT 'x'||'y', ADD d NUMERIC(5,1) DEFAULT 1.25, ADD e BYTEA DEFAULT '\\x00ff', "
+        "ADD f INT[] DEFAULT '{1,NULL}', ADD g TEXT[] DEFAULT ARRAY['a,b','\"'], ADD h BOOL DEFAULT true",
+        "INSERT INTO {0}.t (id) VALUES (2)",
+    ),
+    "defaults of each row": (
+        "ALTER TABLE {0}.t ADD a UUID DEFAULT gen_random_uuid(), ADD b SERIAL, "
+        "ADD c INT GENERATED ALWAYS AS IDENTITY",
+        "INSERT INTO {0}.t (id) VALUES (2)",
+    ),
+    "columns that trade their names": (
+        "ALTER TABLE {0}.t ADD w VARCHAR(20) DEFAULT 'w'",
+        "INSERT INTO {0}.t VALUES (2, 'b', 'c')",
+        "ALTER TABLE {0}.t RENAME v TO x",
+        "ALTER TABLE {0}.t RENAME w TO v",
+        "ALTER TABLE {0}.t RENAME x TO w",
+        "INSERT INTO {0}.t VALUES (3, 'b', 'c')",
+    ),
+    "a column that is dropped and added": (
+        "ALTER TABLE {0}.t DROP v",
+        "ALTER TABLE {0}.t ADD v VARCHAR(20)",
+        "INSERT INTO {0}.t VALUES (2, 'b')",
+    ),
+    "a column that is added, dropped and added": (
+        "ALTER TABLE {0}.t ADD n INT DEFAULT 5",
+        "INSERT INTO {0}.t VALUES (2, 'b', 6)",
+        "ALTER TABLE {0}.t DROP n",
+        "ALTER TABLE {0}.t ADD n INT DEFAULT 7",
+        "INSERT INTO {0}.t VALUES (3, 'b')",
+    ),
+    "values that are computed anew": (
+        "ALTER TABLE {0}.t ALTER v TYPE VARCHAR(20) USING v || '!'",
+        "INSERT INTO {0}.t VALUES (2, 'b')",
+    ),
+    "a partition that comes with rows": (
+        *PARTS,
+        "-- sync",
+        "CREATE TABLE {0}.p3 (id INT PRIMARY KEY, v TEXT)",
+        "INSERT INTO {0}.p3 VALUES (21, 'in')",
+        "ALTER TABLE {0}.p ATTACH PARTITION {0}.p3 FOR VALUES FROM (20) TO (30)",
+    ),
+    "partitions that go": (
+        *PARTS,
+        "-- sync",
+        "ALTER TABLE {0}.p DETACH PARTITION {0}.p1",
+        "DROP TABLE {0}.p1",
+    ),
+    "a partition that is emptied": (*PARTS, "-- sync", "TRUNCATE {0}.p1"),
+    "a child that inherits": (
+        "CREATE TABLE {0}.heir (more INT) INHERITS ({0}.t)",
+        "ALTER TABLE {0}.heir ADD PRIMARY KEY (id)",
+        "INSERT INTO {0}.heir VALUES (5, 'heir', 1)",
+        "-- fresh",
+    ),
+}  # fmt: skip
+
+
+class Log:
+    """A schema of its own, and the tables that follow it."""
+
+    def __init__(self, server: Postgres, folder: Path, name: str) -> None:
+        self.server, self.name, self.folder = server, name, folder
+        self.fresh()
+        server.sql(
+            f"CREATE SCHEMA {name}",
+            f"CREATE TABLE {name}.t (id INT PRIMARY KEY, v VARCHAR(20))",
+            f"INSERT INTO {name}.t VALUES (1, 'first')",
+        )
+
+    def fresh(self) -> None:
+        self.catalog = tc.open_catalog(f"file://{self.folder}/wh{id(self)}")
+        self.folder = self.folder / "more"
+
+    def __enter__(self) -> Self:
+        self.sync()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.server.sql(f"SELECT pg_drop_replication_slot('{self.name}')")
+
+    def source(self, **more: Any) -> tc.PostgresSource:
+        return tc.PostgresSource(**{**source(self.server, self.name, self.name), **more})
+
+    def sync(self, **more: Any) -> tc.ResultDocument:
+        return tc.sync_database(self.catalog, "lake", self.source(), **more)
+
+    def run(self, statements: Sequence[str]) -> None:
+        for statement in statements:
+            if statement == "-- sync":
+                self.sync()
+            elif statement == "-- fresh":
+                self.fresh()
+            else:
+                self.server.sql(statement.replace("{0}", self.name))
+
+    def same(self, table: str, **more: Any) -> None:
+        """Both sides have the same rows, column by column."""
+        with psycopg.connect(
+            host="127.0.0.1", port=self.server.port, user="postgres", autocommit=True
+        ) as connection:
+            only = "" if table == "p" else "ONLY "
+            cursor = connection.execute(f"SELECT * FROM {only}{self.name}.{table}")
+            names = [d.name for d in cursor.description or ()]
+            there = sorted(str(tuple(map(plain, row))) for row in cursor.fetchall())
+        found = self.catalog.table(f"lake.{table}").read().to_arrow().select(names).to_pylist()
+        assert sorted(str(tuple(map(plain, row.values()))) for row in found) == there
+
+
+def plain(value: Any) -> Any:
+    """A value as both sides spell it."""
+    if isinstance(value, list | int | bytes | type(None)):
+        return value
+    return value.timestamp() if hasattr(value, "timestamp") else str(value)
+
+
+@pytest.mark.parametrize("case", sampled(CASES, 4))
+def test_the_lake_equals_the_source_after(postgres: Postgres, tmp_path: Path, case: str) -> None:
+    name = f"pgrw_{list(CASES).index(case)}"
+    with Log(postgres, tmp_path, name) as log:
+        log.run(CASES[case])
+        log.sync()
+        tables = sorted({"t", "p"} & set(log.catalog.tables("lake")))
+        for table in tables:
+            log.same(table)
+        postgres.sql(f"DELETE FROM {name}.t WHERE id = 1", f"INSERT INTO {name}.t (id) VALUES (99)")
+        log.sync()
+        for table in tables:
+            log.same(table)
+        assert log.sync().rows_written == 0
+
+
+def test_what_leaves_rows_as_they_are_reads_nothing_again(
+    postgres: Postgres, tmp_path: Path
+) -> None:
+    with Log(postgres, tmp_path, "pgrw_kept") as log:
+        log.run(PARTS)
+        log.sync()
+        postgres.sql(
+            "VACUUM FULL pgrw_kept.t",
+            "ALTER TABLE pgrw_kept.t ADD n INT DEFAULT 5",
+            "CREATE TABLE pgrw_kept.p3 PARTITION OF pgrw_kept.p FOR VALUES FROM (20) TO (30)",
+            "INSERT INTO pgrw_kept.p VALUES (21, 'in')",
+        )
+        assert log.sync(on_rewrite="fail").rows_written == 1
+        log.same("p")
+
+
+def test_a_key_that_changes_is_refused_and_the_way_out_works(
+    postgres: Postgres, tmp_path: Path
+) -> None:
+    with Log(postgres, tmp_path, "pgrw_key") as log:
+        postgres.sql(
+            "ALTER TABLE pgrw_key.t ALTER v SET NOT NULL, DROP CONSTRAINT t_pkey, ADD PRIMARY KEY (v)",
+            "UPDATE pgrw_key.t SET id = 5",
+            "INSERT INTO pgrw_key.t VALUES (5, 'second')",
+        )
+        for _ in range(2):
+            with pytest.raises(
+                EventError, match=r"primary key of pgrw_key\.t was \(id\) and is \(v\)"
+            ):
+                log.sync()
+        log.catalog.drop_table("lake.t")
+        log.sync()
+        log.same("t")
+
+
+def test_a_table_that_is_dropped_or_replaced_is_told(postgres: Postgres, tmp_path: Path) -> None:
+    with Log(postgres, tmp_path, "pgrw_drop") as log:
+        postgres.sql(
+            "CREATE TABLE pgrw_drop.u (id INT PRIMARY KEY)", "INSERT INTO pgrw_drop.u VALUES (1)"
+        )
+        log.sync()
+        postgres.sql("DROP TABLE pgrw_drop.t")
+        with pytest.raises(EventError, match=r"pgrw_drop\.t was dropped"):
+            log.sync(on_drop="fail")
+        log.sync(on_drop="apply")
+        assert log.catalog.tables("lake") == ["u"]
+        log.run(["DROP TABLE {0}.u", "CREATE TABLE {0}.u (id INT PRIMARY KEY)"])
+        with pytest.raises(EventError, match=r"pgrw_drop\.u was dropped"):
+            log.sync(on_drop="fail")
+        log.sync()
+        log.same("u")
+
+
+def test_rows_that_a_policy_hides_are_told(postgres: Postgres, tmp_path: Path) -> None:
+    log = Log(postgres, tmp_path, "pgrw_rls")
+    postgres.sql(
+        "CREATE ROLE veiled LOGIN REPLICATION",
+        "GRANT USAGE ON SCHEMA pgrw_rls TO veiled",
+        "GRANT SELECT ON pgrw_rls.t TO veiled",
+        "ALTER TABLE pgrw_rls.t ENABLE ROW LEVEL SECURITY",
+        "CREATE POLICY few ON pgrw_rls.t USING (id > 1)",
+        "CREATE PUBLICATION pgrw_rls_pub FOR TABLE pgrw_rls.t",
+    )
+    with pytest.raises(ArgumentError, match="ALTER ROLE veiled BYPASSRLS"):
+        tc.sync_database(log.catalog, "lake", log.source(user="veiled"))
+    postgres.sql("ALTER ROLE veiled BYPASSRLS")
+    tc.sync_database(log.catalog, "lake", log.source(user="veiled"))
+    log.same("t")
+    log.__exit__()
+
+
+def test_large_values_that_did_not_change_come_from_the_old_row(
+    postgres: Postgres, tmp_path: Path
+) -> None:
+    log = Log(postgres, tmp_path, "pgrw_toast")
+    log.run(
+        [
+            "CREATE TABLE {0}.bag (id INT, v TEXT)",
+            "CREATE TABLE {0}.swap (id INT PRIMARY KEY DEFERRABLE INITIALLY DEFERRED, v TEXT)",
+            *(
+                statement.replace("{1}", table)
+                for table in ("bag", "swap")
+                for statement in (
+                    "ALTER TABLE {0}.{1} ALTER v SET STORAGE EXTERNAL, REPLICA IDENTITY FULL",
+                    "INSERT INTO {0}.{1} SELECT n, repeat(n::text, 9000) FROM generate_series(1, 2) n",
+                )
+            ),
+        ]
+    )
+    with log:
+        log.run(["UPDATE {0}.bag SET id = id + 5", "UPDATE {0}.swap SET id = 3 - id"])
+        log.sync()
+        log.same("bag")
+        log.same("swap")
+
+
+def test_the_publication_has_the_tables_of_the_sync_alone(
+    postgres: Postgres, tmp_path: Path
+) -> None:
+    postgres.sql(
+        "CREATE TABLE public.pgrw_nokey (id INT)", "INSERT INTO public.pgrw_nokey VALUES (1)"
+    )
+    with Log(postgres, tmp_path, "pgrw_pub") as log:
+        postgres.sql("UPDATE public.pgrw_nokey SET id = 2")
+        tables = (
+            "SELECT tablename FROM pg_publication_tables WHERE pubname = 'pgrw_pub_pub' ORDER BY 1"
+        )
+        assert postgres.sql(tables) == [("t",)]
+        log.run(["CREATE TABLE {0}.u (id INT PRIMARY KEY)", "INSERT INTO {0}.u VALUES (1)"])
+        log.sync()
+        assert postgres.sql(tables) == [("t",), ("u",)]
+        log.same("u")
+        log.run(["CREATE TABLE {0}.nokey (id INT)"])
+        with pytest.raises(ArgumentError, match="REPLICA IDENTITY FULL"):
+            log.sync()
+        log.run(["UPDATE {0}.nokey SET id = 3", "ALTER TABLE {0}.nokey REPLICA IDENTITY FULL"])
+        log.sync()
+
+
+def test_a_publication_that_was_dropped_for_a_while_is_told_and_the_way_out_works(
+    postgres: Postgres, tmp_path: Path
+) -> None:
+    with Log(postgres, tmp_path, "pgrw_gone") as log:
+        log.run(["DROP PUBLICATION pgrw_gone_pub", "INSERT INTO {0}.t VALUES (2, 'b')"])
+        with pytest.raises(EventError, match=r"dropped for a while.*table-core position reset"):
+            log.sync()
+        postgres.sql("SELECT pg_drop_replication_slot('pgrw_gone')")
+        log.catalog.table("lake.t").positions.reset("tc.source.positions")
+        log.sync()
+        log.same("t")
+        log.run(["DELETE FROM {0}.t WHERE id = 1"])
+        log.sync()
+        log.same("t")
