@@ -55,6 +55,8 @@ if TYPE_CHECKING or AIRFLOW >= (3, 2):
         AirflowFailException,
         AirflowNotFoundException,
         AirflowSkipException,
+        TaskDeferralError,
+        TaskDeferralTimeout,
     )
     from airflow.sdk.lineage import get_hook_lineage_collector
 else:
@@ -64,6 +66,8 @@ else:
         AirflowFailException,
         AirflowNotFoundException,
         AirflowSkipException,
+        TaskDeferralError,
+        TaskDeferralTimeout,
     )
     from airflow.lineage.hook import get_hook_lineage_collector
     from airflow.providers.standard.operators.branch import BranchMixIn
@@ -136,6 +140,8 @@ __all__ = [
     "RetryDecision",
     "RetryPolicy",
     "StartTriggerArgs",
+    "TaskDeferralError",
+    "TaskDeferralTimeout",
     "TaskGroup",
     "TriggerEvent",
     "asset_state",
@@ -152,6 +158,7 @@ __all__ = [
     "require",
     "retry_arguments",
     "script_address",
+    "state_of",
     "stats",
     "task_decorator_factory",
     "task_state",
@@ -248,6 +255,26 @@ def task_state(context: Mapping[str, Any] | Any) -> Any:
     from paimon_provider._variables import TaskVariables
 
     return TaskVariables(context)
+
+
+def state_of(ti: Any) -> str | None:
+    """The state that Airflow's database has for the task instance of a trigger; None: it has none, as after a clear.
+
+    Raises:
+        AirflowRuntimeError: Airflow's API does not answer.
+    """
+    from airflow.sdk.execution_time.task_runner import RuntimeTaskInstance
+
+    index = getattr(ti, "map_index", -1)
+    found = RuntimeTaskInstance.get_task_states(
+        dag_id=ti.dag_id,
+        map_index=None if index is None or index < 0 else index,
+        task_ids=[ti.task_id],
+        run_ids=[ti.run_id],
+    )
+    name = ti.task_id if index is None or index < 0 else f"{ti.task_id}_{index}"
+    state = found.get(ti.run_id, {}).get(name)
+    return None if state is None else str(getattr(state, "value", state))
 
 
 def is_tasks_test() -> bool:

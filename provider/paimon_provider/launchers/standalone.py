@@ -11,15 +11,12 @@ the spec: Spark puts what it gets by REST on the driver's command line.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import secrets
 import shutil
 import sys
 import time
-import urllib.error
-import urllib.request
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from importlib.metadata import version
@@ -28,29 +25,39 @@ from typing import TYPE_CHECKING, Any, Final
 
 from paimon_provider.launchers.job_log import ProgressLine
 from paimon_provider.launchers.local_process import ENTRYPOINT
+from paimon_provider.launchers.masters import Masters, asked_again
 from paimon_provider.launchers.process import RESULT_FILE, write_job
 from paimon_provider.launchers.spark_submit import script_of
 from table_core.errors import ArgumentError, JobFailedError, StorageUnavailableError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from paimon_provider.connections.warehouse import SparkSettings
     from table_core.jobs.job_spec import JobSpec
 
-__all__ = ["ACTIVE", "StandaloneLauncher", "Submission"]
+__all__ = ["ACTIVE", "Queue", "StandaloneLauncher", "Submission"]
 
 ACTIVE: Final = frozenset({"SUBMITTED", "RUNNING", "RELAUNCHING", "UNKNOWN"})
 """States in which the driver may still come to an end by itself."""
 _RUNNER: Final = "org.apache.spark.deploy.PythonRunner"
-_CALL_SECONDS: Final = 20
-_ANSWER_MAX: Final = 1 << 20
-"""Bytes; an answer of a master has a few hundred."""
+_TAKEN_SECONDS: Final = 120.0
+"""How long a master may be away when a job is submitted: another one takes a minute to lead."""
+_ENDED_SECONDS: Final = 25.0
+"""How long an end may take: Airflow gives ``on_kill`` half a minute."""
+_SILENT_SECONDS: Final = 1800.0
+"""How long a job is waited for that no master can tell of."""
+_MINUTE: Final = 60.0
+_QUEUED: Final = {
+    "SUBMITTED": "no worker has free cores and memory for the driver",
+    "RUNNING": "and the job has not begun: its application may have got no core",
+}
+"""States in which a job may wait for other jobs, and what for."""
+_UNSEEN: Final = "UNKNOWN"
 _PROGRESS_FILE: Final = "progress.jsonl"
 _FOLDER: Final = re.compile(r"paimon-job-[0-9a-f]{16}")
 _DRIVER: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
 _ON_COMMAND_LINE: Final = ("spark.driver.memory", "spark.driver.cores")
-_OPENER: Final = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +72,38 @@ class Submission:
         return {"id": self.id, "folder": self.folder.rpartition("/")[2]}
 
 
+class Queue:
+    """What to say while a job waits for the cluster: each new state once, and each minute why nothing goes on.
+
+    :param id: the driver.
+    """
+
+    def __init__(self, id: str) -> None:
+        self.id = id
+        self._state = ""
+        self._since = self._said = 0.0
+
+    def lines(self, state: str, *, has_begun: bool, now: float) -> list[str]:
+        """The lines for what was seen ``now``, in seconds; ``has_begun``: the job has told of itself."""
+        if state != self._state:
+            self._state, self._since, self._said = state, now, now
+            return [f"{self.id}: {state}"]
+        if has_begun or state not in _QUEUED or now - self._said < _MINUTE:
+            return []
+        self._said = now
+        return [
+            f"{self.id}: {state} for {now - self._since:.0f} s, {_QUEUED[state]}. A pool limits how many "
+            "jobs are on the cluster at once: give it to these tasks, and let it include deferred ones"
+        ]
+
+
 class StandaloneLauncher:
     """Submits to the REST server of a standalone master."""
 
     def __init__(self, spark: SparkSettings, *, poll_seconds: float = 2.0) -> None:
         self.spark = spark
         self.poll_seconds = poll_seconds
+        self._masters = Masters(spark.master, spark.rest_port)
         self._submission: Submission | None = None
 
     def run(self, spec: JobSpec, *, log: Callable[[str], None]) -> dict[str, Any]:
@@ -80,17 +113,23 @@ class StandaloneLauncher:
         return self.result(submission, self.wait(submission, log))
 
     def wait(self, submission: Submission, log: Callable[[str], None]) -> str:
-        """How the job ended, when it has; a master that is away for a while is waited for."""
-        before, told = "", 0
+        """How the job ended, when it has; a master that is away for a while is waited for.
+
+        Raises:
+            StorageUnavailableError: no master has told of it for half an hour.
+        """
+        queue, told, silent_since = Queue(submission.id), 0, time.monotonic()
         while True:
             try:
                 state = self.state(submission)
+                silent_since = time.monotonic()
             except StorageUnavailableError as error:
+                if time.monotonic() - silent_since > _SILENT_SECONDS:
+                    raise
                 log(f"{submission.id}: still waiting: {error}")
-                state = "UNKNOWN"
-            if state != before:
-                log(f"{submission.id}: {state}")
-                before = state
+                state = _UNSEEN
+            for line in queue.lines(state, has_begun=told > 0, now=time.monotonic()):
+                log(line)
             for line in self.progress(submission, told):
                 log(line)
                 told += 1
@@ -117,7 +156,7 @@ class StandaloneLauncher:
 
         Raises:
             ArgumentError: the connection names no ``spark_job_folder``, or the master refuses.
-            StorageUnavailableError: no master answers.
+            StorageUnavailableError: no master has answered for two minutes.
         """
         if not self.spark.job_folder:
             raise ArgumentError(
@@ -134,9 +173,13 @@ class StandaloneLauncher:
             refused.callback(shutil.rmtree, folder, ignore_errors=True)
             arguments = write_job(folder, replace(spec, options=options))
             arguments += ["--progress", str(folder / _PROGRESS_FILE)]
-            answer = self._call("create", self.request(spec, arguments))
+            request = self.request(spec, arguments)
+            answer = asked_again(
+                lambda: self._masters.ask("create", request), _TAKEN_SECONDS, "Submitting"
+            )
+            id = _driver(answer.get("submissionId"))
             refused.pop_all()
-        return Submission(_driver(answer["submissionId"]), str(folder))
+        return Submission(id, str(folder))
 
     def request(self, spec: JobSpec, arguments: Sequence[str]) -> dict[str, Any]:
         """What the REST server is asked; without secrets, for it shows on a command line."""
@@ -164,11 +207,17 @@ class StandaloneLauncher:
         }
 
     def state(self, submission: Submission) -> str:
-        """``RUNNING``, ``FINISHED``, ``FAILED`` …; ``NOT_FOUND`` when the master has forgotten it."""
-        answer = self._call(f"status/{_driver(submission.id)}")
+        """``RUNNING``, ``FINISHED``, ``FAILED`` …; ``NOT_FOUND`` when the leading master has forgotten it.
+
+        Raises:
+            StorageUnavailableError: no master leads at the moment, or none answers: it may still run.
+        """
+        answer = self._masters.ask(f"status/{_driver(submission.id)}")
         if answer.get("driverState"):
             return str(answer["driverState"])
-        return "UNKNOWN" if answer.get("success") else "NOT_FOUND"
+        if answer.get("success") or answer.get("message"):
+            return _UNSEEN
+        return "NOT_FOUND"
 
     def has_result(self, submission: Submission) -> bool:
         """Whether the job has left a result that nobody has taken."""
@@ -200,11 +249,30 @@ class StandaloneLauncher:
             raise JobFailedError("the job left an empty result", exit_code=None, log_tail="")
         return dict(job.result)
 
-    def end(self, submission: Submission) -> None:
-        """Tell the master to kill the driver; nobody will read what it leaves."""
+    def end(self, submission: Submission, *, seconds: float = _ENDED_SECONDS) -> None:
+        """Kill the driver, and see that it has ended; nobody will read what it leaves.
+
+        Raises:
+            StorageUnavailableError: the end was not confirmed in ``seconds``; the driver may go on, without its files.
+        """
         folder = self._folder(submission)
-        self._call(f"kill/{_driver(submission.id)}", {})
-        shutil.rmtree(folder, ignore_errors=True)
+        try:
+            asked_again(lambda: self._killed(submission), seconds, f"Ending {submission.id}")
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def _killed(self, submission: Submission) -> None:
+        """Ask for the end.
+
+        Raises:
+            StorageUnavailableError: it still runs.
+        """
+        self._masters.ask(f"kill/{_driver(submission.id)}", {})
+        state = self.state(submission)
+        if state in ACTIVE:
+            raise StorageUnavailableError(
+                f"{submission.id} was told to end and is {state}", path=submission.id, reason=state
+            )
 
     def kept(self, document: Any) -> Submission:
         """The submission that ``to_document`` of one gave, wherever it was kept meanwhile.
@@ -242,62 +310,6 @@ class StandaloneLauncher:
                 value=str(job_folder),
             )
         return job_folder
-
-    def _call(self, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """Ask each master in turn; the first that answers."""
-        faults = []
-        for base in self._addresses():
-            data = None if body is None else json.dumps(body).encode()
-            headers = {"Content-Type": "application/json;charset=UTF-8"}
-            request = urllib.request.Request(f"{base}/v1/submissions/{path}", data, headers)
-            try:
-                with _OPENER.open(request, timeout=_CALL_SECONDS) as answer:
-                    reply = _answered(answer.read(_ANSWER_MAX + 1))
-            except urllib.error.HTTPError as error:
-                raise ArgumentError(
-                    f"{base} refuses {path}: {error.code} {error.read(500).decode(errors='replace')}",
-                    argument="spark_master",
-                    value=self.spark.master,
-                ) from error
-            except (OSError, ValueError) as error:
-                faults.append(f"{base}: {error}")
-                continue
-            if path == "create" and not reply.get("submissionId"):
-                faults.append(f"{base}: {reply.get('message')}")  # a master on stand-by
-                continue
-            return reply
-        raise StorageUnavailableError(
-            f"no Spark master answers: {'; '.join(faults)}",
-            path=self.spark.master,
-            reason="; ".join(faults),
-        )
-
-    def _addresses(self) -> list[str]:
-        if not self.spark.master.startswith("spark://"):
-            raise ArgumentError(
-                f"backend 'standalone' needs spark_master=spark://host:port, not "
-                f"{self.spark.master!r}",
-                argument="spark_master",
-                value=self.spark.master,
-            )
-        hosts = self.spark.master.removeprefix("spark://").split(",")
-        return [
-            f"http://{host.rpartition(':')[0] or host}:{self.spark.rest_port}" for host in hosts
-        ]
-
-
-def _answered(body: bytes) -> dict[str, Any]:
-    """What a master says.
-
-    Raises:
-        ValueError: no master says that.
-    """
-    if len(body) > _ANSWER_MAX:
-        raise ValueError(f"an answer of more than {_ANSWER_MAX:,} bytes: no Spark master gives it")
-    reply = json.loads(body)
-    if not isinstance(reply, dict):
-        raise ValueError(f"{type(reply).__name__} is no answer of a Spark master")  # noqa: TRY004
-    return reply
 
 
 def _driver(id: object) -> str:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from paimon_provider._compat import (
     DEFERRABLE_JOBS,
     BaseOperator,
+    TaskDeferralError,
+    TaskDeferralTimeout,
     is_left_out,
     is_mapped,
     refuse_deferrable_jobs,
@@ -29,7 +31,7 @@ from paimon_provider.failures import TABLE_RETRIES, airflow_failures
 from paimon_provider.lineage.tells_lineage import TellsLineage
 from paimon_provider.links import SparkUILink, TableLink, show_link, show_table, web_address
 from paimon_provider.runs.auto_engine import engine_now
-from paimon_provider.runs.cluster_jobs import ClusterJobs
+from paimon_provider.runs.cluster_jobs import ClusterJobs, remaining_time
 from paimon_provider.runs.identity import run_identity
 from paimon_provider.runs.landed import landed_ms, landed_ms_in
 from paimon_provider.runs.mapped_tables import as_given, over_tables, own_of
@@ -260,8 +262,25 @@ class PaimonTableOperator(TellsLineage, ChecksArguments, BaseOperator):
         trigger = PaimonSparkJobTrigger(
             paimon_conn_id=self.paimon_conn_id, submission=submission.to_document()
         )
-        self.defer(trigger=trigger, method_name="execute_complete")
+        self.defer(
+            trigger=trigger,
+            method_name="execute_complete",
+            timeout=remaining_time(self.execution_timeout, context),
+        )
         raise AssertionError("defer never returns")
+
+    def resume_execution(
+        self, next_method: str, next_kwargs: dict[str, Any] | None, context: Context
+    ) -> Any:
+        """Go on after the triggerer.  If it gave up, because of ``execution_timeout`` for one, the job is ended first."""
+        try:
+            return super().resume_execution(next_method, next_kwargs, context)
+        except (TaskDeferralError, TaskDeferralTimeout):
+            with airflow_failures():
+                identity = run_identity(context, resumed=True, landed_ms=self._landed_ms)
+                self.hook = self._hook_of(identity)
+                ClusterJobs(self.hook.cluster(self.task_conf()), context, identity.user).give_up()
+            raise
 
     def _tell(self, result: Mapping[str, Any]) -> None:
         """Put the result into the log and Airflow's metrics."""

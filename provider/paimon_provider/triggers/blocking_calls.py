@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import math
 import random
 import threading
+import time
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from paimon_provider._compat import let_thread_ask
@@ -85,21 +87,31 @@ class Pause:
 
 
 async def poll_until(
-    question: Callable[[], T | None], calls: BlockingCalls, pause: Pause, log: Any
+    question: Callable[[], T | None],
+    calls: BlockingCalls,
+    pause: Pause,
+    log: Any,
+    *,
+    patience_seconds: float = math.inf,
 ) -> T:
     """Ask again and again until there is an answer; one who does not answer may do so later.
 
     Raises:
-        TableError: asking again will not help.
+        TableError: asking again will not help, or nobody has answered for ``patience_seconds``.
+        TimeoutError: the same, of one who hangs.
     """
+    heard = time.monotonic()
     while True:
         try:
             answer = await calls.ask(question)
             if answer is not None:
                 return answer
+            heard = time.monotonic()
             pause.reset()
         except (TableError, TimeoutError) as error:
             if isinstance(error, TableError) and error.kind is not ErrorKind.UNAVAILABLE:
+                raise
+            if time.monotonic() - heard > patience_seconds:
                 raise
             log.warning("Still waiting: %s", error)
             pause.grow()
