@@ -146,6 +146,7 @@ def _remote(scheme: str, rest: str, options: dict[str, Any]) -> ObjectStorage:
         cls = fsspec.get_filesystem_class(protocol)
     except ImportError as error:
         raise MissingPackageError.of(f"{scheme}://", extra, error) from error
+    path = str(cls._strip_protocol(f"{scheme}://{rest}"))
     # Listings are never cached: other processes commit meanwhile.
     options = {"use_listings_cache": False} | options
     if protocol == "s3":
@@ -154,8 +155,7 @@ def _remote(scheme: str, rest: str, options: dict[str, Any]) -> ObjectStorage:
 
         bounds, options = Retries.of(options)
         cls = partial(BoundedS3, bounds=bounds)
-    fs = _opened(cls, scheme, options)
-    return ObjectStorage(fs, scheme, str(fs._strip_protocol(f"{scheme}://{rest}")))
+    return ObjectStorage(_opened(cls, scheme, options), scheme, path)
 
 
 def _opened(cls: Any, scheme: str, options: dict[str, Any]) -> Any:

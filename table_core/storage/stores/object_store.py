@@ -34,7 +34,7 @@ from table_core.storage.stores.remote_errors import (
 from table_core.storage.stores.remote_file import RangedFile, RemoteInput, RemoteOutput
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from table_core.errors import TableError
 
@@ -170,7 +170,7 @@ class ObjectStorage:
                 self.fs.rm(there[start : start + _DELETES_AT_ONCE])
         return len(found)
 
-    def _delete_keys(self, names: list[str]) -> int:
+    def _delete_keys(self, names: Sequence[str]) -> int:
         """Delete objects of S3 by their very names: its client would take some for patterns."""
         from botocore.exceptions import ClientError
 
