@@ -266,14 +266,14 @@ def state_of(ti: Any) -> str | None:
     from airflow.sdk.execution_time.task_runner import RuntimeTaskInstance
 
     index = getattr(ti, "map_index", -1)
-    found = RuntimeTaskInstance.get_task_states(
+    states = RuntimeTaskInstance.get_task_states(
         dag_id=ti.dag_id,
         map_index=None if index is None or index < 0 else index,
         task_ids=[ti.task_id],
         run_ids=[ti.run_id],
     )
     name = ti.task_id if index is None or index < 0 else f"{ti.task_id}_{index}"
-    state = found.get(ti.run_id, {}).get(name)
+    state = states.get(ti.run_id, {}).get(name)
     return None if state is None else str(getattr(state, "value", state))
 
 
