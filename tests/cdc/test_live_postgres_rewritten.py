@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Self
 
@@ -13,6 +14,7 @@ import table_core as tc
 from table_core.errors import ArgumentError, EventError
 from tests.cdc.servers import Postgres
 from tests.cdc.test_live_postgres import source
+from tests.eventually import eventually
 from tests.lanes import sampled
 
 PARTS = (
@@ -298,6 +300,32 @@ def test_the_publication_has_the_tables_of_the_sync_alone(
             log.sync()
         log.run(["UPDATE {0}.nokey SET id = 3", "ALTER TABLE {0}.nokey REPLICA IDENTITY FULL"])
         log.sync()
+
+
+def test_a_run_without_an_end_notices_too(postgres: Postgres, tmp_path: Path) -> None:
+    log = Log(postgres, tmp_path, "pgrw_ever")
+
+    def values() -> list[str]:
+        if "t" not in log.catalog.tables("lake"):
+            return []
+        return sorted(log.catalog.table("lake.t").read().to_arrow()["v"].to_pylist())
+
+    with ThreadPoolExecutor() as pool:
+        log.catalog.create_database("lake", if_not_exists=True)
+        run = pool.submit(log.sync, until="forever", max_duration="60 s")
+        eventually(lambda: values() == ["first"], "the first row")
+        log.run(
+            [
+                "ALTER TABLE {0}.t ALTER v TYPE VARCHAR(20) USING v || '!'",
+                "CREATE TABLE {0}.u (id INT PRIMARY KEY)",
+                "INSERT INTO {0}.u VALUES (1)",
+            ]
+        )
+        eventually(lambda: values() == ["first!"], "the rewritten row")
+        eventually(lambda: "u" in log.catalog.tables("lake"), "the new table")
+        run.result()
+    log.same("u")
+    log.__exit__()
 
 
 def test_a_publication_that_was_dropped_for_a_while_is_told_and_the_way_out_works(

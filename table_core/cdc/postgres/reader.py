@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 __all__ = ["PostgresReader"]
 
 _POLL_MS: Final = 500
+_LOOK_MS: Final = 10_000
 _NEVER: Final = 1 << 63
 """Where the changes of a slot begin that is not there."""
 
@@ -56,6 +57,7 @@ class PostgresReader(LogReader):
     source: PostgresSource
     _connection: PostgresConnection | None = None
     _moved: tuple[int, int] = (0, 0)
+    _looked_ms: int = 0
 
     @property
     def chunk_rows(self) -> int:
@@ -169,24 +171,40 @@ class PostgresReader(LogReader):
             complete = ends and not self._again.due
             commit = CommitAfter.NOW_COMPLETE if complete else CommitAfter.NOW
             yield replace(batch, commit_after=commit)
-            if self._again.due and (ends or not part):
+            looks = self.forever and not part and self._is_time_to_look()
+            if (looks and self._has_news(connection)) or (self._again.due and (ends or not part)):
                 at = batch.position
                 for again in self._snapshots(at):
                     at = again.position
                     yield again
                 self._again.due.clear()
                 last = self._with_since(LogRows().batch(at, lambda _: None))
-                yield replace(
-                    last, commit_after=CommitAfter.NOW_COMPLETE if ends else CommitAfter.NOW
-                )
+                after = CommitAfter.NOW_COMPLETE if ends else CommitAfter.NOW
+                yield replace(last, commit_after=after)
             if ends:
                 return
             if not part:
                 self.context.clock.sleep_ms(_POLL_MS)
 
+    def _is_time_to_look(self) -> bool:
+        """Whether the catalog is to be compared again, in a run without an end."""
+        now = self.context.clock.now_ms()
+        is_time = now - self._looked_ms >= _LOOK_MS
+        self._looked_ms = now if is_time else self._looked_ms
+        return is_time
+
+    def _has_news(self, connection: PostgresConnection) -> bool:
+        """Whether there are tables to read: the log does not tell of them, or not all."""
+        before = set(self._catalog)
+        self._read_catalog(connection)
+        publish(connection, self.source.publication, self._catalog.values())
+        self._compare_shapes(connection, self._address)
+        return bool(self._again.due or self._catalog.keys() - before)
+
     def _taken(self, rows: PgOutputRows, messages: Sequence[bytes]) -> SourceBatch[LogPosition]:
         for message in messages:
             rows.take(message)
+        rows.keys.update({t: info.key for t, info in self._catalog.items()})
         rows.rows.since, rows.rows.due = self._since, frozenset(self._again.due)
         return self._with_since(rows.batch())
 
