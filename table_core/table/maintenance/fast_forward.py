@@ -296,11 +296,12 @@ class FastForward:
         """Changes that main made since are no part of its history any more."""
         storage = self.main.storage
         names = (info.path.rpartition("/")[2] for info in storage.list(layout.changelog_folder()))
-        ids = (layout.numbered(name, "changelog-") for name in names)
-        gone = [id for id in ids if id is not None and id > self.began]
+        ids = [id for name in names if (id := layout.numbered(name, "changelog-")) is not None]
+        gone = [id for id in ids if id > self.began]
         storage.delete([layout.changelog_path(id) for id in gone])
-        if gone:  # hints point past the end; readers list the folder without them
-            storage.delete([layout.hint_path("changelog", which) for which in (LATEST, EARLIEST)])
+        if gone:  # hints that point past the end; readers list the folder without them
+            hints = (LATEST,) if len(gone) < len(ids) else (LATEST, EARLIEST)
+            storage.delete([layout.hint_path("changelog", which) for which in hints])
 
 
 def _snapshots(access: TableAccess) -> dict[int, Snapshot]:
