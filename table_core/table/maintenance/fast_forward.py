@@ -111,15 +111,8 @@ class FastForward:
         known = {_state(s) for s in (*theirs.values(), *_tagged(branch))}
         both = {_state(s) for s in (*ours.values(), *tags.values())} & known
         began = max((state[0] for state in both), default=0)
-        unplaced = sorted(n for n, s in tags.items() if not began and s.id < ids[0])
-        if unplaced and ids[0] > FIRST_ID:
-            raise ArgumentError(
-                f"{access.name} has the tags {unplaced}, and branch {name!r} has no snapshot and no "
-                "tag in common with main, so it cannot be known whether it follows them; delete these "
-                "tags, or create a tag in the branch at its start",
-                argument="name",
-                value=name,
-            )
+        if not began:
+            _refuse_unplaced(access, name, tags, ids[0])
         goes_on = ids[0] <= began + 1
         kept = [id for id in ours if ours[id] == theirs.get(id) or (goes_on and id < ids[0])]
         floor = main.metadata.floor()
@@ -130,10 +123,7 @@ class FastForward:
             ids=ids,
             bodies=bodies,
             tags={t: storage.read(layout.tag_path(t, name)) for t in tag_names(branch)},
-            schemas={
-                id: storage.read(layout.schema_path(id, name))
-                for id in branch.metadata.schema_ids()
-            },
+            schemas=_schema_bodies(branch),
             kept_states=frozenset(
                 [*(ours[id].state for id in kept), *(s.state for s in theirs.values())]
             ),
@@ -306,15 +296,36 @@ class FastForward:
         """Changes that main made since are no part of its history any more."""
         storage = self.main.storage
         names = (info.path.rpartition("/")[2] for info in storage.list(layout.changelog_folder()))
-        ids = (layout.numbered(name, "changelog-") for name in names)
-        gone = [id for id in ids if id is not None and id > self.began]
+        ids = [id for name in names if (id := layout.numbered(name, "changelog-")) is not None]
+        gone = [id for id in ids if id > self.began]
         storage.delete([layout.changelog_path(id) for id in gone])
-        if gone:  # hints point past the end; readers list the folder without them
-            storage.delete([layout.hint_path("changelog", which) for which in (LATEST, EARLIEST)])
+        if gone:  # hints that point past the end; readers list the folder without them
+            hints = (LATEST,) if len(gone) < len(ids) else (LATEST, EARLIEST)
+            storage.delete([layout.hint_path("changelog", which) for which in hints])
 
 
 def _snapshots(access: TableAccess) -> dict[int, Snapshot]:
     return {id: access.metadata.snapshot(id) for id in access.metadata.snapshot_ids()}
+
+
+def _refuse_unplaced(
+    access: TableAccess, name: str, tags: Mapping[str, Snapshot], first: int
+) -> None:
+    """Refuse ``tags`` of main of which nobody can tell whether the branch, from snapshot ``first`` on, follows them."""
+    unplaced = sorted(tag for tag, state in tags.items() if state.id < first)
+    if unplaced and first > FIRST_ID:
+        raise ArgumentError(
+            f"{access.name} has the tags {unplaced}, and branch {name!r} has no snapshot and no "
+            "tag in common with main, so it cannot be known whether it follows them; delete these "
+            "tags, or create a tag in the branch at its start",
+            argument="name",
+            value=name,
+        )
+
+
+def _schema_bodies(access: TableAccess) -> dict[int, bytes]:
+    read, branch = access.storage.read, access.branch
+    return {id: read(layout.schema_path(id, branch)) for id in access.metadata.schema_ids()}
 
 
 def _unlike(one: Metadata, other: Metadata) -> list[int]:

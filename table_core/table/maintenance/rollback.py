@@ -143,15 +143,18 @@ class _Later:
     taken: tuple[Snapshot, ...]
     changelogs: list[int]
     tags: list[str]
+    has_earlier_changelogs: bool
+    """Whether some stay."""
 
 
 def _later(access: TableAccess, target: Snapshot) -> _Later:
     listed = access.storage.list(layout.changelog_folder(access.branch))
     names = (info.path.rpartition("/")[2] for info in listed)
-    numbers = (layout.numbered(name, "changelog-") for name in names)
+    ids = sorted(id for name in names if (id := layout.numbered(name, "changelog-")) is not None)
     return _Later(
         taken=snapshots_after(access, target.id),
-        changelogs=sorted(id for id in numbers if id is not None and id > target.id),
+        changelogs=[id for id in ids if id > target.id],
+        has_earlier_changelogs=any(id <= target.id for id in ids),
         tags=[n for n in tag_names(access) if tagged(access, n).snapshot.id > target.id],
     )
 
@@ -176,10 +179,9 @@ def _remove(turn: HeldTurn, target: Snapshot, later: _Later, tag: str | None) ->
     taken = take_back(turn, target)
     turn.require()
     storage.delete([layout.changelog_path(id, branch) for id in later.changelogs])
-    if later.changelogs:  # hints point past the end; readers list the folder without them
-        storage.delete(
-            [layout.hint_path("changelog", which, branch) for which in (LATEST, EARLIEST)]
-        )
+    if later.changelogs:  # hints that point past the end; readers list the folder without them
+        hints = (LATEST,) if later.has_earlier_changelogs else (LATEST, EARLIEST)
+        storage.delete([layout.hint_path("changelog", which, branch) for which in hints])
     tags = _tags_of(access, target, later, taken)
     storage.delete([layout.tag_path(name, branch) for name in tags])
     if access.metadata.floor() > target.id:  # promised by an expiry that has met the hold since
