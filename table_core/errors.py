@@ -138,7 +138,8 @@ class FilesExpiredError(TableError):
         """The error for the file ``path``, which the snapshot that is read names."""
         return cls(
             f"{path} is gone: its snapshot was expired while it was read; read a newer snapshot, "
-            "or raise 'snapshot.time-retained', or create a tag or a consumer",
+            "or raise 'snapshot.time-retained', or create a tag or a consumer. If the newest snapshot needs it, "
+            "'table-core recover' says what can be saved",
             path=path,
         )
 

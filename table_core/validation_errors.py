@@ -23,6 +23,7 @@ __all__ = [
     "too_many_values",
     "unreadable",
     "unreadable_why",
+    "way_out",
 ]
 
 T = TypeVar("T")
@@ -37,6 +38,7 @@ UNFORESEEN: Final = (
 )
 """What a value of another shape than it should have makes Python raise (Arrow's are ``ValueError``
 and, for a type that it does not take, ``NotImplementedError``)."""
+_STORED: Final = re.compile(r"(?:^|/)(?:snapshot|changelog|schema|tag|consumer|manifest)/[^/]+$")
 _LONG: Final = range(-(2**63), 2**63)
 """What a number of Java can be: a missing watermark is the least of them."""
 
@@ -88,9 +90,17 @@ class ValidationErrors:
     def raise_if_any(self) -> None:
         """Raise ``CorruptFileError`` with every fault, or return if there is none."""
         if self.messages:
-            raise CorruptFileError(
-                f"{self.path}: {'; '.join(self.messages)}", path=self.path, problems=self.messages
-            )
+            what = f"{self.path}: {'; '.join(self.messages)}{way_out(self.path)}"
+            raise CorruptFileError(what, path=self.path, problems=self.messages)
+
+
+def way_out(path: str) -> str:
+    """What an error about the stored document ``path`` says at its end; nothing about other documents.
+
+    >>> way_out("snapshot/snapshot-7")
+    "; 'table-core recover' says what can be saved"
+    """
+    return "; 'table-core recover' says what can be saved" if _STORED.search(path) else ""
 
 
 def json_object(body: bytes, *, path: str) -> dict[str, object]:

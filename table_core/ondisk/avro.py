@@ -28,6 +28,7 @@ from table_core.errors import CorruptFileError
 from table_core.ondisk.avro_codecs import codec_named, pack, unpack
 from table_core.ondisk.avro_shape import Plain, read_schema
 from table_core.options.budgets import MANIFEST_BYTES, MANIFEST_ENTRIES
+from table_core.validation_errors import way_out
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -63,7 +64,7 @@ _DAMAGE: Final = (
 
 def corrupt(path: str, what: str) -> CorruptFileError:
     """The error that says ``what`` is wrong with the file at ``path``."""
-    return CorruptFileError(f"{path}: {what}", path=path, problems=[what])
+    return CorruptFileError(f"{path}: {what}{way_out(path)}", path=path, problems=[what])
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,7 @@ __all__ = [
     "MANIFEST_FOLDER",
     "NOTE_FOLDERS",
     "POSTPONE_BUCKET",
+    "RECOVERED_FOLDER",
     "ROLLBACK_NOTES",
     "STAGING",
     "STATISTICS_FOLDER",
@@ -52,6 +53,7 @@ __all__ = [
     "numbered",
     "partition_path",
     "partition_text",
+    "recovered_path",
     "schema_folder",
     "schema_path",
     "snapshot_folder",
@@ -76,6 +78,8 @@ ROLLBACK_NOTES: Final = "rollback"
 STREAM_NOTES: Final = "stream"
 LINE_FOLDER: Final = "line"
 """Of ours too: changes of direction, and what was moved out of the line (``ondisk.line``)."""
+RECOVERED_FOLDER: Final = "recovered"
+"""Broken documents that ``recover`` has moved away, each run in a folder of its own; Paimon does not know it."""
 NOTE_FOLDERS: Final = (ROLLBACK_NOTES, STREAM_NOTES)
 """Folders of ours, which Paimon does not know: see ``note_path``."""
 STAGING: Final = re.compile(r"\.spark\.[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.tmp")
@@ -182,6 +186,11 @@ def expiring_path(uuid: str, branch: str = MAIN) -> str:
 def manifest_path(name: str) -> str:
     """A manifest, manifest list or index manifest."""
     return f"{MANIFEST_FOLDER}/{name}"
+
+
+def recovered_path(path: str, run: str) -> str:
+    """Where the ``run`` of ``recover`` keeps what it took from ``path``."""
+    return f"{RECOVERED_FOLDER}/{run}/{path}"
 
 
 def staging_folder(uuid: str) -> str:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from table_core.schema.table_schema import TableSchema
     from table_core.storage.stores.lock import TableLock
     from table_core.table.metadata.directory import Directory
-    from table_core.table.metadata.results import CommitAs
+    from table_core.table.metadata.results import CommitAs, ResultDocument
     from table_core.table.read.scan import Scan
 
 __all__ = ["Catalog"]
@@ -300,6 +300,20 @@ class Catalog(CatalogUpkeep):
             if not moved:
                 self.storage.move(table_folder(*source), table_folder(*target))
             self.directory.rename_table(source, target)
+
+    def recover_table(self, name: str, dry_run: bool = True) -> ResultDocument:
+        """Say what is broken in ``name``, and with ``dry_run=False`` save what can be saved.
+
+        ``Table.recover`` for a table that cannot be opened: see there.
+
+        Raises:
+            NotFoundError: there is no such table.
+            CommitConflictError: somebody changed a document meanwhile.
+        """
+        from table_core.table.maintenance.recover import recover
+
+        root = self.root(*self.split(name))
+        return recover(name, root, self.clock, self.ids, dry_run=dry_run)
 
     def drop_table(self, name: str, if_exists: bool = False) -> None:
         """Delete ``name`` with all its files.

@@ -172,6 +172,23 @@ class Upkeep:
 
         return expire_tags(self.access, older_than=older_than, dry_run=dry_run)
 
+    def recover(self, dry_run: bool = True) -> ResultDocument:
+        """Say what is broken in the table and its branches, and with ``dry_run=False`` save what can be saved.
+
+        Snapshots, schemas, tags, consumers and hints are looked at, and the manifests and data files of what
+        can be read. ``details["damage"]`` says of each what is wrong, what is done, and what is lost. Whatever
+        is taken away is kept in the folder ``details["kept_in"]``. Let nobody write meanwhile.
+
+        ``Catalog.recover_table`` does the same for a table that cannot be opened.
+
+        Raises:
+            CommitConflictError: somebody changed a document meanwhile.
+        """
+        from table_core.table.maintenance.recover import recover
+
+        access = self.access
+        return recover(access.name, access.storage, access.clock, access.ids, dry_run=dry_run)
+
     def delete_tags(self, names: Sequence[str], dry_run: bool = False) -> ResultDocument:
         """Delete tags, and files that only they kept.
 

@@ -26,6 +26,7 @@ from table_core.schema.document import schema_from_json
 from table_core.storage.stores.paths import is_local
 from table_core.table.metadata.newest import newest_of
 from table_core.table.metadata.remembered import Remembered
+from table_core.validation_errors import way_out
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -336,7 +337,8 @@ class Metadata:
             raise FilesExpiredError.of(path) from error
         if size not in {None, len(body)}:
             problem = f"{len(body)} bytes instead of {size}"
-            raise CorruptFileError(f"{path}: {problem}", path=path, problems=[problem])
+            what = f"{path}: {problem}{way_out(path)}"
+            raise CorruptFileError(what, path=path, problems=[problem])
         return body
 
     # --------------------------------------------------------------------------------- parts

@@ -130,6 +130,7 @@ ELSEWHERE = {
     "remove-orphan-files": "counts every file in the folder",
     "fast-forward": "with the verbs on handles",
     "health": "no result document",
+    "recover": "of a broken table: tests of its own",
 }
 
 

@@ -1,0 +1,359 @@
+"""Looks at every document of a table for what is broken, and says what can be done about it.
+
+Nothing is changed here, and nothing is taken from a cache: what another handle remembers may be gone.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from table_core.errors import CorruptFileError, NotFoundError, UnsupportedFeatureError
+from table_core.health.damage import Damage, Remedy, Run, run_of
+from table_core.ondisk import layout
+from table_core.ondisk.consumer import Consumer
+from table_core.ondisk.hints import EARLIEST, LATEST, decode_hint
+from table_core.ondisk.index_manifest import decode_index_manifest
+from table_core.ondisk.manifest import decode_manifest, fold_entries
+from table_core.ondisk.manifest_list import decode_manifest_list
+from table_core.ondisk.snapshot import Snapshot
+from table_core.ondisk.tag import Tag
+from table_core.schema.document import schema_from_json
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from table_core.ondisk.data_file import ManifestEntry
+    from table_core.ports import Storage
+    from table_core.schema.table_schema import TableSchema
+
+__all__ = ["Diagnosis", "diagnosed"]
+
+_ID: Final = re.compile(rb'"id"\s*:\s*(\d{1,18})\b')
+_LOST: Final = "its rows are lost, unless they are in a later snapshot; its files stay until orphans are removed"
+
+
+@dataclass(slots=True)
+class Diagnosis:
+    """What is broken in one branch."""
+
+    storage: Storage
+    branch: str
+    files: dict[str, int]
+    """Every file of the table, and its size."""
+    damages: list[Damage] = field(default_factory=list)
+    schemas: dict[int, TableSchema] = field(default_factory=dict)
+    snapshots: dict[int, Snapshot] = field(default_factory=dict)
+    tags: dict[str, Snapshot] = field(default_factory=dict)
+    restored: dict[str, bytes] = field(default_factory=dict)
+    """Documents to write again, by path."""
+    moved: list[str] = field(default_factory=list)
+    run: Run = field(default_factory=lambda: Run(0, 0))
+    hints: dict[str, int | None] = field(default_factory=dict)
+    """Hints to write; None: to delete."""
+    gone: list[ManifestEntry] = field(default_factory=list)
+    """Entries of the newest state whose files are gone."""
+    sound: set[str] = field(default_factory=set)
+    """Manifests that were read: most snapshots share most of them."""
+
+    def add(self, path: str, problem: str, remedy: Remedy, about: str) -> None:
+        """Note something that is broken."""
+        self.damages.append(Damage(path=path, problem=problem, remedy=remedy, about=about))
+
+    def move(self, path: str, problem: str, about: str) -> None:
+        """Note a document that goes to the folder."""
+        self.add(path, problem, Remedy.MOVED, about)
+        self.moved.append(path)
+
+    def read(self, path: str) -> bytes:
+        """The bytes of a file; empty where it went since it was listed."""
+        try:
+            return self.storage.read(path)
+        except NotFoundError:
+            return b""
+
+    def documents(self, folder: str, prefix: str) -> dict[str, str]:
+        """What follows ``prefix`` in the names of ``folder``, and the paths."""
+        start = f"{folder}/{prefix}"
+        names = {path.removeprefix(start): path for path in self.files if path.startswith(start)}
+        return {name: path for name, path in sorted(names.items()) if "/" not in name}
+
+    def numbered(self, folder: str, prefix: str) -> dict[int, str]:
+        """The same for numbers."""
+        found = self.documents(folder, prefix)
+        return {int(name): path for name, path in found.items() if name.isdecimal()}
+
+
+def diagnosed(
+    storage: Storage, branch: str, files: dict[str, int], donors: Iterable[Diagnosis]
+) -> Diagnosis:
+    """What is broken in ``branch``; ``donors`` are branches that were looked at, which may have the same schemas."""
+    found = Diagnosis(storage, branch, files)
+    broken = _schemas(found)
+    _tags(found)
+    _snapshots(found)
+    _tell_schemas(found, broken, list(donors))
+    _changelogs(found)
+    _consumers(found)
+    _hints(found)
+    _data_files(found)
+    return found
+
+
+def _problem(read: Callable[[], object]) -> str | None:
+    """What is wrong with a document."""
+    try:
+        read()
+    except CorruptFileError as error:
+        problems = error.facts.get("problems")
+        return "; ".join(map(str, problems)) if isinstance(problems, list) else str(error)
+    return None
+
+
+# ------------------------------------------------------------------------------------ documents
+def _schemas(found: Diagnosis) -> dict[int, str]:
+    broken = {}
+    paths = found.numbered(layout.schema_folder(found.branch), "schema-")
+    for id, path in sorted(paths.items()):
+        problem = _problem(partial(_take_schema, found, id, path))
+        if problem is not None:
+            broken[id] = problem
+    for id in range(min(paths, default=0), max(paths, default=0)):
+        if id not in paths:
+            broken[id] = "it is gone"
+    return broken
+
+
+def _take_schema(found: Diagnosis, id: int, path: str) -> None:
+    found.schemas[id] = schema_from_json(found.read(path), path=path)
+
+
+def _tell_schemas(found: Diagnosis, broken: dict[int, str], donors: list[Diagnosis]) -> None:
+    """A schema of another branch is the same, if that branch was made after it."""
+    used = {s.schema_id for s in (*found.snapshots.values(), *found.tags.values())}
+    broken |= dict.fromkeys(used - found.schemas.keys() - broken.keys(), "it is gone")
+    for id, problem in broken.items():
+        path = layout.schema_path(id, found.branch)
+        donor = next((d for d in donors if id in d.schemas and _shares(found, d, id)), None)
+        if donor is not None:
+            found.restored[path] = found.read(layout.schema_path(id, donor.branch))
+            found.add(
+                path, problem, Remedy.RESTORED, f"branch {donor.branch!r} has the same schema"
+            )
+        elif id > max((*used, *found.schemas), default=id) and path in found.files:
+            found.move(
+                path, problem, "no snapshot was made under it: the change of the schema is lost"
+            )
+        else:
+            found.add(
+                path,
+                problem,
+                Remedy.NONE,
+                "snapshots or files were written under it, and no branch has the same: put the file back from "
+                "a copy of the warehouse",
+            )
+
+
+def _shares(found: Diagnosis, donor: Diagnosis, id: int) -> bool:
+    """Whether both branches had the schema when the younger one was made."""
+    younger = found if donor.branch == layout.MAIN else donor
+    oldest = min(younger.snapshots.values(), key=lambda s: s.id, default=None)
+    return oldest is not None and id <= oldest.schema_id
+
+
+def _tags(found: Diagnosis) -> None:
+    for name, path in found.documents(layout.tag_folder(found.branch), "tag-").items():
+        body = found.read(path)
+        problem = _problem(partial(_take_tag, found, name, body, path))
+        if problem is None:
+            state = _state_problem(found, found.tags[name])
+            if state is not None:
+                found.add(
+                    path,
+                    state,
+                    Remedy.NONE,
+                    "what it names is gone, and nothing has it: delete the tag",
+                )
+                del found.tags[name]
+            continue
+        match = _ID.search(body)
+        id = int(match[1]) if match else 0
+        snapshot = found.read(layout.snapshot_path(id, found.branch)) if id else b""
+        if snapshot and _problem(partial(Tag.from_json, snapshot, path=path)) is None:
+            found.restored[path] = snapshot
+            found.add(
+                path,
+                problem,
+                Remedy.RESTORED,
+                f"from snapshot {id}; until when it was to hold is lost",
+            )
+        else:
+            found.move(path, problem, "which snapshot it stood for cannot be told: tag it again")
+
+
+def _take_tag(found: Diagnosis, name: str, body: bytes, path: str) -> None:
+    found.tags[name] = Tag.from_json(body, path=path).snapshot
+
+
+def _snapshots(found: Diagnosis) -> None:
+    paths = found.numbered(layout.snapshot_folder(found.branch), "snapshot-")
+    problems: dict[int, str | None] = {}
+    for id, path in paths.items():
+        problems[id] = _problem(partial(_take_snapshot, found, id, path))
+        if problems[id] is None:
+            problems[id] = _state_problem(found, found.snapshots[id])
+    hinted = found.files and decode_hint(
+        found.read(layout.hint_path("snapshot", LATEST, found.branch))
+    )
+    if hinted and paths and hinted not in paths and hinted > max(paths):
+        problems[hinted] = "it is gone, and LATEST names it"
+    for id in range(min(paths, default=0), max(paths, default=0)):
+        problems.setdefault(id, "it is gone")
+    known = {tag.id: name for name, tag in found.tags.items()}
+    restorable = {id for id in problems if id in known and id not in found.snapshots}
+    found.run = run_of(problems, restorable)
+    for id, problem in sorted(problems.items()):
+        if problem is not None or id not in found.run:
+            _tell_snapshot(found, id, problem, known.get(id) if id in restorable else None)
+
+
+def _take_snapshot(found: Diagnosis, id: int, path: str) -> None:
+    found.snapshots[id] = Snapshot.from_json(found.read(path), path=path)
+
+
+def _tell_snapshot(found: Diagnosis, id: int, problem: str | None, tag: str | None) -> None:
+    path, run = layout.snapshot_path(id, found.branch), found.run
+    if not run.top:
+        found.add(
+            path,
+            problem or "",
+            Remedy.NONE,
+            "no snapshot and no tag of this branch is whole: put the files back from a copy of the warehouse",
+        )
+    elif id in run and tag is not None:
+        found.restored[path] = Tag(snapshot=found.tags[tag]).to_json()
+        found.snapshots[id] = found.tags[tag]
+        found.add(path, problem or "", Remedy.RESTORED, f"tag {tag!r} has the same snapshot")
+    elif id > run.top:
+        about = f"snapshot {run.top} becomes the newest; {_LOST}"
+        if path in found.files:
+            found.move(path, problem or "", about)
+        else:
+            found.add(path, problem or "", Remedy.REWRITTEN, about)
+    elif path in found.files:
+        about = f"history begins at snapshot {run.first}; no row of the newest state is lost"
+        found.move(path, problem or f"a later snapshot before {run.first} is broken", about)
+    else:
+        found.add(path, problem or "", Remedy.REWRITTEN, f"history begins at snapshot {run.first}")
+
+
+def _changelogs(found: Diagnosis) -> None:
+    for id, path in found.numbered(layout.changelog_folder(found.branch), "changelog-").items():
+        body = found.read(path)
+        problem = _problem(partial(Snapshot.from_json, body, path=path))
+        if problem is not None:
+            found.move(path, problem, f"the changes of snapshot {id} cannot be read any more")
+
+
+def _consumers(found: Diagnosis) -> None:
+    for name, path in found.documents(layout.consumer_folder(found.branch), "consumer-").items():
+        body = found.read(path)
+        problem = _problem(partial(Consumer.from_json, body, path=path))
+        if problem is not None:
+            found.move(
+                path,
+                problem,
+                f"how far reader {name!r} came is lost: it starts anew, or set it by 'consumer reset'",
+            )
+
+
+def _hints(found: Diagnosis) -> None:
+    run = found.run
+    if not run.top:
+        return
+    for which, right in ((LATEST, run.top), (EARLIEST, run.first)):
+        path = layout.hint_path("snapshot", which, found.branch)
+        hinted = decode_hint(found.read(path)) if path in found.files else None
+        if path in found.files and hinted is None:
+            found.add(path, "no number", Remedy.REWRITTEN, f"it is {right}")
+            found.hints[path] = right
+        elif hinted != right and (which == LATEST or hinted is not None or run.first > 1):
+            found.hints[path] = right
+    for which in (LATEST, EARLIEST):
+        path = layout.hint_path("changelog", which, found.branch)
+        if path in found.files and decode_hint(found.read(path)) is None:
+            found.add(path, "no number", Remedy.REWRITTEN, "readers list the folder without it")
+            found.hints[path] = None
+
+
+# --------------------------------------------------------------------------------------- states
+def _state_problem(found: Diagnosis, snapshot: Snapshot) -> str | None:
+    """What of the metadata of a state is gone or broken; data files are looked at elsewhere."""
+    lists = (
+        (snapshot.base_manifest_list, snapshot.base_manifest_list_size),
+        (snapshot.delta_manifest_list, snapshot.delta_manifest_list_size),
+    )
+    try:
+        for name, size in lists:
+            path = layout.manifest_path(name)
+            metas = decode_manifest_list(_whole(found, path, size), path=path)
+            for meta in metas:
+                path = layout.manifest_path(meta.file_name)
+                if path not in found.sound:
+                    decode_manifest(_whole(found, path, meta.file_size), path=path, lean=True)
+                    found.sound.add(path)
+        if snapshot.index_manifest is not None:
+            path = layout.manifest_path(snapshot.index_manifest)
+            for entry in decode_index_manifest(_whole(found, path, None), path=path):
+                _require_index(found, entry.file_name)
+    except (CorruptFileError, UnsupportedFeatureError) as error:
+        return str(error)
+    return None
+
+
+def _whole(found: Diagnosis, path: str, size: int | None) -> bytes:
+    if path not in found.files:
+        raise CorruptFileError(f"{path} is gone", path=path, problems=["it is gone"])
+    body = found.read(path)
+    if size not in {None, len(body)}:
+        what = f"{path}: {len(body)} bytes instead of {size}"
+        raise CorruptFileError(what, path=path, problems=[what])
+    return body
+
+
+def _require_index(found: Diagnosis, name: str) -> None:
+    if name not in {path.rpartition("/")[2] for path in found.files if name in path}:
+        raise CorruptFileError(f"index file {name} is gone", path=name, problems=["it is gone"])
+
+
+def _data_files(found: Diagnosis) -> None:
+    """Files of the newest state that are gone or cut short."""
+    head = found.snapshots.get(found.run.top)
+    if head is None or not found.schemas:
+        return
+    schema = found.schemas.get(head.schema_id) or found.schemas[max(found.schemas)]
+    entries: list[ManifestEntry] = []
+    for name in (head.base_manifest_list, head.delta_manifest_list):
+        path = layout.manifest_path(name)
+        for meta in decode_manifest_list(found.read(path), path=path):
+            at = layout.manifest_path(meta.file_name)
+            entries += decode_manifest(found.read(at), path=at)
+    for entry in fold_entries(entries).live.values():
+        path = layout.data_file_path(schema, entry.partition, entry.bucket, entry.file)
+        if "://" in path:
+            continue
+        size = found.files.get(path)
+        if size == entry.file.file_size:
+            continue
+        problem = (
+            "it is gone" if size is None else f"{size} bytes instead of {entry.file.file_size}"
+        )
+        found.add(
+            path,
+            problem,
+            Remedy.FORGOTTEN,
+            f"its {entry.file.row_count} rows are lost; older snapshots and tags that have it cannot be read",
+        )
+        found.gone.append(entry)

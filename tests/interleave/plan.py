@@ -1,0 +1,101 @@
+"""Which interleavings there are: all of a shard, or some that a seed draws."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Final
+
+from table_core.storage.stores.faults import Fault
+from tests.interleave.judge import Case, Finding, Judge, changeable
+from tests.interleave.known import is_known
+from tests.interleave.lake import KINDS
+from tests.interleave.verbs import VERBS, fit
+
+__all__ = ["SHARDS", "Judges", "drawn", "judged", "of_shard", "pairs"]
+
+SHARDS: Final = 30
+_PLACES: Final = 4
+_FAULTS: Final = (Fault.CRASH_BEFORE, Fault.CRASH_AFTER, Fault.ERROR_AFTER)
+
+
+def pairs(kind: str) -> list[tuple[str, str]]:
+    """All pairs of verbs that tables of ``kind`` have; those first in which one goes back."""
+    names = [name for name, verb in VERBS.items() if fit(verb, KINDS[kind])]
+    found = [(one, other) for one in names for other in names]
+    return sorted(
+        found, key=lambda pair: not (VERBS[pair[0]].goes_back or VERBS[pair[1]].goes_back)
+    )
+
+
+class Judges:
+    """One judge of each kind, made when it is needed."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, Judge] = {}
+
+    def __getitem__(self, kind: str) -> Judge:
+        if kind not in self._made:
+            self._made[kind] = Judge(kind)
+        return self._made[kind]
+
+
+def drawn(seed: int, judges: Judges) -> Iterator[Case]:
+    """Cases without end: most at calls about names that change, some with three verbs, some cut short."""
+    draw = random.Random(seed)
+    by_kind = {kind: pairs(kind) for kind in KINDS}
+    while True:
+        kind = draw.choice(list(KINDS))
+        first, second = draw.choice(by_kind[kind])
+        if draw.random() < 0.6 and not (VERBS[first].goes_back or VERBS[second].goes_back):
+            continue
+        calls = judges[kind].calls(first)
+        places = [call.index for call in calls if changeable(call)] or [0]
+        for _ in range(_PLACES):  # what the orders give is known then
+            at = draw.choice(places) if draw.random() < 0.85 else draw.randrange(len(calls))
+            yield Case(kind, first, second, at)
+        case = Case(kind, first, second, draw.choice(places))
+        if draw.random() < 0.5:
+            yield replace(case, fault=draw.choice(_FAULTS))
+        elif case.at + 1 < len(calls):
+            third = draw.choice([other for one, other in by_kind[kind] if one == first])
+            yield replace(case, third=third, then_at=draw.randrange(case.at + 1, len(calls)))
+
+
+def of_shard(number: int, of: int = SHARDS) -> Iterator[Case]:
+    """Every pair in which a verb goes back, at each call about a name that changes: the part of one shard.
+
+    Each place is met three times: another verb comes whole, the verb is killed, its answer is lost.
+    """
+    everything = [(kind, pair) for kind in KINDS for pair in pairs(kind)]
+    judges = Judges()
+    for n, (kind, (first, second)) in enumerate(everything):
+        if n % of != number or not (VERBS[first].goes_back or VERBS[second].goes_back):
+            continue
+        for call in judges[kind].calls(first):
+            if changeable(call):
+                yield Case(kind, first, second, call.index)
+    for kind in KINDS:
+        for n, (first, second) in enumerate(pairs(kind)):
+            if n % of != number:
+                continue
+            for call in judges[kind].calls(first):
+                if call.name in {"create", "write", "delete", "move", "delete_tree"}:
+                    yield Case(kind, first, second, call.index, fault=_FAULTS[(n + call.index) % 3])
+
+
+def judged(cases: Iterable[Case], judges: Judges, seconds: float) -> tuple[int, list[Finding]]:
+    """How many of ``cases`` were run in so many ``seconds``, and what was found."""
+    until, count, findings = time.monotonic() + seconds, 0, []
+    for case in cases:
+        if time.monotonic() > until:
+            break
+        if is_known(case):
+            continue
+        count += 1
+        found = judges[case.kind].run(case)
+        if found is not None:
+            findings.append(found)
+    return count, findings

@@ -1,0 +1,219 @@
+"""Any two verbs of a table and a catalog at once: one runs whole just before some call of the other.
+
+Method: ``tests/interleave``.  By day a seed draws cases for ``INTERLEAVE_S`` seconds, with three verbs, kills and lost
+answers among them; at night every pair in which a verb goes back or deletes, in thirty shards.  To run one case
+alone, as a finding prints it: ``CASE="key | append | compact | 12" pytest tests/simulation/test_interleavings.py``.
+
+Mutants: ``BUGS`` below, each of which must be found.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import random
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import Any
+
+import pytest
+
+from table_core.commit import attempt as attempts
+from table_core.commit.attempt import Attempt
+from table_core.commit.readback import CreateOutcome
+from table_core.ondisk import layout
+from table_core.storage.stores.memory import MemoryStorage
+from table_core.table.api import catalog as catalogs
+from table_core.table.commit_io import uncommitted
+from table_core.table.metadata.documents import Metadata
+from tests.interleave.judge import Case, Judge, changeable
+from tests.interleave.plan import SHARDS, Judges, drawn, judged, of_shard
+from tests.lanes import PROFILE, budget, sampled
+
+SECONDS = budget("INTERLEAVE_S", ci=60, nightly=600)
+SHARD_S = budget("INTERLEAVE_SHARD_S", ci=1, nightly=3_500)
+ONE = os.environ.get("CASE")
+
+
+@pytest.fixture(autouse=True)
+def _quiet() -> Iterator[None]:
+    logging.disable(logging.WARNING)  # what a step after a commit meets is looked at, not read
+    yield
+    logging.disable(logging.NOTSET)
+
+
+def told(findings: list[Any]) -> str:
+    return "\n".join(str(one) for one in findings[:20])
+
+
+@pytest.mark.skipif(ONE is None, reason="CASE names one")
+def test_one_case() -> None:
+    case = Case.parse(str(ONE))
+    found = Judge(case.kind).run(case)
+    assert found is None, str(found)
+
+
+@pytest.mark.timeout(0)
+def test_any_two_verbs_at_once_leave_what_they_leave_one_after_the_other() -> None:
+    seed = int(os.environ.get("SEED") or random.randrange(10**6))
+    judges = Judges()
+    count, findings = judged(drawn(seed, judges), judges, SECONDS)
+    print(f"SEED={seed}: {count} interleavings")
+    assert not findings, f"SEED={seed}, {count} interleavings\n{told(findings)}"
+    assert count >= SECONDS / 10
+
+
+@pytest.mark.timeout(0)
+@pytest.mark.parametrize("number", sampled(range(SHARDS), SHARDS))
+def test_every_pair_in_which_a_verb_goes_back(number: int) -> None:
+    """At night whole; by day, as far as a second goes."""
+    judges = Judges()
+    count, findings = judged(of_shard(number), judges, SHARD_S)
+    print(f"shard {number}: {count} interleavings")
+    assert not findings, f"shard {number}\n{told(findings)}"
+
+
+# ------------------------------------------------------------------------------- deliberate bugs
+def no_conflicts(patch: pytest.MonkeyPatch) -> None:
+    """What does not fit on the head is committed all the same."""
+    patch.setattr(Attempt, "refuse", lambda self, conflicts: None)
+
+
+def no_stale_rows(patch: pytest.MonkeyPatch) -> None:
+    """A statement does not look whether its rows are still the newest."""
+    patch.setattr(attempts, "stale_rows", lambda part, since, bounds: iter(()))
+
+
+def replaces(patch: pytest.MonkeyPatch) -> None:
+    """A snapshot is written over one that is there."""
+
+    def create(self: MemoryStorage, path: str, body: bytes) -> bool:
+        self.write(path, body)
+        return True
+
+    patch.setattr(MemoryStorage, "create", create)
+
+
+def believes_the_hint(patch: pytest.MonkeyPatch) -> None:
+    """``LATEST`` is the head, whatever comes after it."""
+
+    def newest(self: Metadata) -> tuple[int, bytes] | None:
+        hinted = self.hinted_head()
+        return None if hinted is None else (hinted, self.snapshot_body(hinted))
+
+    patch.setattr(Metadata, "_newest", newest)
+
+
+def no_search(patch: pytest.MonkeyPatch) -> None:
+    """A retry does not look whether an earlier run has landed."""
+
+    def find(run: object, state: object) -> Iterator[Any]:
+        yield from ()
+
+    from table_core.commit import protocol
+
+    patch.setattr(protocol, "find", find)
+
+
+def no_reading_back(patch: pytest.MonkeyPatch) -> None:
+    """What was created without an answer was another's."""
+    from table_core.commit import protocol
+
+    patch.setattr(protocol, "judge", lambda stored, wanted: CreateOutcome.LOST)
+
+
+def deletes_what_may_have_landed(patch: pytest.MonkeyPatch) -> None:
+    """Files of a commit are deleted though nobody knows whether it landed."""
+    from table_core.table.commit_io import committer
+
+    patch.setattr(uncommitted, "is_certain", lambda error: True)
+    patch.setattr(committer, "is_certain", lambda error: True)
+
+
+def copies_onto_another(patch: pytest.MonkeyPatch) -> None:
+    """A copy commits into a table that is there."""
+    from table_core.commit.request import CommitPart
+
+    patch.setattr(CommitPart, "is_first", False)
+
+
+def tags_what_expired(patch: pytest.MonkeyPatch) -> None:
+    """A tag is written, and nobody looks whether its snapshot is still there."""
+    from table_core.table.maintenance import tags
+    from table_core.table.metadata.refs.tags import new_tag
+
+    def write_tag(access: Any, name: str, snapshot: Any, retained_ms: int | None = None) -> Any:
+        tag = new_tag(access, snapshot, retained_ms)
+        access.storage.write(layout.tag_path(name, access.branch), tag.to_json())
+        return tag
+
+    patch.setattr(tags, "write_tag", write_tag)
+
+
+def drops_the_schema_first(patch: pytest.MonkeyPatch) -> None:
+    """A drop that is cut short leaves rows without a table."""
+
+    def delete(root: Any) -> None:
+        root.delete_tree("schema")
+        root.delete_tree("snapshot")
+        root.delete_tree("")
+
+    patch.setattr(catalogs, "delete_files", delete)
+
+
+Bug = Callable[[pytest.MonkeyPatch], None]
+BUGS: dict[str, tuple[Bug, str, list[tuple[str, str]]]] = {
+    "no conflicts": (no_conflicts, "append", [("compact", "delete"), ("update", "truncate")]),
+    "no stale rows": (no_stale_rows, "key", [("update one", "upsert"), ("update one", "truncate")]),
+    "replaces": (replaces, "append", [("append", "upsert")]),
+    "believes the hint": (believes_the_hint, "append", [("append", "upsert")]),
+    "no search": (no_search, "append", [("append", "read")]),
+    "no reading back": (no_reading_back, "append", [("append", "read")]),
+    "deletes what landed": (deletes_what_may_have_landed, "append", [("append", "read")]),
+    "copies onto another": (copies_onto_another, "append", [("clone", "clone"), ("clone", "clone another")]),
+    "tags what expired": (tags_what_expired, "append", [("tag a snapshot", "expire to one")]),
+    "drops the schema first": (drops_the_schema_first, "append", [("drop", "create")]),
+}  # fmt: skip
+FAULTY = {
+    "believes the hint",
+    "no search",
+    "no reading back",
+    "deletes what landed",
+    "drops the schema first",
+}
+"""Found where an answer is lost or a process dies."""
+
+
+def cases(judge: Judge, pairs: list[tuple[str, str]], *, faulty: bool) -> Iterator[Case]:
+    from table_core.storage.stores.faults import Fault
+
+    for first, second in pairs:
+        for call in judge.calls(first):
+            if faulty and (changeable(call) or call.name == "create"):
+                for fault in (Fault.ERROR_AFTER, Fault.CRASH_AFTER):
+                    yield Case(judge.kind, first, second, call.index, fault=fault)
+            elif not faulty and changeable(call):
+                yield Case(judge.kind, first, second, call.index)
+
+
+@pytest.mark.parametrize("bug", BUGS)
+def test_each_deliberate_bug_is_found(bug: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    break_it, kind, pairs = BUGS[bug]
+    judge = Judge(kind)
+    chosen = list(cases(judge, pairs, faulty=bug in FAULTY))
+    for case in chosen:  # what each order gives is known before anything is broken
+        for name in (case.first, case.second):
+            judge.serial((name,))
+        judge.serial((case.first, case.second))
+        judge.serial((case.second, case.first))
+    break_it(monkeypatch)
+    assert any(judge.run(case) is not None for case in chosen), bug
+
+
+def test_without_a_bug_the_same_cases_are_sound() -> None:
+    for bug, (_, kind, pairs) in BUGS.items():
+        judge = Judge(kind)
+        each = 12 if PROFILE == "ci" else 1
+        for case in islice(cases(judge, pairs, faulty=bug in FAULTY), 0, None, each):
+            found = judge.run(case)
+            assert found is None, f"{bug}: {found}"
