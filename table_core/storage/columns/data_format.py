@@ -15,7 +15,7 @@ from table_core.errors import (
     StorageUnavailableError,
     UnsupportedFeatureError,
 )
-from table_core.options import keys_files
+from table_core.options import keys_files, keys_write
 from table_core.storage.stores.os_errors import table_error
 
 if TYPE_CHECKING:
@@ -47,6 +47,8 @@ __all__ = [
     "rows_within",
 ]
 
+_WRITERS: Final = 8
+_GROUP_BYTES_MIN: Final = 4 << 20
 Value: TypeAlias = "bool | int | float | str | bytes | decimal.Decimal"
 
 
@@ -117,6 +119,8 @@ class WriterSettings:
     zstd_level: int = 1
     block_size: int | None = None
     """Bytes in memory of a row group or stripe; None leaves it to the format."""
+    memory: int | None = None
+    """What a group may take that nothing else says the size of; several writers are open at once."""
     options: Mapping[str, str] = field(default_factory=dict)
     """Table options; the format picks those that begin with its name."""
     encodings: dict[object, Any] = field(default_factory=dict, compare=False)
@@ -131,10 +135,16 @@ class WriterSettings:
         codec = options.get(keys_files.FILE_COMPRESSION_PER_LEVEL).get(level, codec)
         if changelog:
             codec = options.get(keys_files.CHANGELOG_FILE_COMPRESSION) or codec
+        limits = (
+            options.get(keys_write.WRITE_BUFFER_SIZE),
+            options.get(keys_files.WRITE_MEMORY_LIMIT),
+            options.get(keys_files.READ_MEMORY_LIMIT),
+        )
         return cls(
             compression=codec.lower(),
             zstd_level=options.get(keys_files.FILE_COMPRESSION_ZSTD_LEVEL),
             block_size=options.get(keys_files.FILE_BLOCK_SIZE),
+            memory=max(min(limit for limit in limits if limit) // _WRITERS, _GROUP_BYTES_MIN),
             options=options.raw,
         )
 

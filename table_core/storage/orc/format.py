@@ -188,7 +188,11 @@ class _OrcFileWriter:
         self._storage, self._path, self._fields = storage, path, tuple(fields)
         self._schema = schema_with_ids(fields, ORC_ID)
         stripe = settings.block_size or own_option(
-            settings, "orc.stripe.size", parse.size_bytes, _STRIPE_BYTES, least=1
+            settings,
+            "orc.stripe.size",
+            parse.size_bytes,
+            min(_STRIPE_BYTES, 2 * (settings.memory or _STRIPE_BYTES)),
+            least=1,
         )
         stride = own_option(settings, "orc.row.index.stride", parse.integer, 10_000, least=1)
         self._collected = self._told = 0

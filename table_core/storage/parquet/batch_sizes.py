@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from table_core.storage.parquet.footer import ChunkStats
 
-__all__ = ["BatchBudget", "batch_budget"]
+__all__ = ["PIECE_BYTES_MIN", "BatchBudget", "batch_budget"]
 
 _FIRST_ROWS: Final = 1 << 14
 """Dictionaries may stand for far longer values than the sizes in the footer tell."""
@@ -33,6 +33,8 @@ _USUAL_ROWS: Final = 1 << 16
 """Where it is not sure that more fit: the next rows may be far longer than those before."""
 _TEXT_BITS: Final = 33
 """Of an offset, and of the mark that there is a value."""
+PIECE_BYTES_MIN: Final = 1 << 14
+"""Of a column that is read in pieces."""
 _CHUNKS_MAX: Final = 256
 """Longer footers take longer to read than it takes to begin with few rows."""
 _SPELLED_OUT: Final = frozenset({0, 3, 4, 6})
@@ -75,7 +77,8 @@ def batch_budget(
     looks = short and rows > _UNTOLD_ROWS and (texts or bits is None)
     told = _told(chunks, groups, columns) if looks else None
     sizes = _sizes(file, groups, columns, chunks, told, batch_bytes)
-    holds = all(size.stored <= batch_bytes for size in sizes)
+    pieces = len(columns) * PIECE_BYTES_MIN  # of thousands of columns they take more than a group
+    holds = all(size.stored <= max(batch_bytes, pieces) for size in sizes)
     if bits is not None and not texts:
         return BatchBudget(rows_within(batch_bytes, 8, bits, batch_rows), None, holds)
     if bits is not None and rows > _FIRST_ROWS and told is not None:

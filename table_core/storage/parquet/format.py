@@ -20,7 +20,7 @@ from table_core.datatypes.arrow import arrow_schema
 from table_core.storage.columns.conform import misfit, missing_columns, read_batch
 from table_core.storage.columns.data_format import ALL, check_rows, decoding, rows_within
 from table_core.storage.columns.stored_schema import leaf_counts
-from table_core.storage.parquet.batch_sizes import batch_budget
+from table_core.storage.parquet.batch_sizes import PIECE_BYTES_MIN, batch_budget
 from table_core.storage.parquet.footer import read_chunk_stats
 from table_core.storage.parquet.row_ranges import RowRange, find_row_ranges, row_range_batches
 from table_core.storage.parquet.stats import row_group_ranges
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 __all__ = ["ParquetFormat"]
 
 _PROBED_ROWS_MIN: Final = 1 << 12
-_PIECE_BYTES_MIN, _PIECE_BYTES, _PIECE_BYTES_REMOTE = 1 << 14, 1 << 18, 1 << 22
+_PIECE_BYTES, _PIECE_BYTES_REMOTE = 1 << 18, 1 << 22
 """What is read of a column at a time; of a remote file more, because each piece is a request."""
 _INTEGERS: Final = frozenset({"INT32", "INT64"})
 _US_MIN: Final = -(2**63) // 1000
@@ -214,7 +214,7 @@ def _in_pieces(source: Any, file: Any, share: int) -> Any:
     return pq.ParquetFile(
         source,
         metadata=file.metadata,
-        buffer_size=min(max(share, _PIECE_BYTES_MIN), most),
+        buffer_size=min(max(share, PIECE_BYTES_MIN), most),
         pre_buffer=False,
         page_checksum_verification=True,
     )

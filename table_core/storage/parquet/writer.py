@@ -48,7 +48,11 @@ class ParquetFileWriter:
         self._storage, self._path, self._fields = storage, path, tuple(fields)
         self._options = _writer_options(settings)
         self._group_bytes = settings.block_size or own_option(
-            settings, "parquet.block.size", parse.size_bytes, _GROUP_BYTES, least=1
+            settings,
+            "parquet.block.size",
+            parse.size_bytes,
+            min(_GROUP_BYTES, settings.memory or _GROUP_BYTES),
+            least=1,
         )
         self._encodings = settings.encodings
         self._default, self._forced = _dictionary_options(settings)

@@ -217,6 +217,7 @@ class ManifestWriter:
     def _manifest(self, chosen: Sequence[ManifestEntry], body: bytes) -> ManifestMeta:
         name = self._name("manifest")
         self._store(name, body)
+        self.access.metadata.note_manifest(name, body)
         types = [f.type for f in self.access.schema.partition_fields]
         return summarize(chosen, name, len(body), types)
 
@@ -226,6 +227,7 @@ class ManifestWriter:
             metas, compression=self.access.options.get(keys_commit.MANIFEST_COMPRESSION)
         )
         self._store(name, body)
+        self.access.metadata.note_manifest_list(name, body)
         return name, len(body)
 
     def _index(self, index: tuple[Any, ...]) -> str | None:

@@ -27,7 +27,7 @@ from table_core.options import keys_scan
 from table_core.table.commit_io.prepared import CompactChange
 from table_core.table.compact.old_values import OldValues
 from table_core.table.files.file_reader import FileReader
-from table_core.table.files.merging import BUCKETS_AT_ONCE, MergeLimits, rows_for_merge
+from table_core.table.files.merging import MergeLimits, rows_for_merge
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
@@ -130,7 +130,7 @@ class BucketCompactor:
 
     @property
     def _limits(self) -> MergeLimits:
-        return MergeLimits.of(self.access.options, shares=BUCKETS_AT_ONCE)
+        return MergeLimits.of_compaction(self.access.options)
 
     # ------------------------------------------------------------------------------- changes
     @property

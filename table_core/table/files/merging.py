@@ -30,7 +30,14 @@ if TYPE_CHECKING:
     from table_core.ondisk.data_file import DataFile
     from table_core.options.table import TableOptions
 
-__all__ = ["BUCKETS_AT_ONCE", "MergeLimits", "merge_in_passes", "refuse_wide_row", "rows_for_merge"]
+__all__ = [
+    "BUCKETS_AT_ONCE",
+    "COPIES_WRITTEN",
+    "MergeLimits",
+    "merge_in_passes",
+    "refuse_wide_row",
+    "rows_for_merge",
+]
 
 BUCKETS_AT_ONCE: Final = 2
 """So many buckets of a table are compacted beside one another, each with its share of the memory."""
@@ -41,8 +48,9 @@ _VARIED_BYTES, _FIXED_BYTES = 5 << 18, 5 << 16
 """What a reader of a file holds of a column: a page, and the piece of the file that it comes from."""
 _DECODED: Final = 4
 """Bytes in memory per byte of a small file."""
-_COPIES: Final = 4
-"""So often a row is in memory while it is read, merged and written: as page, value, in a window, as result."""
+_COPIES_READ, _COPIES_COMPACTED, COPIES_WRITTEN = 4, 12, 16
+"""So often a row is in memory: as page, value, in a window, as result; then in a group, encoded, packed; and in
+the buffer, dealt, sorted, on its way to the local disk."""
 _SPARE_BYTES: Final = 64 << 20
 
 
@@ -53,11 +61,19 @@ class MergeLimits:
     options: TableOptions
     memory: int
     """Bytes; half of them for the batches in hand."""
+    copies: int = _COPIES_READ
+    """How often a row is in memory at the same time."""
 
     @classmethod
-    def of(cls, options: TableOptions, *, shares: int = 1) -> Self:
+    def of_read(cls, options: TableOptions, *, shares: int) -> Self:
         """Of ``read.memory-limit``, where ``shares`` merges go on beside one another."""
         return cls(options=options, memory=options.get(keys_files.READ_MEMORY_LIMIT) // shares)
+
+    @classmethod
+    def of_compaction(cls, options: TableOptions) -> Self:
+        """For one bucket of several, whose rows are written again."""
+        whole = options.get(keys_files.READ_MEMORY_LIMIT)
+        return cls(options=options, memory=whole // BUCKETS_AT_ONCE, copies=_COPIES_COMPACTED)
 
     def at_once(self, runs: Sequence[SortedRun], fields: Sequence[Field]) -> int:
         """How many of ``runs`` are merged at once, of which ``fields`` are read."""
@@ -96,7 +112,7 @@ class MergeLimits:
             for batch in run:
                 if batch.num_rows == 1:
                     held = batch.nbytes * at_once
-                    refuse_wide_row(held, limit, keys_files.READ_MEMORY_LIMIT.key)
+                    refuse_wide_row(held, limit, keys_files.READ_MEMORY_LIMIT.key, self.copies)
                 yield batch
 
 
@@ -148,18 +164,18 @@ def rows_for_merge(
         yield from rows.batches(batch_bytes)
 
 
-def refuse_wide_row(held: int, limit: int, option: str) -> None:
-    """Refuse rows of which ``held`` bytes have to be in memory at once, a row of each run.
+def refuse_wide_row(held: int, limit: int, option: str, copies: int) -> None:
+    """Refuse rows of which ``held`` bytes have to be in memory ``copies`` times, a row of each run.
 
     Raises:
         OptionError: ``limit`` is too small for them; names ``option``, and what would do.
     """
-    if held * _COPIES <= limit + _SPARE_BYTES:
+    if held * copies <= limit + _SPARE_BYTES:
         return
-    enough = -(-(held * _COPIES - _SPARE_BYTES) // (1 << 20))
+    enough = -(-(held * copies - _SPARE_BYTES) // (1 << 20))
     raise OptionError(
         f"{option}={limit} is too small for one row: rows of {held:,} bytes have to be in memory "
-        f"at once, and while they are worked on they take {_COPIES} times that. Set {option} to "
+        f"at once, and while they are worked on they take {copies} times that. Set {option} to "
         f"'{enough} mb' or more",
         option=option,
         value=str(limit),

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from table_core.errors import CorruptFileError, FilesExpiredError, NotFoundError
 from table_core.ondisk import layout
@@ -48,6 +48,7 @@ Keep: TypeAlias = "Callable[[Sequence[Head]], Iterable[bool]]"
 _FIRST_SCHEMA: Final = 0
 _WHOLE_MAX: Final = 5_000
 """Of a manifest with more entries nobody who wants a few has all decoded: that takes seconds."""
+_NOTED_MAX: Final = 1 << 16
 _AT_ONCE: Final = 8
 """So many manifests are on their way from a remote store."""
 
@@ -290,6 +291,20 @@ class Metadata:
         if known is not None:
             return known
         return decode_manifest(self.named_file(path, meta.file_size), path=path, lean=True)
+
+    def note_manifest(self, name: str, body: bytes) -> None:
+        """Remember the manifest ``body``, which was just written: the next commit would fetch it."""
+        self._note(name, body, decode_manifest)
+
+    def note_manifest_list(self, name: str, body: bytes) -> None:
+        """Remember the manifest list ``body``, which was just written: the next commit would fetch it."""
+        self._note(name, body, decode_manifest_list)
+
+    def _note(self, name: str, body: bytes, decode: Callable[..., list[Any]]) -> None:
+        """Where fetching a small file takes longer than decoding it."""
+        if len(body) <= _NOTED_MAX and not is_local(self.storage.uri):
+            path = layout.manifest_path(name)
+            _MANIFESTS.get((self.storage.uri, path), lambda: decode(body, path=path))
 
     def file_columns(self, meta: ManifestMeta) -> FileColumns:
         """The entries of a manifest as columns."""

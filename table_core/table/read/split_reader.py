@@ -290,7 +290,7 @@ class SplitReader:
     @property
     def _limits(self) -> MergeLimits:
         """Of one split: half of the bytes for batches in hand, the rest for what is made of them."""
-        return MergeLimits.of(self.access.options, shares=_SPLITS_AT_ONCE)
+        return MergeLimits.of_read(self.access.options, shares=_SPLITS_AT_ONCE)
 
     def _points(self, where: Bound) -> Bound | None:
         """The parts of ``where`` that ask for a few values of a column, which most rows lack."""

@@ -12,7 +12,7 @@ import pyarrow as pa
 from table_core.datatypes.pieces import pieces
 from table_core.options import keys_files, keys_write
 from table_core.storage.spill import Spill
-from table_core.table.files.merging import refuse_wide_row
+from table_core.table.files.merging import COPIES_WRITTEN, refuse_wide_row
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -80,7 +80,7 @@ class BufferLimits:
         for table in tables:
             for piece in pieces(table, most) if table.nbytes > self.buffer_bytes else (table,):
                 if piece.num_rows == 1:
-                    refuse_wide_row(piece.nbytes, self.granted, self.option)
+                    refuse_wide_row(piece.nbytes, self.granted, self.option, COPIES_WRITTEN)
                 yield piece
 
 

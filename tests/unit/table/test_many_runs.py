@@ -139,11 +139,11 @@ def test_a_compaction_that_fails_gives_its_open_files_back_at_once(tmp_path: Pat
 
 
 def test_a_row_that_does_not_fit_is_refused_and_the_option_is_named() -> None:
-    refuse_wide_row(1 << 20, 1, "read.memory-limit")
+    refuse_wide_row(1 << 20, 1, "read.memory-limit", 4)
     with pytest.raises(OptionError, match=r"read\.memory-limit.*too small for one row") as caught:
-        refuse_wide_row(100 << 20, 64 << 20, "read.memory-limit")
+        refuse_wide_row(100 << 20, 64 << 20, "read.memory-limit", 4)
     assert caught.value.facts["option"] == "read.memory-limit"
-    limits = MergeLimits.of(new_options("1 mb"))
+    limits = MergeLimits.of_read(new_options("1 mb"), shares=1)
     assert limits.batch_bytes(2) == 1 << 18
 
 
