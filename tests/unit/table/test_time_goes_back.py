@@ -548,14 +548,19 @@ def test_a_tag_renamed_beside_a_rollback_goes_with_its_snapshot() -> None:
 
 def test_a_rollback_leaves_the_kept_changelogs_before_its_target() -> None:
     """Their hint stays: without it the next one that is kept would be taken for the first, and the others expire."""
-    kept = {"changelog.num-retained.max": "1000", "changelog.num-retained.min": "1000"}
-    table = create(**{k.replace(".", "__"): v for k, v in kept.items()}, write_only="false")
-    table = tc.Table(table.access.with_options({"snapshot.num-retained.max": "3"}))
+    table = create(
+        changelog__num_retained__max="1000",
+        changelog__num_retained__min="1000",
+        snapshot__num_retained__max="3",
+        snapshot__num_retained__min="2",
+        write_only="false",
+    )
     for key in range(1, 10):
-        put(table, key)
+        put(another(table), key)
         if key == 6:
             table.tags.create("a")
-    table.rollback_to(tag="a")
-    put(table, 20)
+    another(table).rollback_to(tag="a")
+    put(another(table), 20)
+    put(another(table), 21)
     names = {info.path for info in table.access.storage.list("changelog")}
     assert {f"changelog/changelog-{id}" for id in range(1, 6)} <= names
