@@ -39,7 +39,7 @@ _BACK: Final = frozenset(
     {"roll back one", "roll back three", "roll back to tag", "roll back to time", "fast-forward"}
 )
 _REPLACED: Final = frozenset({"drop", "create", "drop and create", "rename"})
-KNOWN: Final = (
+KNOWN: Final[tuple[Known, ...]] = (
     Known(
         "what lands beside a rollback or a fast-forward leaves a stray snapshot, or is lost", _BACK
     ),
