@@ -31,10 +31,12 @@ __all__ = [
     "OrcTail",
     "StripeStreams",
     "check_lengths",
+    "packed_blocks",
     "read_ends",
     "read_part",
     "read_stripe_streams",
     "read_tail",
+    "streams_of",
     "stripe_footer",
     "unpacked",
 ]
@@ -136,7 +138,7 @@ def read_stripe_streams(file: Any, tail: OrcTail, stripe: int, column: int) -> S
     footer = stripe_footer(file, tail, stripe)
     streams = {
         kind: unpacked(read_part(file, offset, length), tail.codec, tail.block_size)
-        for kind, owner, offset, length in _streams(footer, tail, stripe)
+        for kind, owner, offset, length in streams_of(footer, tail, stripe)
         if owner == column
     }
     encoding = one(decode_message(nested(footer[2][column])), 1)
@@ -156,7 +158,7 @@ def check_lengths(file: Any, tail: OrcTail, stripe: int, names: Sequence[str]) -
     """
     footer = stripe_footer(file, tail, stripe)
     wanted = {number for name in names for number in tail.subtree(tail.column(name)[0])}
-    streams = list(_streams(footer, tail, stripe))
+    streams = list(streams_of(footer, tail, stripe))
     stream_at = {(owner, kind): (offset, length) for kind, owner, offset, length in streams}
     for kind, owner, offset, length in streams:
         if kind != _LENGTH or owner not in wanted:
@@ -187,7 +189,7 @@ def stripe_footer(file: Any, tail: OrcTail, stripe: int) -> Message:
     return decode_message(unpacked(body, tail.codec, tail.block_size))
 
 
-def _streams(footer: Message, tail: OrcTail, stripe: int) -> Iterator[tuple[int, int, int, int]]:
+def streams_of(footer: Message, tail: OrcTail, stripe: int) -> Iterator[tuple[int, int, int, int]]:
     """Kind, column, offset and length of each stream that is no index."""
     offset = tail.stripes[stripe][0]
     for part in footer.get(1, []):
@@ -244,6 +246,17 @@ def unpacked(body: bytes, codec: str | None, block_size: int) -> bytes:
         if total > _UNPACKED_MAX:
             raise ValueError("more than a gigabyte unpacked")
     return b"".join(parts)
+
+
+def packed_blocks(body: bytes, tail: OrcTail) -> bytes:
+    """``body`` as blocks that are stored as they are, each with its header."""
+    if tail.codec is None:
+        return body
+    out = bytearray()
+    for start in range(0, len(body), tail.block_size):
+        block = body[start : start + tail.block_size]
+        out += (len(block) << 1 | 1).to_bytes(3, "little") + block
+    return bytes(out)
 
 
 def _decompressed(block: bytes, codec: str, block_size: int) -> bytes:
