@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from table_core.spark.reading.frames import changes, read
     from table_core.spark.reading.lookup import lookup_join
     from table_core.spark.streams.drain import drain
-    from table_core.spark.streams.sink import write_batch
+    from table_core.spark.streams.sink import merge_batch, write_batch
     from table_core.spark.verbs.maintenance import analyze, clone_table, remove_orphan_files
     from table_core.spark.verbs.merge_into import merge_into
     from table_core.spark.verbs.rescale import rescale
@@ -48,6 +48,7 @@ __all__ = [
     "delete",
     "drain",
     "lookup_join",
+    "merge_batch",
     "merge_into",
     "read",
     "register",
@@ -72,6 +73,7 @@ _HOMES: Final[Mapping[str, str]] = {
     "delete": "spark.verbs.statements",
     "drain": "spark.streams.drain",
     "lookup_join": "spark.reading.lookup",
+    "merge_batch": "spark.streams.sink",
     "merge_into": "spark.verbs.merge_into",
     "read": "spark.reading.frames",
     "register": "spark.datasource",

@@ -10,12 +10,13 @@ table and their short names ``snapshot-id``, ``tag``, ``timestamp``; ``storage.*
 Filters of a query are pushed down with ``push-filters=true`` only.  Spark (4.1 to 4.3) keeps what
 the last pushed filter left as *the* plan of a loaded source: another query over the same DataFrame, or
 a second branch of the same query, would silently miss rows.  With the option, load anew for every
-filter; ``where`` is the safe way to prune.
+filter; ``where`` is the safe way to prune.  ``spark.sql.python.filterPushdown.enabled`` must be true, which
+``open_session`` sets in a session of its own.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar
 
 from pyspark.sql.datasource import (
     DataSource,
@@ -31,10 +32,9 @@ from table_core.datatypes.row_kind import ROW_KIND_COLUMN
 from table_core.errors import ArgumentError
 from table_core.spark.reading.filters import condition_of
 from table_core.spark.reading.frames import batches_for_spark, groups_for, read_splits, shown_fields
-from table_core.spark.session.create import SQL_DEFAULTS
 from table_core.spark.session.failures import carried
 from table_core.spark.session.schema_bridge import fields_of, spark_schema
-from table_core.spark.session.tasks import groups_of
+from table_core.spark.session.tasks import groups_of, slots_unseen
 from table_core.spark.streams.choose_reader import stream_reader
 from table_core.spark.streams.sink import StreamWriter
 from table_core.spark.streams.source_options import SourceOptions
@@ -42,6 +42,7 @@ from table_core.spark.writing.frames import table_names, typed
 from table_core.spark.writing.source_writing import (
     Written,
     compacted,
+    replaces_partitions_only,
     results_of,
     take_back,
     write_rows,
@@ -63,14 +64,9 @@ if TYPE_CHECKING:
 
 __all__ = ["PaimonSource", "register"]
 
-_SLOTS: Final = 16
-"""Partitions to plan for: the planner does not know how many cores there are."""
-
 
 def register(spark: SparkSession, name: str = "paimon") -> None:
-    """Make ``name`` a format of ``spark``."""
-    key = "spark.sql.python.filterPushdown.enabled"
-    spark.conf.set(key, SQL_DEFAULTS[key])
+    """Make ``name`` a format of ``spark``; no setting of the session changes."""
     source = type(PaimonSource.__name__, (PaimonSource,), {"format_name": name})
     spark.dataSource.register(source)
 
@@ -171,9 +167,10 @@ class _Reader(DataSourceReader):
             if isinstance(scan, MemoryScan):
                 return [_Rows(scan.to_arrow())]
             splits, own = scan.splits(), scan.own_reader
+            slots = slots_unseen(splits)
             if isinstance(own, SplitReader):
-                return [_Splits(group) for group in groups_for(own, splits, _SLOTS)]
-            return [_Splits(g) for g in groups_of(splits, lambda split: split.size, _SLOTS)]
+                return [_Splits(group) for group in groups_for(own, splits, slots)]
+            return [_Splits(g) for g in groups_of(splits, lambda split: split.size, slots)]
 
     def read(self, partition: InputPartition | None) -> Iterator[pa.RecordBatch]:
         """The rows of one partition."""
@@ -205,6 +202,7 @@ class _Writer(DataSourceArrowWriter):
         with carried():
             self._overwrite = options.replaced(overwrite)
             self._replaces = overwrite
+            self._session_decides = overwrite and options.overwrite_mode is None
             self._commit = options.commit
             self._table = options.open(fields_of(typed(schema)))
             refuse_unwritable(self._table.access, adds_only=True)
@@ -214,8 +212,14 @@ class _Writer(DataSourceArrowWriter):
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         """Write the rows of one task."""
         with carried():
-            written = write_rows(self._table.access, self._names, iterator, replaces=self._replaces)
-            return Written(written, ordered=ROW_KIND_COLUMN in self._names)
+            access = self._table.access
+            partitions = self._session_decides and bool(access.schema.partition_keys)
+            partitions = partitions and replaces_partitions_only()
+            if partitions:
+                overwrite_selection(access, "partitions", ())
+            written = write_rows(access, self._names, iterator, replaces=self._replaces)
+            ordered = ROW_KIND_COLUMN in self._names
+            return Written(written, ordered=ordered, partitions_only=partitions)
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
         """Make all of it visible, with the compaction that goes along."""
@@ -223,7 +227,10 @@ class _Writer(DataSourceArrowWriter):
             results = results_of(self._table.access, messages, replaces=self._replaces)
             if not self._replaces:
                 results.append(compacted(self._table.access, results))
-            self._table.commit(results, self._commit, self._overwrite)
+            told = [message for message in messages if isinstance(message, Written)]
+            by_partition = any(message.partitions_only for message in told)
+            overwrite = "partitions" if by_partition else self._overwrite
+            self._table.commit(results, self._commit, overwrite)
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
         """Take away what tasks wrote, if that is certain to be in no snapshot."""

@@ -5,6 +5,8 @@ Method: Arrow's writer makes the file (it stores seconds and nanoseconds apart),
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.orc as orc
@@ -12,12 +14,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from table_core.datatypes.kinds import Array, Atomic, Field, Root, Row
+from table_core.datatypes.kinds import STRING, Array, Atomic, Field, Map, Root, Row
 from table_core.errors import UnsupportedFeatureError
 from table_core.storage.formats import WriterSettings, format_for
 from table_core.storage.orc.numbers import decode_booleans, decode_integers, encode_integers
 from table_core.storage.orc.stripes import read_stripe_streams, read_tail
 from table_core.storage.stores.memory import MemoryStorage
+from tests.lanes import sampled
 
 YEAR_1, YEAR_9999 = -62_135_596_800_000_000, 253_402_300_799_999_999
 SECOND = 10**6
@@ -26,6 +29,41 @@ early = st.integers(-(2**21), -2).flatmap(  # fractions below a millisecond are 
 )
 near = st.integers(0, 2**50) | st.integers(-(2**50), -SECOND) | early
 far = st.integers(0, YEAR_9999) | st.integers(YEAR_1, -SECOND)
+
+
+NESTINGS = {
+    "row": lambda atom, moment, values: (
+        Row((Field(2, "n", Atomic(Root.BIGINT)), Field(3, "at", atom))),
+        pa.struct([("n", pa.int64()), ("at", moment)]),
+        [{"n": i, "at": v} if i % 5 else None for i, v in enumerate(values)],
+    ),
+    "array": lambda atom, moment, values: (
+        Array(atom),
+        pa.list_(moment),
+        [values[i : i + 3] if i % 4 else None for i in range(len(values))],
+    ),
+    "map": lambda atom, moment, values: (
+        Map(Atomic(Root.BIGINT), atom),
+        pa.map_(pa.int64(), moment),
+        [list(enumerate(values[i : i + 3])) for i in range(len(values))],
+    ),
+    "keys": lambda atom, moment, values: (
+        Map(atom, Atomic(Root.BIGINT)),
+        pa.map_(moment, pa.int64()),
+        [[(v or 0, i)] if i % 3 else [] for i, v in enumerate(values)],
+    ),
+    "rows of arrays in maps": lambda atom, moment, values: (
+        Map(Atomic(Root.INT), Array(Row((Field(2, "at", atom), Field(3, "n", STRING))))),
+        pa.map_(pa.int32(), pa.list_(pa.struct([("at", moment), ("n", pa.string())]))),
+        [[(i, [{"at": v, "n": str(i)}, None]), (-1, None)] for i, v in enumerate(values)],
+    ),
+}
+"""Type, Arrow's type and cells of a column that holds ``values`` somewhere inside."""
+
+
+def instants(cells):
+    """``cells`` with what compares by the moment, and maps as pairs."""
+    return [repr(cell) for cell in cells]
 
 
 def through_orc(values, field, **settings):
@@ -58,6 +96,20 @@ def test_instants_in_nested_columns_survive(values, size):
     rows = [None if v is None else {"a": [v, None, *[v] * size]} for v in values]
     array = pa.array(rows, pa.struct([("a", pa.list_(pa.timestamp("us")))]))
     assert through_orc(array, Field(1, "t", type_), block_size=1000) == array.to_pylist()
+
+
+@pytest.mark.parametrize(
+    ("shape", "compression", "zone"),
+    sampled(product(NESTINGS, ("zstd", "none", "lz4", "snappy", "zlib"), (None, "UTC")), 7),
+)
+@given(values=st.lists(st.none() | far, min_size=1, max_size=60))
+def test_instants_of_any_year_survive_at_every_nesting(shape, compression, zone, values):
+    moment = pa.timestamp("us", zone)
+    atom = Atomic(Root.TIMESTAMP if zone is None else Root.TIMESTAMP_LTZ, precision=6)
+    type_, arrow, cells = NESTINGS[shape](atom, moment, values)
+    array = pa.array(cells, arrow)
+    found = through_orc(array, Field(1, "t", type_), compression=compression, block_size=1000)
+    assert instants(found) == instants(array.to_pylist())
 
 
 @pytest.mark.parametrize("value", [-1, -999_000])

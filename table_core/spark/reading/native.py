@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from pyspark.sql import functions as f
@@ -27,7 +28,9 @@ from table_core.lsm.overlap import sections
 from table_core.ondisk import layout
 from table_core.ondisk.partition_text import partition_text
 from table_core.options import keys_files, keys_scan
+from table_core.scan.prune import value_ranges
 from table_core.schema.projection import project
+from table_core.spark.reading.guards import guarded, has_times, near_missing_days
 from table_core.spark.session.conditions import named, spark_condition
 from table_core.spark.session.schema_bridge import holds, spark_type
 from table_core.table.files.row_form import RowForm
@@ -45,8 +48,8 @@ if TYPE_CHECKING:
 
 __all__ = ["NativeScan", "native_scan"]
 
-_FileKind: TypeAlias = "tuple[str, int]"
-"""Format and schema of files that one scan reads."""
+_FileKind: TypeAlias = "tuple[str, int, bool]"
+"""Format and schema of files that one scan reads, and whether they may hold times near the days that 1582 lacks."""
 _FORMATS: Final = frozenset({"parquet", "orc"})
 _NOT_IN_ORC: Final = frozenset({*TIMESTAMPS, Root.DATE, Root.CHAR})
 """Spark's ORC reader shifts times by its zone, takes dates before 1582-10-15 for Julian ones, and cuts blanks off."""
@@ -120,16 +123,26 @@ class NativeScan:
 
     def frame(self, session: SparkSession) -> DataFrame:
         """The rows of all files that were taken."""
-        frames = [self._scanned(session, kind, paths) for kind, paths in self._paths.items()]
-        rows = frames[0]
-        for other in frames[1:]:
-            rows = rows.unionAll(other)
         condition = self._filter(_columns(self._read_fields))
         assert condition is not None, "nothing is taken where is_possible says no"
-        columns = [named(field.name) for field in self.reader.fields]
+        frames = [
+            self._scanned(session, kind, paths).where(condition).select(*self._shown(kind))
+            for kind, paths in self._paths.items()
+        ]
+        return reduce(lambda rows, other: rows.unionAll(other), frames)
+
+    def _shown(self, kind: _FileKind) -> list[Column]:
+        """The columns as the query gets them: a filter of its own finds what ours would."""
+        folders, near = self.reader.access.schema.partition_keys, kind[2]
+        columns = [
+            named(field.name)
+            if field.name in folders
+            else guarded(named(field.name), field.type, near=near).alias(field.name)
+            for field in self.reader.fields
+        ]
         if self.reader.form is RowForm.INSERTS:
             columns.insert(0, f.lit("+I").alias(ROW_KIND_COLUMN))
-        return rows.where(condition).select(*columns)
+        return columns
 
     # ------------------------------------------------------------------------------ deciding
     @property
@@ -159,7 +172,7 @@ class NativeScan:
             yield together, False
 
     def _takes(self, split: Split, file: DataFile) -> bool:
-        kind = (file.format, file.schema_id)
+        kind = (file.format, file.schema_id, self._may_be_near(file))
         if (
             file.format not in _FORMATS
             or file.external_path is not None
@@ -174,6 +187,18 @@ class NativeScan:
         path = layout.data_file_path(access.schema, split.partition, split.bucket, file)
         self._paths[kind].append(f"{access.storage.uri}/{path}")
         return True
+
+    def _may_be_near(self, file: DataFile) -> bool:
+        """Whether ``file`` may hold, in a column that is shown, times near the days that 1582 lacks."""
+        dated = [field for field in self.reader.fields if has_times(field.type)]
+        if not dated:
+            return False
+        written = self.reader.access.metadata.schema(file.schema_id)
+        if any(field.id not in {f.id for f in written.fields} for field in dated):
+            return True
+        names = {f.id: f.name for f in written.fields}
+        ranges = value_ranges(file, written)
+        return any(near_missing_days(field.type, ranges.get(names[field.id])) for field in dated)
 
     def _projection(self, kind: _FileKind) -> Projection | None:
         if kind not in self._projections:

@@ -27,7 +27,15 @@ from table_core.spark.session.failures import SPARK_ERRORS, explained_start
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-__all__ = ["SQL_DEFAULTS", "context_of", "open_session", "parallelism", "started"]
+__all__ = [
+    "SQL_DEFAULTS",
+    "context_of",
+    "of_query",
+    "open_session",
+    "parallelism",
+    "query_of",
+    "started",
+]
 
 SQL_DEFAULTS: Final[Mapping[str, str]] = {
     "spark.sql.session.timeZone": "UTC",
@@ -48,6 +56,8 @@ _LOCAL: Final[Mapping[str, str]] = {
     "spark.driver.host": "127.0.0.1",
     "spark.sql.shuffle.partitions": "8",
 }
+_QUERY: Final = "sql.streaming.queryId"
+"""The local property in which Spark keeps the id of a query."""
 _TASKS_OVER_CONNECT: Final = 16
 _SUBMIT_ARGUMENTS: Final = "PYSPARK_SUBMIT_ARGS"
 _OF_PYSPARK: Final = (
@@ -113,6 +123,22 @@ def started(session: SparkSession | Callable[[], SparkSession]) -> SparkSession:
 def context_of(session: SparkSession) -> SparkContext | None:
     """The context of a classic session; None over Connect, where ``sparkContext`` raises."""
     return getattr(session, "_sc", None)
+
+
+def query_of(session: SparkSession) -> str | None:
+    """The id of the streaming query whose micro-batch runs in this thread: that of its checkpoint."""
+    context = context_of(session)
+    return None if context is None else context.getLocalProperty(_QUERY)
+
+
+def of_query(work: object) -> dict[str, str]:
+    """What a commit of ``work``, a session or rows of it, asks for inside ``foreachBatch`` beside its verb.
+
+    A new checkpoint counts from 0 again.  Its batch of a number that has landed is then another request, not a replay.
+    """
+    session = work if isinstance(work, SparkSession) else getattr(work, "sparkSession", None)
+    query = None if session is None else query_of(session)
+    return {} if query is None else {"query": query}
 
 
 def parallelism(session: SparkSession) -> int:

@@ -35,6 +35,7 @@ __all__ = [
     "over_rows",
     "packed",
     "share",
+    "slots_unseen",
     "tasks_of",
     "unpacked",
 ]
@@ -48,6 +49,9 @@ _SHIPPED_MAX: Final = 4 << 20
 """Bytes that go to every worker with the function; a larger list goes through a shuffle, each piece to its task."""
 _ROUNDS: Final = 4
 """Tasks for each core: enough to even out pieces that take longer."""
+_UNSEEN_TASK_BYTES: Final = 256 << 20
+_SLOTS_LEAST: Final = 16
+_SLOTS_MOST: Final = 2_500
 T = TypeVar("T")
 
 
@@ -133,6 +137,15 @@ def groups_of(items: Sequence[T], weight: Callable[[T], int], slots: int) -> lis
         groups[int((before + size / 2) * count / total)].append(item)
         before += size
     return [group for group in groups if group]
+
+
+def slots_unseen(splits: Iterable[Split]) -> int:
+    """For ``groups_of``, where nobody says how many cores there are: more with more data.
+
+    1 TiB of splits is 4,096 tasks, each of 256 MiB; without end the driver would hold too many.
+    """
+    wanted = sum(split.size for split in splits) // (_ROUNDS * _UNSEEN_TASK_BYTES)
+    return min(max(_SLOTS_LEAST, wanted), _SLOTS_MOST)
 
 
 def keeps_order(schema: TableSchema) -> bool:

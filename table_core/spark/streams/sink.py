@@ -6,6 +6,7 @@ again finds what it committed, also if the answer of that commit was lost.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from pyspark import TaskContext
@@ -13,11 +14,12 @@ from pyspark.sql.datasource import DataSourceStreamArrowWriter, WriterCommitMess
 
 from table_core.datatypes.row_kind import ROW_KIND_COLUMN
 from table_core.errors import ArgumentError, OptionError, TableError
-from table_core.spark.session.create import context_of
+from table_core.spark.session.create import context_of, query_of
 from table_core.spark.session.failures import carried
 from table_core.spark.session.schema_bridge import fields_of
 from table_core.spark.streams.batch_commit import BatchCommit, name_of_checkpoint
 from table_core.spark.streams.landed_batches import LandedBatches
+from table_core.spark.verbs.merge_into import merged
 from table_core.spark.writing.frames import table_names, typed, write_frame
 from table_core.spark.writing.source_writing import (
     Written,
@@ -29,6 +31,7 @@ from table_core.spark.writing.source_writing import (
 from table_core.table.commit_io.committer import find_commit, parts_of
 from table_core.table.commit_io.uncommitted import discard
 from table_core.table.dml.overwrite import overwrite_selection
+from table_core.table.metadata.results import Commit
 from table_core.table.write.writer import refuse_unwritable
 
 if TYPE_CHECKING:
@@ -41,9 +44,10 @@ if TYPE_CHECKING:
     from table_core.spark.streams.source_options import SourceOptions
     from table_core.table.api.table import Table
     from table_core.table.commit_io.prepared import WriteResult
-    from table_core.table.metadata.results import Commit
+    from table_core.table.dml.merge_into import MergeClause
+    from table_core.table.metadata.results import ResultDocument
 
-__all__ = ["StreamWriter", "write_batch"]
+__all__ = ["StreamWriter", "merge_batch", "write_batch"]
 
 _RUN: Final = "spark.jobGroup.id"
 """The local property with the id of one run of a query: it repeats no batch that it has done."""
@@ -74,8 +78,45 @@ def write_batch(
         PositionDivergedError: the table was rolled back, and the query does not bring again what is gone.
         TableError: as for ``table_core.spark.write``.
     """
+    with _landing(df, table, batch_id, name, replaces=mode == "table") as batch:
+        done = write_frame(df, table, batch.commit, mode)
+        batch.note(table.access, done)
+    return done
+
+
+def merge_batch(
+    df: DataFrame,
+    table: Table,
+    batch_id: int,
+    name: str,
+    on: Sequence[str] | Mapping[str, str],
+    when: Sequence[MergeClause],
+) -> ResultDocument:
+    """Merge one micro-batch into ``table`` from inside ``foreachBatch``, once however often Spark repeats it.
+
+    ``name`` names the stream as for ``write_batch``; ``on`` and ``when`` are those of ``merge_into``.
+
+    Raises:
+        ArgumentError: as for ``write_batch``.
+        PositionDivergedError: as for ``write_batch``.
+        TableError: as for ``table_core.spark.merge_into``.
+    """
+    with _landing(df, table, batch_id, name) as batch:
+        said, done = merged(df.sparkSession, table, df, on, when, batch.commit)
+        batch.note(table.access, done or Commit())
+    return said
+
+
+@contextmanager
+def _landing(
+    df: DataFrame, table: Table, batch_id: int, name: str, *, replaces: bool = False
+) -> Iterator[BatchCommit]:
+    """The commit of a micro-batch, refused where the table knows more of the stream than its query.
+
+    When it is done, another frame of the same batch under the same name is refused.
+    """
     context = context_of(df.sparkSession)
-    query_id = None if context is None else context.getLocalProperty(_QUERY)
+    query_id = query_of(df.sparkSession)
     run = None if context is None else context.getLocalProperty(_RUN)
     stream = (table.access.storage.uri, table.access.branch, name)
     this, frame = (query_id, run, batch_id), df.semanticHash()
@@ -87,18 +128,15 @@ def write_batch(
             argument="name",
             value=name,
         )
-    batch = BatchCommit.of(
+    yield BatchCommit.of(
         table.access,
         name=name,
         user=name,
         query_id=query_id,
         batch=batch_id,
-        replaces=mode == "table",
+        replaces=replaces,
     )
-    done = write_frame(df, table, batch.commit, mode)
-    batch.note(table.access, done)
     _WRITTEN[stream] = (this, frame)
-    return done
 
 
 class StreamWriter(DataSourceStreamArrowWriter):

@@ -18,7 +18,7 @@ from table_core.errors import ArgumentError, DataError, NotFoundError
 from table_core.scan.stream_offset import NO_LIMIT, StreamOffset
 from table_core.spark.reading.frames import read_splits, shown_fields
 from table_core.spark.session.failures import carried
-from table_core.spark.session.tasks import keeps_order, tasks_of
+from table_core.spark.session.tasks import keeps_order, slots_unseen, tasks_of
 from table_core.table.files.row_form import RowForm
 from table_core.table.read.scan import bound_where
 from table_core.table.read.split_reader import SplitReader
@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ChangeReader", "StreamReader"]
 
-_SLOTS: Final = 16
-"""Partitions to plan for: the planner does not know how many cores there are."""
 _ADDS: Final = frozenset({"+I", "+U"})
 
 
@@ -189,7 +187,7 @@ class StreamReader(DataSourceStreamReader):
             work = self._planner.between(begin, to, looked_at=known)
             self._planner.refuse_new_schema(work, self._reader.fields)
             ordered = keeps_order(self._planner.access.schema)
-            return [_Work(task) for task in tasks_of(work, _SLOTS, ordered=ordered)]
+            return [_Work(task) for task in tasks_of(work, slots_unseen(work), ordered=ordered)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of one task."""

@@ -34,11 +34,13 @@ _ALIASES: Final[Mapping[str, str]] = {
 _OURS: Final = frozenset(
     {
         *("path", "columns", "where", "push-filters", "nanoseconds", "write.merge-schema"),
-        *("overwrite-mode", "commit-user", "commit-identifier"),
+        *("overwrite-mode", "partitionoverwritemode", "commit-user", "commit-identifier"),
         *("read.changelog", "checkpointlocation"),
     }
 )
 _STORAGE: Final = "storage."
+_SPARKS_MODES: Final[Mapping[str, str]] = {"static": "table", "dynamic": "partitions"}
+"""What Spark's own ``partitionOverwriteMode`` means here."""
 _LIMITS: Final[Mapping[str, str]] = {
     "read.stream.maxsnapshotspertrigger": "snapshots",
     "read.stream.maxfilespertrigger": "files",
@@ -60,7 +62,8 @@ class SourceOptions:
     table: Mapping[str, str]
     storage: Mapping[str, str] = field(repr=False)
     """Secrets are among them."""
-    overwrite_mode: str
+    overwrite_mode: str | None
+    """None where only the session says what an overwrite replaces."""
     commit: CommitAs
     changelog: bool
     """Whether changes show ``_ROW_KIND``."""
@@ -104,7 +107,7 @@ class SourceOptions:
                     for key, value in texts.items()
                     if key.lower().startswith(_STORAGE)
                 },
-                overwrite_mode=options.get("overwrite-mode", "table"),
+                overwrite_mode=_overwrite_mode(options),
                 commit=CommitAs(
                     user=options.get("commit-user"),
                     identifier=_identifier(options),
@@ -148,18 +151,8 @@ class SourceOptions:
             return replace(self, table=newest).scan(None)
 
     def replaced(self, overwrite: bool) -> str | None:
-        """What rows that overwrite replace: the ``table``, or the ``partitions`` that occur.
-
-        Raises:
-            OptionError: ``overwrite-mode`` is neither.
-        """
-        if self.overwrite_mode not in {"table", "partitions"}:
-            raise OptionError(
-                f"overwrite-mode={self.overwrite_mode!r}: use 'table' or 'partitions'",
-                option="overwrite-mode",
-                value=self.overwrite_mode,
-            )
-        return self.overwrite_mode if overwrite else None
+        """What rows that overwrite replace: the ``table``, or the ``partitions`` that occur."""
+        return (self.overwrite_mode or "table") if overwrite else None
 
     def scan(self, where: Condition | None, columns: Sequence[str] | None = None) -> Scan:
         """The rows of the state that the options name, where ``where`` holds too.
@@ -185,6 +178,35 @@ def _flag(options: Mapping[str, str], key: str, *, default: bool = False) -> boo
     if text not in {"true", "false"}:
         raise OptionError(f"{key}={text!r}: use true or false", option=key, value=text)
     return text == "true"
+
+
+def _overwrite_mode(options: Mapping[str, str]) -> str | None:
+    """``table`` or ``partitions``, by our option or by Spark's; None without either.
+
+    Raises:
+        OptionError: it is neither, or both options are given.
+    """
+    ours, sparks = options.get("overwrite-mode"), options.get("partitionoverwritemode")
+    if ours is not None and sparks is not None:
+        raise OptionError(
+            "overwrite-mode is given twice, once as Spark's partitionOverwriteMode",
+            option="overwrite-mode",
+        )
+    if ours is not None and ours not in _SPARKS_MODES.values():
+        raise OptionError(
+            f"overwrite-mode={ours!r}: use 'table' or 'partitions'",
+            option="overwrite-mode",
+            value=ours,
+        )
+    if sparks is None:
+        return ours
+    if sparks.lower() not in _SPARKS_MODES:
+        raise OptionError(
+            f"partitionOverwriteMode={sparks!r}: use 'static' or 'dynamic'",
+            option="partitionOverwriteMode",
+            value=sparks,
+        )
+    return _SPARKS_MODES[sparks.lower()]
 
 
 def _count(options: Mapping[str, str], key: str) -> int:

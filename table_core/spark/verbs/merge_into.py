@@ -24,7 +24,7 @@ from pyspark.sql import types as spark
 
 from table_core.datatypes.row_kind import ROW_KIND_COLUMN
 from table_core.spark.reading.frames import as_spark_takes, frame_of, frame_of_arrow, read
-from table_core.spark.session.create import parallelism, started
+from table_core.spark.session.create import of_query, parallelism, started
 from table_core.spark.session.failures import carried, translated
 from table_core.spark.session.own_columns import own_column, refuse_own_columns
 from table_core.spark.session.schema_bridge import arrow_for_spark, spark_schema
@@ -76,7 +76,7 @@ if TYPE_CHECKING:
     from table_core.table.metadata.access import TableAccess
     from table_core.table.metadata.results import Commit, ResultDocument
 
-__all__ = ["merge_into"]
+__all__ = ["merge_into", "merged"]
 
 _FILE: Final = own_column("file")
 
@@ -96,13 +96,25 @@ def merge_into(
         ArgumentError: no clause, ``on`` names an unknown column, or Spark refuses an expression.
         JobFailedError: Spark gave up; nothing is visible.
     """
-    access, commit, when = table.access.in_newest_schema(), commit or CommitAs(), tuple(when)
+    return merged(spark, table, source, on, when, commit or CommitAs())[0]
+
+
+def merged(
+    spark: SparkSession | Callable[[], SparkSession],
+    table: Table,
+    source: DataFrame | Table | str,
+    on: Sequence[str] | Mapping[str, str],
+    when: Sequence[MergeClause],
+    commit: CommitAs,
+) -> tuple[ResultDocument, Commit | None]:
+    """What ``merge_into`` says, and its commit; None where there was nothing to change."""
+    access, when = table.access.in_newest_schema(), tuple(when)
     started_ms, head = access.clock.now_ms(), access.head()
     clauses.refuse_clauses(access, when)
     condition = dict(on) if isinstance(on, Mapping) else {name: name for name in on}
     on = dict(zip(table_spelling(condition, access), condition.values(), strict=True))
     columns = clauses.columns_of(access, on)
-    commit = clauses.with_request(commit, access, source, on, when)
+    commit = clauses.with_request(commit, access, source, on, when, **of_query(source))
     done, counts = find_commit(access, commit), Counter[str]()
     if done is None:
         refuse_fallback_rows(access, head)
@@ -114,7 +126,7 @@ def merge_into(
             pairs = MergePairs(access, frame, columns, when)
             by_kind = _write_versions if access.schema.is_key_table else _rewrite
             done = by_kind(session, pairs, head, commit, counts)
-    return clauses.described(access, head, done, counts, started_ms)
+    return clauses.described(access, head, done, counts, started_ms), done
 
 
 def _frame(session: SparkSession, source: DataFrame | Table | pa.Table | str) -> DataFrame:

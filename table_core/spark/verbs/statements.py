@@ -12,7 +12,7 @@ from collections import defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from table_core.spark.session.create import parallelism, started
+from table_core.spark.session.create import of_query, parallelism, started
 from table_core.spark.session.failures import translated
 from table_core.spark.session.tasks import RESULT_TYPE, distribute, groups_of, packed, unpacked
 from table_core.spark.writing.frames import compacted_along
@@ -78,7 +78,7 @@ def update(
 def _run(
     spark: SparkSession | Callable[[], SparkSession], statement: Statement, commit: CommitAs
 ) -> ResultDocument:
-    access, commit = statement.access, statement.with_request(commit)
+    access, commit = statement.access, statement.with_request(commit, **of_query(spark))
     started_ms, head = access.clock.now_ms(), access.head()
     done, rows = find_commit(access, commit), 0
     if done is None:

@@ -19,7 +19,7 @@ from pyspark.sql.types import (
 from table_core.datatypes.arrow import arrow_schema
 from table_core.errors import AlreadyExistsError, ArgumentError, TableError
 from table_core.options import keys_identity, keys_write
-from table_core.spark.session.create import context_of, parallelism
+from table_core.spark.session.create import context_of, of_query, parallelism
 from table_core.spark.session.failures import translated
 from table_core.spark.session.own_columns import refuse_own_columns
 from table_core.spark.session.schema_bridge import fields_of
@@ -102,7 +102,9 @@ def write(
             value=mode,
         )
     overwrite = _MODES[mode] if isinstance(mode, str) else mode
-    commit = (commit or CommitAs()).with_request("write", table.access.branch, overwrite=overwrite)
+    commit = (commit or CommitAs()).with_request(
+        "write", table.access.branch, overwrite=overwrite, **of_query(df)
+    )
     if mode in ("error", "ignore"):
         landed = find_commit(table.access, commit)
         if landed is not None:
@@ -126,7 +128,7 @@ def write_frame(
     access = table.access
     refuse_unwritable(access, adds_only=True)
     overwrite_selection(access, overwrite, ())
-    commit = commit.with_request("write", access.branch, overwrite=overwrite)
+    commit = commit.with_request("write", access.branch, overwrite=overwrite, **of_query(df))
     landed = find_commit(access, commit)
     if landed is not None:
         return landed

@@ -35,9 +35,17 @@ if TYPE_CHECKING:
     from table_core.table.commit_io.prepared import BucketChange
     from table_core.table.metadata.access import Bucket, TableAccess
 
-__all__ = ["Written", "compacted", "results_of", "take_back", "write_rows"]
+__all__ = [
+    "Written",
+    "compacted",
+    "replaces_partitions_only",
+    "results_of",
+    "take_back",
+    "write_rows",
+]
 
 _TASKS_MAX: Final = 1 << 16
+_OVERWRITE_MODE: Final = "spark.sql.sources.partitionOverwriteMode"
 
 
 @dataclass(slots=True)
@@ -49,6 +57,18 @@ class Written(WriterCommitMessage):
     """The streaming query that the task belongs to."""
     ordered: bool = False
     """Whether rows say their kind, so that those of a later task come after those of an earlier one."""
+    partitions_only: bool = False
+    """Whether the session says that an overwrite replaces the partitions that occur."""
+
+
+def replaces_partitions_only() -> bool:
+    """Whether the session of this task sets ``partitionOverwriteMode=dynamic``.
+
+    Spark tells tasks its session's settings, and the process that plans and commits none.
+    """
+    context = TaskContext.get()
+    mode = None if context is None else context.getLocalProperty(_OVERWRITE_MODE)
+    return mode is not None and mode.lower() == "dynamic"
 
 
 def write_rows(

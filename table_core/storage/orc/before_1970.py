@@ -21,6 +21,7 @@ import numpy as np
 from table_core.storage.orc.messages import decode_message, encode_message, nested, one
 from table_core.storage.orc.numbers import decode_integers, encode_integers
 from table_core.storage.orc.stripes import (
+    packed_blocks,
     read_ends,
     read_part,
     read_tail,
@@ -60,7 +61,7 @@ def mend_fractions(file: Any, size: int, write: Callable[[bytes], object]) -> No
         stripes.append(encode_message({k: [*v] for k, v in lengths.items()}))
         at += len(body) + len(foot)
     footer |= {2: [at], 3: stripes, 7: _statistics(footer.get(7, []), wrong), 8: [0]}
-    end = _packed(encode_message(footer), tail)
+    end = packed_blocks(encode_message(footer), tail)
     write(end)
     script |= {1: [len(end)], 5: [0]}
     postscript = encode_message(script)
@@ -85,12 +86,12 @@ def _stripe(file: Any, tail: OrcTail, number: int, wrong: set[int]) -> tuple[byt
                 for kind in (_DATA, _SECONDARY)
             )
             for kind, body in zip((_DATA, _SECONDARY), _mended(*both), strict=True):
-                streams[column, kind] = _packed(body, tail)
+                streams[column, kind] = packed_blocks(body, tail)
     footer[1] = [
         encode_message({1: [kind], 2: [column], 3: [len(body)]})
         for (column, kind), body in streams.items()
     ]
-    return b"".join(streams.values()), _packed(encode_message(footer), tail)
+    return b"".join(streams.values()), packed_blocks(encode_message(footer), tail)
 
 
 def _mended(data: bytes, secondary: bytes) -> tuple[bytes, bytes]:
@@ -128,14 +129,3 @@ def _statistics(columns: list[int | bytes], wrong: set[int]) -> list[int | bytes
         kept: Message = {k: v for k, v in said.items() if k in _KEPT}
         out.append(encode_message(kept) if number in wrong else body)
     return out
-
-
-def _packed(body: bytes, tail: OrcTail) -> bytes:
-    """Blocks that are stored as they are."""
-    if tail.codec is None:
-        return body
-    out = bytearray()
-    for start in range(0, len(body), tail.block_size):
-        block = body[start : start + tail.block_size]
-        out += (len(block) << 1 | 1).to_bytes(3, "little") + block
-    return bytes(out)

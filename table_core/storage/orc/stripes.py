@@ -31,6 +31,7 @@ __all__ = [
     "OrcTail",
     "StripeStreams",
     "check_lengths",
+    "packed_blocks",
     "read_ends",
     "read_part",
     "read_stripe_streams",
@@ -245,6 +246,17 @@ def unpacked(body: bytes, codec: str | None, block_size: int) -> bytes:
         if total > _UNPACKED_MAX:
             raise ValueError("more than a gigabyte unpacked")
     return b"".join(parts)
+
+
+def packed_blocks(body: bytes, tail: OrcTail) -> bytes:
+    """``body`` as blocks that are stored as they are, each with its header."""
+    if tail.codec is None:
+        return body
+    out = bytearray()
+    for start in range(0, len(body), tail.block_size):
+        block = body[start : start + tail.block_size]
+        out += (len(block) << 1 | 1).to_bytes(3, "little") + block
+    return bytes(out)
 
 
 def _decompressed(block: bytes, codec: str, block_size: int) -> bytes:

@@ -147,13 +147,13 @@ def with_request(
     source: object,
     on: Sequence[str] | Mapping[str, str],
     when: Sequence[MergeClause],
+    **more: object,
 ) -> CommitAs:
-    """``commit``, with this merge as what it asks for; rows of the source do not belong to it."""
+    """``commit``, with this merge as what it asks for, and ``more``; rows of the source do not belong to it."""
     name = source.access.name if hasattr(source, "access") else None
     told = source if isinstance(source, str) else name
-    return commit.with_request(
-        "merge-into", access.branch, source=told, on=columns_of(access, on), when=list(when)
-    )
+    wanted = {"source": told, "on": columns_of(access, on), "when": list(when), **more}
+    return commit.with_request("merge-into", access.branch, **wanted)
 
 
 def refuse_clauses(access: TableAccess, when: Sequence[MergeClause]) -> None:

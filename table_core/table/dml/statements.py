@@ -62,10 +62,12 @@ class Statement:
         """The condition, with the names and types of the table."""
         return bound_where(self.access.schema, self.where)
 
-    def with_request(self, commit: CommitAs) -> CommitAs:
-        """``commit``, with this as what it asks for."""
+    def with_request(self, commit: CommitAs, **more: object) -> CommitAs:
+        """``commit``, with this as what it asks for, and ``more``."""
         branch = self.access.branch
-        return commit.with_request(self.action, branch, where=self.where, values=self.values)
+        return commit.with_request(
+            self.action, branch, where=self.where, values=self.values, **more
+        )
 
     def versions(self, rows: pa.Table) -> pa.Table:
         """What a key table is given for ``rows``."""
