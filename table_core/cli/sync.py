@@ -133,9 +133,9 @@ def source_doctor(
     import table_core as tc
     from table_core.cdc.sync.readers import source_from_spec
 
-    found = tc.source_doctor(source_from_spec(_described(source)), including, excluding)
-    show_records([one.to_record() for one in found], as_json=as_json)
-    if any(one.level == "error" for one in found):
+    findings = tc.source_doctor(source_from_spec(_described(source)), including, excluding)
+    show_records([one.to_record() for one in findings], as_json=as_json)
+    if any(one.level == "error" for one in findings):
         raise typer.Exit(1)
 
 

@@ -66,10 +66,10 @@ class Budget:
             )
         return most
 
-    def told(self, found: str) -> str:
-        """What an error says: ``found``, the limit, and what to do."""
+    def told(self, count: str) -> str:
+        """What an error says: ``count``, the limit, and what to do."""
         return (
-            f"{found}, more than {self.most:,}: {self.meaning}. If the file is honest, set "
+            f"{count}, more than {self.most:,}: {self.meaning}. If the file is honest, set "
             f"{self.variable} to more in the environment of who reads it"
         )
 

@@ -205,13 +205,13 @@ def _items(value: Any) -> Iterator[Any]:
 
 def _leaves(value: Any) -> list[str]:
     """Every text in ``value``, however deep: all of it is secret."""
-    found = []
+    leaves = []
     for item in _items(value):
         if isinstance(item, Mapping):
-            found += [leaf for one in item.values() for leaf in _leaves(one)]
+            leaves += [leaf for one in item.values() for leaf in _leaves(one)]
         elif isinstance(item, str) and item:
-            found.append(item)
-    return found
+            leaves.append(item)
+    return leaves
 
 
 def _warehouse(connection: Connection, extra: Mapping[str, Any]) -> str:

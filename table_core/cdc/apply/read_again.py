@@ -110,10 +110,10 @@ class ReadAgain:
     def feeds_of(self, tables: Iterable[SourceTable]) -> list[TableFeed]:
         """The tables that source tables have given rows to, where those are to be replaced."""
         names = {self.context.route(table): table for table in tables}
-        found = (self.fed.feeds.get(name) for name in names if name is not None)
+        known_feeds = (self.fed.feeds.get(name) for name in names if name is not None)
         return [
             feed
-            for feed in found
+            for feed in known_feeds
             if feed is not None and feed.target.table is not None and not feed.target.finished
         ]
 

@@ -25,7 +25,7 @@ class Finding:
     level: Level
     what: str
     """The setting, right or table."""
-    found: str
+    status: str
     effect: str = ""
     remedy: str = ""
 

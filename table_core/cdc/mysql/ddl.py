@@ -122,97 +122,99 @@ def altered(tokens: Sequence[Token]) -> Altered | None:
     table, at = name_at(tokens, at)
     if table is None:
         return None
-    found = Altered(table)
+    altered_table = Altered(table)
     if "IGNORE" in words:
-        found.rewritten("ALTER IGNORE TABLE may have left rows out")
+        altered_table.rewritten("ALTER IGNORE TABLE may have left rows out")
     if tokens[at : at + 1] and tokens[at].word == "WAIT":
         at += 2
     for action in parts(tokens[at:]):
-        _act(found, action)
-    return found
+        _act(altered_table, action)
+    return altered_table
 
 
-def _act(found: Altered, action: Sequence[Token]) -> None:
+def _act(altered_table: Altered, action: Sequence[Token]) -> None:
     words = [token.word for token in action]
     first, second = (*words, "", "")[:2]
     if not words or first in _KEEPS:
         return
     if first == "ADD" and second not in _NO_COLUMN:
         for column in _added(action):
-            _add(found, column)
+            _add(altered_table, column)
     elif (take := _ACTIONS.get(first)) is not None:
-        take(found, action)
+        take(altered_table, action)
     else:
-        found.rewritten(f"ALTER TABLE … {first or action[0].text} is not known")
+        altered_table.rewritten(f"ALTER TABLE … {first or action[0].text} is not known")
 
 
-def _rename(found: Altered, action: Sequence[Token]) -> None:
+def _rename(altered_table: Altered, action: Sequence[Token]) -> None:
     second = (*(token.word for token in action), "", "")[1]
     if second == "COLUMN":
-        found.changed("a column was renamed")
+        altered_table.changed("a column was renamed")
     elif second not in {"INDEX", "KEY"}:
-        found.renamed, _ = name_at(action, 2 if second in {"TO", "AS"} else 1)
+        altered_table.renamed, _ = name_at(action, 2 if second in {"TO", "AS"} else 1)
 
 
-def _change_rows(found: Altered, action: Sequence[Token]) -> None:
-    found.rewritten(f"{' '.join(token.text for token in action[:2])} changed its rows")
+def _change_rows(altered_table: Altered, action: Sequence[Token]) -> None:
+    altered_table.rewritten(f"{' '.join(token.text for token in action[:2])} changed its rows")
 
 
-def _engine(found: Altered, action: Sequence[Token]) -> None:
+def _engine(altered_table: Altered, action: Sequence[Token]) -> None:
     at = 2 if [token.text for token in action[1:2]] == ["="] else 1
     if [token.text.upper() for token in action[at : at + 1]] == [] or (
         action[at].text.upper() not in _ENGINES
     ):
-        found.rewritten("its engine was changed")
+        altered_table.rewritten("its engine was changed")
 
 
-def _add_constraint(found: Altered, action: Sequence[Token]) -> None:
+def _add_constraint(altered_table: Altered, action: Sequence[Token]) -> None:
     words = [token.word for token in action]
     if "REFERENCES" in words and ("CASCADE" in words or "SET" in words):
-        found.rewritten("a foreign key that changes its rows was added")
+        altered_table.rewritten("a foreign key that changes its rows was added")
     elif words[1] in {"PERIOD", "SYSTEM"}:
-        found.rewritten("it keeps its history now")
+        altered_table.rewritten("it keeps its history now")
 
 
-def _drop(found: Altered, action: Sequence[Token]) -> None:
+def _drop(altered_table: Altered, action: Sequence[Token]) -> None:
     words = [token.word for token in action]
     if words[1:2] == ["PARTITION"]:
-        found.rewritten("DROP PARTITION changed its rows")
+        altered_table.rewritten("DROP PARTITION changed its rows")
     elif words[1:2] in (["FOREIGN"], ["CONSTRAINT"]):
-        found.rewritten("a foreign key was dropped that may have changed its rows")
+        altered_table.rewritten("a foreign key was dropped that may have changed its rows")
     elif words[1:2] not in (["INDEX"], ["KEY"], ["PRIMARY"], ["CHECK"], ["SYSTEM"]):
         at = 2 if words[1:2] == ["COLUMN"] else 1
         at += 2 if words[at : at + 2] == ["IF", "EXISTS"] else 0
-        found.dropped += [token.text for token in action[at : at + 1]]
+        altered_table.dropped += [token.text for token in action[at : at + 1]]
 
 
-def _modify(found: Altered, action: Sequence[Token]) -> None:
+def _modify(altered_table: Altered, action: Sequence[Token]) -> None:
     words = [token.word for token in action]
     at = 2 if words[1:2] == ["COLUMN"] else 1
     at += 2 if words[at : at + 2] == ["IF", "EXISTS"] else 0
     behind = at + (2 if words[0] == "CHANGE" else 1)
     if len(action) <= behind or action[at].text != action[behind - 1].text:
-        found.changed("a column was renamed")
+        altered_table.changed("a column was renamed")
     else:
-        found.modified.append((action[at].text, action[behind:]))
+        altered_table.modified.append((action[at].text, action[behind:]))
 
 
-def _convert(found: Altered, action: Sequence[Token]) -> None:
+def _convert(altered_table: Altered, action: Sequence[Token]) -> None:
     """CONVERT TO CHARACTER SET …, CONVERT or EXCHANGE of partitions and tables."""
     words = [token.word for token in action]
     if words[:2] == ["CONVERT", "TO"]:
-        found.changed("CONVERT TO CHARACTER SET changed its texts")
+        altered_table.changed("CONVERT TO CHARACTER SET changed its texts")
         return
-    found.rewritten(f"{words[0]} {words[1]} changed its rows" if len(words) > 1 else words[0])
+    altered_table.rewritten(
+        f"{words[0]} {words[1]} changed its rows" if len(words) > 1 else words[0]
+    )
     if "TABLE" not in words:
         return
     other, _ = name_at(action, words.index("TABLE") + 1)
     if other is None:
         return
     if words[0] == "CONVERT" and words[1] == "TABLE":
-        found.gone.append(other)
+        altered_table.gone.append(other)
     else:
-        found.others.append((other, f"{words[0]} PARTITION gave it rows"))
+        altered_table.others.append((other, f"{words[0]} PARTITION gave it rows"))
 
 
 def _added(action: Sequence[Token]) -> Iterator[list[Token]]:
@@ -226,10 +228,10 @@ def _added(action: Sequence[Token]) -> Iterator[list[Token]]:
             yield column
 
 
-def _add(found: Altered, column: Sequence[Token]) -> None:
+def _add(altered_table: Altered, column: Sequence[Token]) -> None:
     name, words = column[0].text, [token.word for token in column[1:]]
     if words[0] == "SERIAL" or not _COMPUTED.isdisjoint(words[1:]):
-        found.changed(f"the server computed the values of the new column {name}")
+        altered_table.changed(f"the server computed the values of the new column {name}")
         return
     constant, is_known = None, True
     if "DEFAULT" in words:
@@ -244,9 +246,9 @@ def _add(found: Altered, column: Sequence[Token]) -> None:
     elif words[0] == "TIMESTAMP":
         is_known = "NULL" in words
     if is_known:
-        found.defaults[name] = constant
+        altered_table.defaults[name] = constant
     else:
-        found.changed(f"the server computed the values of the new column {name}")
+        altered_table.changed(f"the server computed the values of the new column {name}")
 
 
 def _constant(type_: str, column: Sequence[Token], at: int) -> tuple[str | None, bool]:

@@ -64,8 +64,8 @@ def _rights(connection: MySqlConnection, user: str) -> Iterator[Finding]:
 
 
 def _tables(connection: MySqlConnection, wants: Callable[[SourceTable], bool]) -> Iterator[Finding]:
-    found = {SourceTable(info.database, info.name): info for info in connection.tables()}
-    wanted = {table: info for table, info in found.items() if wants(table)}
+    by_table = {SourceTable(info.database, info.name): info for info in connection.tables()}
+    wanted = {table: info for table, info in by_table.items() if wants(table)}
     if not wanted:
         yield Finding(
             Level.WARNING, "tables", "none is wanted", "nothing is read", "look at the expressions"

@@ -80,25 +80,27 @@ class LogStatements:
             return False
         if verb not in {"COMMIT", "ROLLBACK"}:
             return False
-        found = log.open.prepared.pop(xid, None)
-        if found is None:
+        transaction = log.open.prepared.pop(xid, None)
+        if transaction is None:
             for table in sorted(log.around.known()):
                 log.rewritten(table, f"XA {verb} ends a transaction that began before", where)
-        elif verb == "COMMIT" and found.rows is None:
-            for table in sorted(found.tables):
+        elif verb == "COMMIT" and transaction.rows is None:
+            for table in sorted(transaction.tables):
                 log.rewritten(table, "an XA transaction was committed after its rows", where)
-        elif verb == "COMMIT" and found.rows:
-            first = log.counted(found.count, where)
-            for key, rows in found.rows.items():
+        elif verb == "COMMIT" and transaction.rows:
+            first = log.counted(transaction.count, where)
+            for key, rows in transaction.rows.items():
                 into = log.rows.parts.setdefault(key, rows.empty())
-                into.add(rows, first - found.first)
+                into.add(rows, first - transaction.first)
         log.ends(end)
         return True
 
     # --------------------------------------------------------------------------------- tables
     def _table(self, name: Name, database: str) -> SourceTable:
         parts = (name[0] or database, name[1])
-        return SourceTable(*(part.lower() for part in parts) if self.log.around.folds else parts)
+        return SourceTable(
+            *(part.lower() for part in parts) if self.log.around.ignores_case else parts
+        )
 
     def _apply(self, tokens: Sequence[Token], database: str, where: str, time_ms: int) -> None:
         log, effects = self.log, effects_of(tokens)
@@ -134,11 +136,11 @@ class LogStatements:
 
     def _gone(self, effects: Effects, database: str) -> list[SourceTable]:
         """Tables that a statement dropped."""
-        found = [self._table(name, database) for name in effects.dropped]
+        affected = [self._table(name, database) for name in effects.dropped]
         for name in effects.dropped_databases:
             gone = self._table((name, ""), "").database
-            found += sorted(t for t in self.log.around.known() if t.database == gone)
-        return found
+            affected += sorted(t for t in self.log.around.known() if t.database == gone)
+        return affected
 
     def _dropped(self, table: SourceTable, where: str) -> None:
         log = self.log

@@ -73,13 +73,13 @@ def statement_of(
 
 def _settings(cursor: Cursor) -> dict[int, bytes]:
     """By number; what comes behind one that is not known is left out."""
-    found: dict[int, bytes] = {}
+    variables: dict[int, bytes] = {}
     while cursor.at < cursor.end:
         number = cursor.unsigned(1)
         if number in _NAMED:
             cursor.skip(cursor.unsigned(1) + _NAMED[number])
         elif number in _SIZES:
-            found[number] = cursor.take(_SIZES[number])
+            variables[number] = cursor.take(_SIZES[number])
         else:
             break
-    return found
+    return variables

@@ -363,7 +363,7 @@ class MySqlReader(LogReader):
                 table in self._catalog and self._catalog[table].is_transactional
             ),
             side_effects=partial(asks_for_side_effects, self.source),
-            folds=self._folds,
+            ignores_case=self._folds,
             asks_server=True,
         )
 

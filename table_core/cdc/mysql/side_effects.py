@@ -49,15 +49,15 @@ def cascades_of(connection: MySqlConnection) -> Mapping[SourceTable, list[Cascad
     children: dict[SourceTable, set[SourceTable]] = defaultdict(set)
     for parent, child in columns:
         children[parent].add(child)
-    found: dict[SourceTable, list[Cascade]] = defaultdict(list)
+    cascades: dict[SourceTable, list[Cascade]] = defaultdict(list)
     for (parent, child), names in columns.items():
         reached, left = {child}, [child]
         while left:
             more = children.get(left.pop(), set()) - reached
             reached |= more
             left += more
-        found[parent] += [Cascade(one, frozenset(names)) for one in sorted(reached)]
-    return found
+        cascades[parent] += [Cascade(one, frozenset(names)) for one in sorted(reached)]
+    return cascades
 
 
 def _foreign_keys(

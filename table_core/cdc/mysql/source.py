@@ -223,11 +223,11 @@ class MySqlConnection(ServerConnection):
 
     def collations(self) -> dict[int, str]:
         """Character set by number of the collation."""
-        found = self.rows(
+        charsets = self.rows(
             "SELECT id, character_set_name FROM information_schema.collations "
             "WHERE id IS NOT NULL AND character_set_name IS NOT NULL"
         )
-        return {int(id): str(name) for id, name in found}
+        return {int(id): str(name) for id, name in charsets}
 
     def chunk(
         self,

@@ -127,8 +127,8 @@ def _carried_out(tokens: Sequence[Token]) -> Sequence[Token]:
 
 def _behind(tokens: Sequence[Token], at: int, *words: str) -> int:
     """Where it goes on behind ``words``, if they stand there."""
-    found = [t.word for t in tokens[at : at + len(words)]]
-    return at + len(words) if found == list(words) else at
+    there = [t.word for t in tokens[at : at + len(words)]]
+    return at + len(words) if there == list(words) else at
 
 
 def _truncate(effects: Effects, tokens: Sequence[Token]) -> None:
@@ -182,16 +182,16 @@ def _rename(effects: Effects, tokens: Sequence[Token]) -> None:
 
 
 def _alter(effects: Effects, tokens: Sequence[Token]) -> None:
-    effects.altered = found = altered(tokens)
-    if found is None:
+    effects.altered = change = altered(tokens)
+    if change is None:
         return
-    if found.why and found.renamed is None:
-        effects.rewritten.append((found.table, found.why))
-    effects.rewritten += found.others
-    effects.dropped += found.gone
-    if found.renamed is not None:
-        new = (found.renamed[0] or found.table[0], found.renamed[1])
-        effects.dropped.append(found.table)
+    if change.why and change.renamed is None:
+        effects.rewritten.append((change.table, change.why))
+    effects.rewritten += change.others
+    effects.dropped += change.gone
+    if change.renamed is not None:
+        new = (change.renamed[0] or change.table[0], change.renamed[1])
+        effects.dropped.append(change.table)
         effects.arrived.append((new, "another table was renamed to it"))
 
 
@@ -231,13 +231,13 @@ def written_by(tokens: Sequence[Token]) -> Name | None:
 
 def names_in(tokens: Sequence[Token], database: str) -> list[Name]:
     """Every table that the words of a statement may name."""
-    found: list[Name] = []
+    listed: list[Name] = []
     for at, token in enumerate(tokens):
         if token.kind not in {Kind.WORD, Kind.NAME}:
             continue
         name, _ = name_at(tokens, at)
         if name is not None and name[0]:
-            found.append(name)
+            listed.append(name)
         if database:
-            found.append((database, token.text))
-    return found
+            listed.append((database, token.text))
+    return listed

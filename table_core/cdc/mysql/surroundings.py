@@ -55,7 +55,7 @@ class Surroundings:
     """Told of a table that was dropped."""
     asks_server: bool = False
     """Whether rows can be read again.  Of files the columns of older rows stay what they were."""
-    folds: bool = False
+    ignores_case: bool = False
     """Whether the server writes the names of tables in small letters."""
     dialect: Dialect = field(default_factory=Dialect)
     unreadable: Callable[[SourceTable, str, str, Mapping[str, Any]], None] | None = None

@@ -29,12 +29,12 @@ def publish(connection: ServerConnection, publication: str, tables: Iterable[Cat
         ArgumentError: the user may not, or a table would refuse updates once it is published.
     """
     name = connection.quoted(publication)
-    found = connection.rows(
+    existing = connection.rows(
         "SELECT pubviaroot, obj_description(oid, 'pg_publication') FROM pg_publication "
         "WHERE pubname = %s",
         (publication,),
     )
-    if found and found[0][1] != _OURS:
+    if existing and existing[0][1] != _OURS:
         return
     published = connection.rows(
         "SELECT n.nspname, c.relname FROM pg_publication p "
@@ -52,7 +52,7 @@ def publish(connection: ServerConnection, publication: str, tables: Iterable[Cat
     listed = ", ".join(
         f"{connection.quoted(t.database)}.{connection.quoted(t.name)}" for t in lacking
     )
-    if not found:
+    if not existing:
         of = f" FOR TABLE {listed}" if listed else ""
         connection.rows(f"CREATE PUBLICATION {name}{of} {VIA_ROOT}")
         connection.rows(f"COMMENT ON PUBLICATION {name} IS '{_OURS}'")

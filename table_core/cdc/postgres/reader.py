@@ -222,13 +222,13 @@ class PostgresReader(LogReader):
     ) -> dict[SourceTable, TableShape]:
         infos = [self._catalog[table] for table in tables if table in self._catalog]
         shapes = shapes_of(connection, infos)
-        found = {SourceTable(*name): shape for name, shape in shapes.items()}
-        for table, shape in found.items():
+        shape_of = {SourceTable(*name): shape for name, shape in shapes.items()}
+        for table, shape in shape_of.items():
             before = self._compared.shapes.get(table)
             known = before.files if before is not None else {}
             joined = [id for id in shape.joined if id not in known and not is_empty(connection, id)]
-            found[table] = replace(shape, joined=tuple(joined))
-        return found
+            shape_of[table] = replace(shape, joined=tuple(joined))
+        return shape_of
 
     def _gone(self, connection: PostgresConnection) -> list[SourceTable]:
         """Source tables that were dropped, where the sync is to do something then."""

@@ -41,12 +41,12 @@ def shapes_of(
 ) -> dict[tuple[str, str], TableShape]:
     """What tells each of ``tables`` from another one of its name, and its rows from others."""
     wanted = {(table.database, table.name): table for table in tables}
-    found = {}
+    shapes = {}
     for schema, name, id, last, names, numbers, stamps, filled, files, joined in connection.rows(
         _SHAPES, ([schema for schema, _ in wanted], [name for _, name in wanted])
     ):
         if (table := wanted.get((schema, name))) is not None:
-            found[schema, name] = TableShape(
+            shapes[schema, name] = TableShape(
                 key=table.key,
                 id=str(id),
                 columns=dict(zip(names or (), map(int, numbers or ()), strict=True)),
@@ -56,7 +56,7 @@ def shapes_of(
                 files=dict(one.split(":") for one in files or ()),
                 joined=tuple(joined or ()),
             )
-    return found
+    return shapes
 
 
 def is_empty(connection: ServerConnection, id: str) -> bool:

@@ -40,7 +40,7 @@ def source_doctor(source: Source, including: str = ".*", excluding: str = "") ->
         wants = _wanted(source.databases, source.tables or including, excluding)
         mysql = source.connect()
         try:
-            found = list(of_mysql(mysql, source.user, wants))
+            checked = list(of_mysql(mysql, source.user, wants))
         finally:
             mysql.close()
     elif isinstance(source, PostgresSource):
@@ -49,14 +49,14 @@ def source_doctor(source: Source, including: str = ".*", excluding: str = "") ->
         wants = _wanted(source.schemas, source.tables or including, excluding)
         postgres = source.connect()
         try:
-            found = list(of_postgres(postgres, source, wants))
+            checked = list(of_postgres(postgres, source, wants))
         finally:
             postgres.close()
     else:
         raise ArgumentError(
             "only databases can be looked at", argument="source", value=type(source).__name__
         )
-    return sorted(found, key=lambda one: list(Level).index(one.level))
+    return sorted(checked, key=lambda one: list(Level).index(one.level))
 
 
 def _wanted(databases: str, including: str, excluding: str) -> Callable[[SourceTable], bool]:

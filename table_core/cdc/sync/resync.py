@@ -71,12 +71,12 @@ def resync(
         _sync(catalog, names[0], route, source, commit, more)
         for (_, route), names in routes.items()
     ]
-    found: dict[str, object] = {}
+    by_table: dict[str, object] = {}
     for part in parts:
         of_part = part.details.get("tables", {part.table: part.details})
         assert isinstance(of_part, dict)
-        found |= of_part
-    details: dict[str, object] = {"tables": found}
+        by_table |= of_part
+    details: dict[str, object] = {"tables": by_table}
     seconds = sum(part.seconds for part in parts)
     return summed("resync", ", ".join(tables), parts, details, seconds=seconds)
 
@@ -93,14 +93,14 @@ def _routes(catalog: Catalog, name: str, source: Source) -> list[str]:
         )
 
     claims = Claims.parse(table.position(CLAIMS_PROPERTY), table.position(POSITION_PROPERTY), old)
-    found = [c.route for c in claims.held if isinstance(c.source, _IDS[type(source)])]
-    if not found:
+    routes = [c.route for c in claims.held if isinstance(c.source, _IDS[type(source)])]
+    if not routes:
         raise ArgumentError(
             f"no sync from a {type(source).__name__} feeds {name}: see table-core position list",
             argument="tables",
             value=name,
         )
-    return found
+    return routes
 
 
 def _sync(

@@ -201,7 +201,7 @@ def remove_tree(number: int, name: str, where: str, links: list[str], depth: int
     """
     if depth > DEPTH_MAX:
         raise too_deep(where)
-    found = len(links)
+    before = len(links)
     try:
         folder = os.open(name, os.O_RDONLY | _FOLDER | os.O_NOFOLLOW, dir_fd=number)
     except OSError as error:
@@ -222,7 +222,7 @@ def remove_tree(number: int, name: str, where: str, links: list[str], depth: int
                         os.unlink(entry.name, dir_fd=folder)
     finally:
         os.close(folder)
-    if len(links) == found:
+    if len(links) == before:
         os.rmdir(name, dir_fd=number)
 
 

@@ -160,15 +160,15 @@ class ObjectStorage:
         """Delete objects, many with one request.  S3 does not tell which were there: all count."""
         if self.scheme in _S3:
             return self._delete_keys([self._at(path) for path in dict.fromkeys(map(inside, paths))])
-        found = [self._at(path) for path in self._present(paths)]
-        there = [name for name in found if not _PATTERN.intersection(name)]
-        for name in (name for name in found if _PATTERN.intersection(name)):
+        present = [self._at(path) for path in self._present(paths)]
+        there = [name for name in present if not _PATTERN.intersection(name)]
+        for name in (name for name in present if _PATTERN.intersection(name)):
             with self._explained("", "delete"):
                 self.fs.rm_file(name)
         for start in range(0, len(there), _DELETES_AT_ONCE):
             with self._explained("", "delete"):
                 self.fs.rm(there[start : start + _DELETES_AT_ONCE])
-        return len(found)
+        return len(present)
 
     def _delete_keys(self, names: Sequence[str]) -> int:
         """Delete objects of S3 by their very names: its client would take some for patterns."""

@@ -35,12 +35,12 @@ class Retries:
             OptionError: one does not parse, or is less than one.
         """
         rest = dict(storage_options)
-        found = {
+        number = {
             name: _read(key, rest.pop(key), parse_text)
             for name, (key, parse_text) in _OPTIONS.items()
             if key in rest
         }
-        return cls(**found), rest
+        return cls(**number), rest
 
     def pause_seconds(self, attempt: int, chance: float) -> float:
         """Before the attempt after ``attempt``: twice that of the one before, shortened by ``chance``."""
@@ -67,11 +67,11 @@ assert _OPTIONS.keys() == {field.name for field in fields(Retries)}
 
 def _read(key: str, value: object, parse_text: Callable[[str], Any]) -> Any:
     try:
-        found = parse_text(str(value))
-        if not found > 0:
+        number = parse_text(str(value))
+        if not number > 0:
             raise ValueError("must be more than 0")
     except ValueError as error:
         raise OptionError(
             f"storage option {key!r} cannot be {value!r}: {error}", option=key, value=str(value)
         ) from error
-    return found
+    return number

@@ -135,11 +135,11 @@ def _partitions(catalog: CatalogView) -> pa.Table:
         if not table.partition_by:
             continue
         try:
-            found = partitions(table.access, named=_folder_name).to_pylist()
+            partition_rows = partitions(table.access, named=_folder_name).to_pylist()
         except TableError as error:
             _left_out(f"{database}.{name}", error)
             continue
-        for row in found:
+        for row in partition_rows:
             at = row["last_update_time"]
             at_ms = None if at is None else pa.scalar(at, pa.timestamp("ms")).value
             rows.append(

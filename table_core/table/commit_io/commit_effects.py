@@ -117,8 +117,8 @@ class CommitEffects:
         if not effect.files:
             pass
         elif isinstance(wanted, frozenset):
-            found = self.access.files_of_partitions(effect.snapshot, wanted)
-            entries = chain.from_iterable(found.values())
+            of_partitions = self.access.files_of_partitions(effect.snapshot, wanted)
+            entries = chain.from_iterable(of_partitions.values())
         else:
             entries = self.access.live_entries(effect.snapshot, keep_partition=wanted)
         return LiveFiles(entries=tuple(entries), index=self._index(effect.snapshot))

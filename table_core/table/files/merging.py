@@ -81,8 +81,8 @@ class MergeLimits:
             _VARIED_BYTES if is_varied(arrow_type(f.type)) else _FIXED_BYTES for f in fields
         )
         largest = max((file.file_size for run in runs for file in run.files), default=0)
-        each = min(of_columns, _DECODED * largest) + 1
-        return max(2, min(len(runs), _most_runs(self.options), self.memory // each))
+        run_bytes = min(of_columns, _DECODED * largest) + 1
+        return max(2, min(len(runs), _most_runs(self.options), self.memory // run_bytes))
 
     def batch_bytes(self, at_once: int) -> int:
         """Bytes of a batch of each run."""

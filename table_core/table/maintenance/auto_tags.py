@@ -67,10 +67,10 @@ def refuse_second(access: TableAccess, name: str, snapshot: int, but: str | None
     if period is None or period.begin(name) is None:
         return
     others = automatic_tags(access, period).items()
-    found = [other for other, at in others if at == snapshot and other not in {name, but}]
-    if found:
+    same_state = [other for other, at in others if at == snapshot and other not in {name, but}]
+    if same_state:
         raise AlreadyExistsError(
-            f"{access.name}: snapshot {snapshot} has the automatic tag {found[0]!r} already, and {name!r} would be "
+            f"{access.name}: snapshot {snapshot} has the automatic tag {same_state[0]!r} already, and {name!r} would be "
             "a second one: choose a name that the table does not give by itself",
             name=name,
         )

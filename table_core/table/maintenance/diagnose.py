@@ -82,24 +82,24 @@ class Diagnosis:
 
     def numbered(self, folder: str, prefix: str) -> dict[int, str]:
         """The same for numbers."""
-        found = self.documents(folder, prefix)
-        return {int(name): path for name, path in found.items() if name.isdecimal()}
+        diagnosis = self.documents(folder, prefix)
+        return {int(name): path for name, path in diagnosis.items() if name.isdecimal()}
 
 
 def diagnosed(
     storage: Storage, branch: str, files: dict[str, int], donors: Iterable[Diagnosis]
 ) -> Diagnosis:
     """What is broken in ``branch``; ``donors`` are branches that were looked at, which may have the same schemas."""
-    found = Diagnosis(storage, branch, files)
-    broken = _schemas(found)
-    _tags(found)
-    _snapshots(found)
-    _tell_schemas(found, broken, list(donors))
-    _changelogs(found)
-    _consumers(found)
-    _hints(found)
-    _data_files(found)
-    return found
+    diagnosis = Diagnosis(storage, branch, files)
+    broken = _schemas(diagnosis)
+    _tags(diagnosis)
+    _snapshots(diagnosis)
+    _tell_schemas(diagnosis, broken, list(donors))
+    _changelogs(diagnosis)
+    _consumers(diagnosis)
+    _hints(diagnosis)
+    _data_files(diagnosis)
+    return diagnosis
 
 
 def _problem(read: Callable[[], object]) -> str | None:
@@ -113,11 +113,11 @@ def _problem(read: Callable[[], object]) -> str | None:
 
 
 # ------------------------------------------------------------------------------------ documents
-def _schemas(found: Diagnosis) -> dict[int, str]:
+def _schemas(diagnosis: Diagnosis) -> dict[int, str]:
     broken = {}
-    paths = found.numbered(layout.schema_folder(found.branch), "schema-")
+    paths = diagnosis.numbered(layout.schema_folder(diagnosis.branch), "schema-")
     for id, path in sorted(paths.items()):
-        problem = _problem(partial(_take_schema, found, id, path))
+        problem = _problem(partial(_take_schema, diagnosis, id, path))
         if problem is not None:
             broken[id] = problem
     for id in range(min(paths, default=0), max(paths, default=0)):
@@ -126,28 +126,28 @@ def _schemas(found: Diagnosis) -> dict[int, str]:
     return broken
 
 
-def _take_schema(found: Diagnosis, id: int, path: str) -> None:
-    found.schemas[id] = schema_from_json(found.read(path), path=path)
+def _take_schema(diagnosis: Diagnosis, id: int, path: str) -> None:
+    diagnosis.schemas[id] = schema_from_json(diagnosis.read(path), path=path)
 
 
-def _tell_schemas(found: Diagnosis, broken: dict[int, str], donors: list[Diagnosis]) -> None:
+def _tell_schemas(diagnosis: Diagnosis, broken: dict[int, str], donors: list[Diagnosis]) -> None:
     """A schema of another branch is the same, if that branch was made after it."""
-    used = {s.schema_id for s in (*found.snapshots.values(), *found.tags.values())}
-    broken |= dict.fromkeys(used - found.schemas.keys() - broken.keys(), "it is gone")
+    used = {s.schema_id for s in (*diagnosis.snapshots.values(), *diagnosis.tags.values())}
+    broken |= dict.fromkeys(used - diagnosis.schemas.keys() - broken.keys(), "it is gone")
     for id, problem in broken.items():
-        path = layout.schema_path(id, found.branch)
-        donor = next((d for d in donors if id in d.schemas and _shares(found, d, id)), None)
+        path = layout.schema_path(id, diagnosis.branch)
+        donor = next((d for d in donors if id in d.schemas and _shares(diagnosis, d, id)), None)
         if donor is not None:
-            found.restored[path] = found.read(layout.schema_path(id, donor.branch))
-            found.add(
+            diagnosis.restored[path] = diagnosis.read(layout.schema_path(id, donor.branch))
+            diagnosis.add(
                 path, problem, Remedy.RESTORED, f"branch {donor.branch!r} has the same schema"
             )
-        elif id > max((*used, *found.schemas), default=id) and path in found.files:
-            found.move(
+        elif id > max((*used, *diagnosis.schemas), default=id) and path in diagnosis.files:
+            diagnosis.move(
                 path, problem, "no snapshot was made under it: the change of the schema is lost"
             )
         else:
-            found.add(
+            diagnosis.add(
                 path,
                 problem,
                 Remedy.NONE,
@@ -156,140 +156,148 @@ def _tell_schemas(found: Diagnosis, broken: dict[int, str], donors: list[Diagnos
             )
 
 
-def _shares(found: Diagnosis, donor: Diagnosis, id: int) -> bool:
+def _shares(diagnosis: Diagnosis, donor: Diagnosis, id: int) -> bool:
     """Whether both branches had the schema when the younger one was made."""
-    younger = found if donor.branch == layout.MAIN else donor
+    younger = diagnosis if donor.branch == layout.MAIN else donor
     oldest = min(younger.snapshots.values(), key=lambda s: s.id, default=None)
     return oldest is not None and id <= oldest.schema_id
 
 
-def _tags(found: Diagnosis) -> None:
-    for name, path in found.documents(layout.tag_folder(found.branch), "tag-").items():
-        body = found.read(path)
-        problem = _problem(partial(_take_tag, found, name, body, path))
+def _tags(diagnosis: Diagnosis) -> None:
+    for name, path in diagnosis.documents(layout.tag_folder(diagnosis.branch), "tag-").items():
+        body = diagnosis.read(path)
+        problem = _problem(partial(_take_tag, diagnosis, name, body, path))
         if problem is None:
-            state = _state_problem(found, found.tags[name])
+            state = _state_problem(diagnosis, diagnosis.tags[name])
             if state is not None:
-                found.add(
+                diagnosis.add(
                     path,
                     state,
                     Remedy.NONE,
                     "what it names is gone, and nothing has it: delete the tag",
                 )
-                del found.tags[name]
+                del diagnosis.tags[name]
             continue
         match = _ID.search(body)
         id = int(match[1]) if match else 0
-        snapshot = found.read(layout.snapshot_path(id, found.branch)) if id else b""
+        snapshot = diagnosis.read(layout.snapshot_path(id, diagnosis.branch)) if id else b""
         if snapshot and _problem(partial(Tag.from_json, snapshot, path=path)) is None:
-            found.restored[path] = snapshot
-            found.add(
+            diagnosis.restored[path] = snapshot
+            diagnosis.add(
                 path,
                 problem,
                 Remedy.RESTORED,
                 f"from snapshot {id}; until when it was to hold is lost",
             )
         else:
-            found.move(path, problem, "which snapshot it stood for cannot be told: tag it again")
+            diagnosis.move(
+                path, problem, "which snapshot it stood for cannot be told: tag it again"
+            )
 
 
-def _take_tag(found: Diagnosis, name: str, body: bytes, path: str) -> None:
-    found.tags[name] = Tag.from_json(body, path=path).snapshot
+def _take_tag(diagnosis: Diagnosis, name: str, body: bytes, path: str) -> None:
+    diagnosis.tags[name] = Tag.from_json(body, path=path).snapshot
 
 
-def _snapshots(found: Diagnosis) -> None:
-    paths = found.numbered(layout.snapshot_folder(found.branch), "snapshot-")
+def _snapshots(diagnosis: Diagnosis) -> None:
+    paths = diagnosis.numbered(layout.snapshot_folder(diagnosis.branch), "snapshot-")
     problems: dict[int, str | None] = {}
     for id, path in paths.items():
-        problems[id] = _problem(partial(_take_snapshot, found, id, path))
+        problems[id] = _problem(partial(_take_snapshot, diagnosis, id, path))
         if problems[id] is None:
-            problems[id] = _state_problem(found, found.snapshots[id])
-    hinted = found.files and decode_hint(
-        found.read(layout.hint_path("snapshot", LATEST, found.branch))
+            problems[id] = _state_problem(diagnosis, diagnosis.snapshots[id])
+    hinted = diagnosis.files and decode_hint(
+        diagnosis.read(layout.hint_path("snapshot", LATEST, diagnosis.branch))
     )
     if hinted and paths and hinted not in paths and hinted > max(paths):
         problems[hinted] = "it is gone, and LATEST names it"
     for id in range(min(paths, default=0), max(paths, default=0)):
         problems.setdefault(id, "it is gone")
-    known = {tag.id: name for name, tag in found.tags.items()}
-    restorable = {id for id in problems if id in known and id not in found.snapshots}
-    found.run = run_of(problems, restorable)
+    known = {tag.id: name for name, tag in diagnosis.tags.items()}
+    restorable = {id for id in problems if id in known and id not in diagnosis.snapshots}
+    diagnosis.run = run_of(problems, restorable)
     for id, problem in sorted(problems.items()):
-        if problem is not None or id not in found.run:
-            _tell_snapshot(found, id, problem, known.get(id) if id in restorable else None)
+        if problem is not None or id not in diagnosis.run:
+            _tell_snapshot(diagnosis, id, problem, known.get(id) if id in restorable else None)
 
 
-def _take_snapshot(found: Diagnosis, id: int, path: str) -> None:
-    found.snapshots[id] = Snapshot.from_json(found.read(path), path=path)
+def _take_snapshot(diagnosis: Diagnosis, id: int, path: str) -> None:
+    diagnosis.snapshots[id] = Snapshot.from_json(diagnosis.read(path), path=path)
 
 
-def _tell_snapshot(found: Diagnosis, id: int, problem: str | None, tag: str | None) -> None:
-    path, run = layout.snapshot_path(id, found.branch), found.run
+def _tell_snapshot(diagnosis: Diagnosis, id: int, problem: str | None, tag: str | None) -> None:
+    path, run = layout.snapshot_path(id, diagnosis.branch), diagnosis.run
     if not run.top:
-        found.add(
+        diagnosis.add(
             path,
             problem or "",
             Remedy.NONE,
             "no snapshot and no tag of this branch is whole: put the files back from a copy of the warehouse",
         )
     elif id in run and tag is not None:
-        found.restored[path] = Tag(snapshot=found.tags[tag]).to_json()
-        found.snapshots[id] = found.tags[tag]
-        found.add(path, problem or "", Remedy.RESTORED, f"tag {tag!r} has the same snapshot")
+        diagnosis.restored[path] = Tag(snapshot=diagnosis.tags[tag]).to_json()
+        diagnosis.snapshots[id] = diagnosis.tags[tag]
+        diagnosis.add(path, problem or "", Remedy.RESTORED, f"tag {tag!r} has the same snapshot")
     elif id > run.top:
         about = f"snapshot {run.top} becomes the newest; {_LOST}"
-        if path in found.files:
-            found.move(path, problem or "", about)
+        if path in diagnosis.files:
+            diagnosis.move(path, problem or "", about)
         else:
-            found.add(path, problem or "", Remedy.REWRITTEN, about)
-    elif path in found.files:
+            diagnosis.add(path, problem or "", Remedy.REWRITTEN, about)
+    elif path in diagnosis.files:
         about = f"history begins at snapshot {run.first}; no row of the newest state is lost"
-        found.move(path, problem or f"a later snapshot before {run.first} is broken", about)
+        diagnosis.move(path, problem or f"a later snapshot before {run.first} is broken", about)
     else:
-        found.add(path, problem or "", Remedy.REWRITTEN, f"history begins at snapshot {run.first}")
+        diagnosis.add(
+            path, problem or "", Remedy.REWRITTEN, f"history begins at snapshot {run.first}"
+        )
 
 
-def _changelogs(found: Diagnosis) -> None:
-    for id, path in found.numbered(layout.changelog_folder(found.branch), "changelog-").items():
-        body = found.read(path)
+def _changelogs(diagnosis: Diagnosis) -> None:
+    for id, path in diagnosis.numbered(
+        layout.changelog_folder(diagnosis.branch), "changelog-"
+    ).items():
+        body = diagnosis.read(path)
         problem = _problem(partial(Snapshot.from_json, body, path=path))
         if problem is not None:
-            found.move(path, problem, f"the changes of snapshot {id} cannot be read any more")
+            diagnosis.move(path, problem, f"the changes of snapshot {id} cannot be read any more")
 
 
-def _consumers(found: Diagnosis) -> None:
-    for name, path in found.documents(layout.consumer_folder(found.branch), "consumer-").items():
-        body = found.read(path)
+def _consumers(diagnosis: Diagnosis) -> None:
+    for name, path in diagnosis.documents(
+        layout.consumer_folder(diagnosis.branch), "consumer-"
+    ).items():
+        body = diagnosis.read(path)
         problem = _problem(partial(Consumer.from_json, body, path=path))
         if problem is not None:
-            found.move(
+            diagnosis.move(
                 path,
                 problem,
                 f"how far reader {name!r} came is lost: it starts anew, or set it by 'consumer reset'",
             )
 
 
-def _hints(found: Diagnosis) -> None:
-    run = found.run
+def _hints(diagnosis: Diagnosis) -> None:
+    run = diagnosis.run
     if not run.top:
         return
     for which, right in ((LATEST, run.top), (EARLIEST, run.first)):
-        path = layout.hint_path("snapshot", which, found.branch)
-        hinted = decode_hint(found.read(path)) if path in found.files else None
-        if path in found.files and hinted is None:
-            found.add(path, "no number", Remedy.REWRITTEN, f"it is {right}")
-            found.hints[path] = right
+        path = layout.hint_path("snapshot", which, diagnosis.branch)
+        hinted = decode_hint(diagnosis.read(path)) if path in diagnosis.files else None
+        if path in diagnosis.files and hinted is None:
+            diagnosis.add(path, "no number", Remedy.REWRITTEN, f"it is {right}")
+            diagnosis.hints[path] = right
         elif hinted != right and (which == LATEST or hinted is not None or run.first > 1):
-            found.hints[path] = right
+            diagnosis.hints[path] = right
     for which in (LATEST, EARLIEST):
-        path = layout.hint_path("changelog", which, found.branch)
-        if path in found.files and decode_hint(found.read(path)) is None:
-            found.add(path, "no number", Remedy.REWRITTEN, "readers list the folder without it")
-            found.hints[path] = None
+        path = layout.hint_path("changelog", which, diagnosis.branch)
+        if path in diagnosis.files and decode_hint(diagnosis.read(path)) is None:
+            diagnosis.add(path, "no number", Remedy.REWRITTEN, "readers list the folder without it")
+            diagnosis.hints[path] = None
 
 
 # --------------------------------------------------------------------------------------- states
-def _state_problem(found: Diagnosis, snapshot: Snapshot) -> str | None:
+def _state_problem(diagnosis: Diagnosis, snapshot: Snapshot) -> str | None:
     """What of the metadata of a state is gone or broken; data files are looked at elsewhere."""
     lists = (
         (snapshot.base_manifest_list, snapshot.base_manifest_list_size),
@@ -298,62 +306,62 @@ def _state_problem(found: Diagnosis, snapshot: Snapshot) -> str | None:
     try:
         for name, size in lists:
             path = layout.manifest_path(name)
-            metas = decode_manifest_list(_whole(found, path, size), path=path)
+            metas = decode_manifest_list(_whole(diagnosis, path, size), path=path)
             for meta in metas:
                 path = layout.manifest_path(meta.file_name)
-                if path not in found.sound:
-                    decode_manifest(_whole(found, path, meta.file_size), path=path, lean=True)
-                    found.sound.add(path)
+                if path not in diagnosis.sound:
+                    decode_manifest(_whole(diagnosis, path, meta.file_size), path=path, lean=True)
+                    diagnosis.sound.add(path)
         if snapshot.index_manifest is not None:
             path = layout.manifest_path(snapshot.index_manifest)
-            for entry in decode_index_manifest(_whole(found, path, None), path=path):
-                _require_index(found, entry.file_name)
+            for entry in decode_index_manifest(_whole(diagnosis, path, None), path=path):
+                _require_index(diagnosis, entry.file_name)
     except (CorruptFileError, UnsupportedFeatureError) as error:
         return str(error)
     return None
 
 
-def _whole(found: Diagnosis, path: str, size: int | None) -> bytes:
-    if path not in found.files:
+def _whole(diagnosis: Diagnosis, path: str, size: int | None) -> bytes:
+    if path not in diagnosis.files:
         raise CorruptFileError(f"{path} is gone", path=path, problems=["it is gone"])
-    body = found.read(path)
+    body = diagnosis.read(path)
     if size not in {None, len(body)}:
         what = f"{path}: {len(body)} bytes instead of {size}"
         raise CorruptFileError(what, path=path, problems=[what])
     return body
 
 
-def _require_index(found: Diagnosis, name: str) -> None:
-    if name not in {path.rpartition("/")[2] for path in found.files if name in path}:
+def _require_index(diagnosis: Diagnosis, name: str) -> None:
+    if name not in {path.rpartition("/")[2] for path in diagnosis.files if name in path}:
         raise CorruptFileError(f"index file {name} is gone", path=name, problems=["it is gone"])
 
 
-def _data_files(found: Diagnosis) -> None:
+def _data_files(diagnosis: Diagnosis) -> None:
     """Files of the newest state that are gone or cut short."""
-    head = found.snapshots.get(found.run.top)
-    if head is None or not found.schemas:
+    head = diagnosis.snapshots.get(diagnosis.run.top)
+    if head is None or not diagnosis.schemas:
         return
-    schema = found.schemas.get(head.schema_id) or found.schemas[max(found.schemas)]
+    schema = diagnosis.schemas.get(head.schema_id) or diagnosis.schemas[max(diagnosis.schemas)]
     entries: list[ManifestEntry] = []
     for name in (head.base_manifest_list, head.delta_manifest_list):
         path = layout.manifest_path(name)
-        for meta in decode_manifest_list(found.read(path), path=path):
+        for meta in decode_manifest_list(diagnosis.read(path), path=path):
             at = layout.manifest_path(meta.file_name)
-            entries += decode_manifest(found.read(at), path=at)
+            entries += decode_manifest(diagnosis.read(at), path=at)
     for entry in fold_entries(entries).live.values():
         path = layout.data_file_path(schema, entry.partition, entry.bucket, entry.file)
         if "://" in path:
             continue
-        size = found.files.get(path)
+        size = diagnosis.files.get(path)
         if size == entry.file.file_size:
             continue
         problem = (
             "it is gone" if size is None else f"{size} bytes instead of {entry.file.file_size}"
         )
-        found.add(
+        diagnosis.add(
             path,
             problem,
             Remedy.FORGOTTEN,
             f"its {entry.file.row_count} rows are lost; older snapshots and tags that have it cannot be read",
         )
-        found.gone.append(entry)
+        diagnosis.gone.append(entry)

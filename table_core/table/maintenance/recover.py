@@ -46,18 +46,18 @@ def recover(
         CommitConflictError: somebody changed a document meanwhile.
     """
     started_ms = clock.now_ms()
-    found = _diagnoses(storage)
-    if not any(one.schemas or one.damages for one in found):
+    diagnoses = _diagnoses(storage)
+    if not any(one.schemas or one.damages for one in diagnoses):
         raise NotFoundError(f"no table at {storage.uri}", name=name, available=[])
     run = f"{started_ms}-{ids.uuid()}"
     if not dry_run:
-        for one in found:
+        for one in diagnoses:
             _carry_out(one, run)
-        for one in found:
+        for one in diagnoses:
             _forget_files(name, one, storage, clock, ids)
-    head = found[0].run.top or None
-    damages = [damage for one in found for damage in one.damages]
-    after = _diagnoses(storage) if not dry_run and damages else found
+    head = diagnoses[0].run.top or None
+    damages = [damage for one in diagnoses for damage in one.damages]
+    after = _diagnoses(storage) if not dry_run and damages else diagnoses
     return ResultDocument(
         action="recover",
         table=name,
@@ -75,7 +75,7 @@ def recover(
             "damage": [damage.to_document() for damage in damages],
             "left": [damage.to_document() for one in after for damage in one.damages],
             "kept_in": f"{layout.RECOVERED_FOLDER}/{run}"
-            if not dry_run and any(one.moved or one.restored for one in found)
+            if not dry_run and any(one.moved or one.restored for one in diagnoses)
             else None,
         },
     )

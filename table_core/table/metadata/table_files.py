@@ -57,9 +57,9 @@ def refuse_leftovers(root: Storage, name: str) -> None:
         AlreadyExistsError: names the folders; nothing was changed.
     """
     names = {info.path for info in root.list("")}
-    found = {f: [i.path for i in root.walk(f)] for f in _STATES if f in names}
-    hints = {p for paths in found.values() for p in paths if p in _HINTS}
-    left = [f for f, paths in found.items() if set(paths) - hints]
+    in_folders = {f: [i.path for i in root.walk(f)] for f in _STATES if f in names}
+    hints = {p for paths in in_folders.values() for p in paths if p in _HINTS}
+    left = [f for f, paths in in_folders.items() if set(paths) - hints]
     schemas = Metadata(root).schema_ids() if _SCHEMA in names else []
     if schemas and not left and schemas[0] != _FIRST:
         root.delete([layout.schema_path(id) for id in schemas])

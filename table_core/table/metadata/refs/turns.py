@@ -270,7 +270,7 @@ def snapshots_after(access: TableAccess, id: int) -> tuple[Snapshot, ...]:
     there: list[Snapshot] = []
     for listed in [n for n in access.metadata.snapshot_ids() if n > id]:
         missing = range(max(there[-1].id if there else id, listed - 2) + 1, listed)
-        there += [found for n in (*missing, listed) if (found := _snapshot(access, n)) is not None]
+        there += [later for n in (*missing, listed) if (later := _snapshot(access, n)) is not None]
     return tuple(there)
 
 
