@@ -100,6 +100,16 @@ class LogReader(ABC):
         """Yes: the rows of a source table that is new are read from the server."""
         return True
 
+    @property
+    def details(self) -> dict[str, object]:
+        """Nothing: a log is read to its end."""
+        return {}
+
+    @property
+    def forgets(self) -> bool:
+        """Yes: a log is kept for a while."""
+        return True
+
     @abstractmethod
     def _now(self) -> LogNow:
         """The server, and from where to where its log can be read."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 from table_core.cdc.model.batch import P
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from table_core.cdc.model.batch import SourceBatch
     from table_core.cdc.model.claims import Claim
@@ -27,6 +27,16 @@ class Reader(Protocol[P]):
     @property
     def by_table(self) -> bool:
         """Whether a source table that is new is read by itself, e.g. by a snapshot."""
+        ...
+
+    @property
+    def forgets(self) -> bool:
+        """Whether the source drops what it has, read or not, so that an old position may be lost with it."""
+        ...
+
+    @property
+    def details(self) -> Mapping[str, object]:
+        """What a result tells of what was not read, by member; empty ones are left out."""
         ...
 
     def identity(self) -> tuple[SourceId, str]:

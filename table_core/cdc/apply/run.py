@@ -156,7 +156,7 @@ class SyncRun(Generic[P]):
         """
         self._flush_dead_letters()
         checkpoint = self.checkpoint
-        ready = self._ready(or_moved=checkpoint.reader.by_table and (complete or asked))
+        ready = self._ready(or_moved=checkpoint.reader.forgets and (complete or asked))
         for n, feed in enumerate(ready):
             target = feed.target
             self._at(feed, checkpoint.reached)

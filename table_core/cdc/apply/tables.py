@@ -49,6 +49,17 @@ class SyncTables:
         there = None if feed is None else feed.target.table
         return None if there is None else there.definition.fields
 
+    def key_of(self, table: SourceTable) -> tuple[str, ...]:
+        """The primary key of the table that a source table feeds, or is to feed; () if it has none."""
+        name = self.context.route(table)
+        if name is None:
+            return ()
+        feed = self.feeds.get(name)
+        there = None if feed is None else feed.target.table
+        if there is not None:
+            return tuple(there.primary_key)
+        return tuple(self.context.new_table(name).primary_key or ())
+
     @property
     def there(self) -> list[TableFeed]:
         """Those that exist."""

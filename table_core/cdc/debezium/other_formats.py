@@ -63,6 +63,7 @@ def decode_other_format(
     mapping: TypeMapping,
     keys: dict[SourceTable, tuple[str, ...]],
     *,
+    key_of: Callable[[SourceTable], tuple[str, ...]] = lambda _: (),
     by_topic: bool = False,
     together: bool = False,
 ) -> list[Changes]:
@@ -74,6 +75,8 @@ def decode_other_format(
         wants: source tables that are meant.
         mapping: how Canal's types of columns become types of the table.
         keys: takes the primary keys that the events name, or the records of plain rows.
+        key_of: the primary key of the table that a source table feeds; () if there is none, or nobody
+            knows it yet.
         by_topic: whether rows that do not name their table are of the one that their topic names.
         together: tell all lines that cannot be read, not the first alone.
 
@@ -90,7 +93,12 @@ def decode_other_format(
         unnamed = _of_topic(record, place) if by_topic and format == "json" else UNNAMED
         if unnamed != UNNAMED and _is_no_row(record["topic"], value):
             return
-        for decoded in _of_value(read, value, key, place, is_plain=format == "json"):
+        decoded_values = (
+            _of_plain_value(value, key, place, key_of(unnamed))
+            if format == "json"
+            else _of_value(read, value, place)
+        )
+        for decoded in decoded_values:
             event = replace(decoded, table=unnamed) if decoded.table == UNNAMED else decoded
             if wants(event.table):
                 _check_rows(event, place)
@@ -117,19 +125,55 @@ def decode_other_format(
     )
 
 
-def _of_value(
-    read: _Read, value: Any, key: Any, place: Place, *, is_plain: bool
-) -> Iterator[Event]:
-    """The events in a value; a plain row without one is gone, if its key says which."""
+def _of_value(read: _Read, value: Any, place: Place) -> Iterator[Event]:
+    """The events in a value."""
     if value is None:
-        if is_plain and isinstance(key, dict):
-            yield Event(UNNAMED, "d", key, None, None, None)
         return
     if not isinstance(value, dict):
         raise bad_line(place, f"expected an event, found {shortened(value)}")
     if (why := unreadable_why(value)) is not None:
         raise bad_line(place, why)
     yield from read(value, place)
+
+
+def _of_plain_value(
+    value: Any, key: Any, place: Place, columns: tuple[str, ...]
+) -> Iterator[Event]:
+    """The row of a record; one without a value is gone, as its key says.
+
+    ``columns``: the primary key of its table.  If that is ``id``, the key ``7`` is that of ``{"id": 7}``,
+    and a row that lacks ``id`` gets it from there.
+    """
+    if key is None:
+        yield from _of_value(_json, value, place)
+        return
+    row = key if isinstance(key, dict) else None
+    if row is None and len(columns) == 1 and not isinstance(key, list):
+        if isinstance(key, str) and "\ufffd" in key:
+            raise bad_line(place, f"its key is no text: {shortened(key)}")
+        row = {columns[0]: key}
+    if value is not None:
+        of_key = row or {}
+        more = {n: v for n, v in of_key.items() if not columns or n in columns}
+        for event in _of_value(_json, value, place):
+            yield replace(
+                event, before=_with_key(event.before, more), after=_with_key(event.after, more)
+            )
+        return
+    if row is None:
+        why = (
+            f"it has no value, and its key {shortened(key)} names no column: the row to remove is known "
+            "by an object, or where the table has a primary key of one column"
+        )
+        raise bad_line(place, why)
+    yield Event(UNNAMED, "d", row, None, None, None)
+
+
+def _with_key(row: Any, key: Mapping[str, Any]) -> Any:
+    """A row with the columns that only its key has."""
+    if not isinstance(row, dict) or key.keys() <= row.keys():
+        return row
+    return {**{n: v for n, v in key.items() if n not in row}, **row}
 
 
 def _check_rows(event: Event, place: Place) -> None:

@@ -69,6 +69,8 @@ class LineDecoder:
     wants: Callable[[SourceTable], bool]
     fields_of: Callable[[SourceTable], Sequence[Field] | None]
     settings: PlainSettings
+    target_key: Callable[[SourceTable], tuple[str, ...]] = lambda _: ()
+    """The primary key of the table that a source table feeds; () if nobody knows it yet."""
     dead_letters: DeadLetters | None = None
     format: str = "debezium-json"
     mapping: TypeMapping = field(default_factory=TypeMapping)
@@ -183,6 +185,7 @@ class LineDecoder:
                 self.wants,
                 self.mapping,
                 self.keys,
+                key_of=self.target_key,
                 by_topic=self.by_topic,
                 together=together,
             )
@@ -220,6 +223,16 @@ class LineReader(ABC, Generic[AtLines]):
     @property
     def by_table(self) -> bool:
         """No: a source table that is new is read from the start of all."""
+        return False
+
+    @property
+    def details(self) -> dict[str, object]:
+        """Nothing: all is read."""
+        return {}
+
+    @property
+    def forgets(self) -> bool:
+        """No: what was read of files may stay or go."""
         return False
 
     @abstractmethod

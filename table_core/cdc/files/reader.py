@@ -47,6 +47,13 @@ class FilesReader(LineReader[FilesPosition]):
     _stores: dict[str, Storage] = field(default_factory=dict)
     _seen: Mapping[str, FileFacts] = field(default_factory=dict)
     """The files as this pass found them."""
+    _unfinished: dict[str, str] = field(default_factory=dict)
+    """Files whose last line waits for its end, and where that is."""
+
+    @property
+    def details(self) -> dict[str, object]:
+        """Lines that wait for their end."""
+        return {"unfinished": sorted(self._unfinished.values())} if self._unfinished else {}
 
     def parse(self, text: str | None) -> FilesPosition:
         """The position that a table holds; names without a folder are of this one."""
@@ -188,6 +195,7 @@ class FilesReader(LineReader[FilesPosition]):
     ) -> Iterator[tuple[str, TextBlock]]:
         for piece in self._pieces(start, end):
             storage, name = self._at(piece.name)
+            lines, read = piece.lines, piece.offset
             for block in self.source.blocks(
                 storage,
                 name,
@@ -197,6 +205,10 @@ class FilesReader(LineReader[FilesPosition]):
                 block_bytes=_BLOCK_BYTES,
             ):
                 yield piece.name, block
+                lines, read = block.lines, block.offset
+            self._unfinished.pop(piece.name, None)
+            if read < piece.size:
+                self._unfinished[piece.name] = f"{piece.name}, line {lines + 1}"
 
     def _pieces(self, start: FilesPosition, end: FilesPosition | None) -> list[Piece]:
         self._seen = self._listing() if end is None else {}

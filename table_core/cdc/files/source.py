@@ -8,6 +8,7 @@ import zlib
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from table_core.cdc.model.json_lines import is_unfinished
 from table_core.errors import ArgumentError, EventError, NotFoundError
 from table_core.storage.globs import glob_pattern, list_files
 from table_core.validation_errors import VALUES_MAX, too_large, too_many_values, unreadable
@@ -195,7 +196,7 @@ def _chunks(file: Any, name: str, size: int, limit: int | None) -> Iterator[byte
 def _in_lines(
     chunks: Iterator[bytes], lines: int, start: int | None, size: int, limit: int
 ) -> Iterator[TextBlock]:
-    """Cut ``chunks`` behind line feeds.
+    """Cut ``chunks`` behind line feeds.  A last line without one is left if it is not finished.
 
     ``lines`` come before: of a file read from ``start`` they are behind us, of a compressed one
     (None) they are skipped first.  A line of more than ``limit`` bytes is not held; what stands for it
@@ -228,6 +229,8 @@ def _in_lines(
     if dropped and not skip:
         yield replace(_instead_of(dropped + len(rest), limit, done + 1, at), offset=size)
     elif rest and not skip:
+        if start is not None and is_unfinished(rest):
+            return
         yield TextBlock(_uncrowded(rest + b"\n"), done + 1, done + 1, size, at)
     elif done:
         yield TextBlock(b"", done + 1, done, size, at)

@@ -104,6 +104,7 @@ class WindowWork:
         decoder = LineDecoder(
             wants=self._wants,
             fields_of=self._fields_of,
+            target_key=self._target_key,
             settings=self.settings,
             format=self.format,
             mapping=self.mapping,
@@ -122,6 +123,9 @@ class WindowWork:
     def _wants(self, table: SourceTable) -> bool:
         name = self.route(table)
         return name is not None and name not in self.known.skipped
+
+    def _target_key(self, table: SourceTable) -> tuple[str, ...]:
+        return self.known.primary_keys.get(self.route(table) or "", ())
 
     def _fields_of(self, table: SourceTable) -> Sequence[Field] | None:
         return self.known.fields.get(self.route(table) or "")
@@ -155,6 +159,7 @@ class ParallelReader:
         tables = {n: f.target.table for n, f in self.tables.feeds.items()}
         return Known(
             fields={n: t.definition.fields for n, t in tables.items() if t is not None},
+            primary_keys={n: tuple(t.primary_key) for n, t in tables.items() if t is not None},
             skipped=frozenset(self.tables.skipped),
             source_schemas=dict(decoder.source_schemas),
             keys=dict(decoder.keys),

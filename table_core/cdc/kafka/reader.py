@@ -10,6 +10,7 @@ from table_core.cdc.apply.diverged import refuse_diverged
 from table_core.cdc.files.lines import LineReader, window_is_full
 from table_core.cdc.kafka.parallel_batches import records_window
 from table_core.cdc.kafka.records import JsonRecords
+from table_core.cdc.model.batch import SourceBatch
 from table_core.cdc.model.claims import Claim, together
 from table_core.cdc.model.position import OffsetsPosition
 from table_core.errors import EventError
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from table_core.cdc.kafka.parallel_batches import ParallelReader
     from table_core.cdc.kafka.records import RecordForm
     from table_core.cdc.kafka.source import KafkaReading, KafkaSource
-    from table_core.cdc.model.batch import SourceBatch
     from table_core.position.decide import TopicsNow
     from table_core.position.source import SourceId, TopicsId
 
@@ -42,6 +42,11 @@ class KafkaReader(LineReader[OffsetsPosition]):
     def parse(self, text: str | None) -> OffsetsPosition:
         """The position that a table holds."""
         return OffsetsPosition.parse(text)
+
+    @property
+    def forgets(self) -> bool:
+        """Yes: a topic keeps its records for a while."""
+        return True
 
     def identity(self) -> tuple[SourceId, str]:
         """The cluster, and the ids of the topics."""
@@ -120,6 +125,11 @@ class KafkaReader(LineReader[OffsetsPosition]):
         for places, lines in windows:
             before, reached = reached, reached.after(places)
             yield self._batch(records_window(places, lines), before, reached)
+        ended = reached.ended(reading.ends)
+        if ended != reached:
+            yield SourceBatch(
+                changes=(), position=ended, events=0, consumed=lambda _, numbers: numbers >= 0
+            )
 
     def _here(
         self,

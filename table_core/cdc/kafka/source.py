@@ -157,6 +157,8 @@ class KafkaReading:
 
     def __init__(self, source: KafkaSource, driver: Any, consumer: Any) -> None:
         self._source, self._driver, self._consumer = source, driver, consumer
+        self.ends: dict[tuple[str, int], int] = {}
+        """Up to where ``lines`` has read the partitions that it is done with, whatever stands there."""
 
     def close(self) -> None:
         """Leave."""
@@ -234,6 +236,7 @@ class KafkaReading:
             StorageUnavailableError: the brokers are gone.
         """
         open_ = {at for at, next_ in end.items() if next_ > start.get(at, 0)}
+        self.ends = {at: next_ for at, next_ in end.items() if at not in open_}
         if not open_:
             return
         make = self._driver.TopicPartition
@@ -247,6 +250,8 @@ class KafkaReading:
                 error = message.error()
                 if error is not None:
                     if error.code() == _END_OF_PARTITION:
+                        # before ``end`` where a transaction is open that began there
+                        self.ends[at] = min(end[at], max(message.offset(), start.get(at, 0)))
                         open_.discard(at)
                         continue
                     raise self._named(error, at, start.get(at, 0))
@@ -254,6 +259,7 @@ class KafkaReading:
                 if offset < end[at]:
                     yield *at, offset, _line(message, form)
                 if offset + 1 >= end[at]:
+                    self.ends[at] = end[at]
                     open_.discard(at)
 
     def _ask_brokers(self, topics: Iterable[str]) -> None:

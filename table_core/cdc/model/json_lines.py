@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import codecs
+import json
+import re
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -11,10 +14,12 @@ import pyarrow.json
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-__all__ = ["ends_of", "read_lines"]
+__all__ = ["ends_of", "is_unfinished", "read_lines"]
 
 _PARSE_BYTES: Final = 1 << 20
 _OBJECT: Final = ord("{")
+_CUT: Final = re.compile(r"-|\.|[eE][+-]?|t|tr|tru|f|fa|fal|fals|n|nu|nul|\\|\\?u?[0-9a-fA-F]{0,4}")
+"""What is left of a number, a word or an escape that was cut."""
 
 
 def ends_of(lines: pa.LargeBinaryArray) -> npt.NDArray[np.int64]:
@@ -46,3 +51,22 @@ def read_lines(lines: pa.LargeBinaryArray, schema: pa.Schema, unexpected: str) -
         pa.json.ParseOptions(explicit_schema=schema, unexpected_field_behavior=unexpected),
     )
     return table if table.num_rows == len(lines) else None
+
+
+def is_unfinished(line: bytes) -> bool:
+    """Whether more bytes could make JSON of a line that is none: it is still being written.
+
+    >>> is_unfinished(b'{"id": 1, "name": "a')
+    True
+    >>> is_unfinished(b'{"id": 1,}')
+    False
+    """
+    try:
+        json.loads(codecs.getincrementaldecoder("utf-8")().decode(line).rstrip())
+    except json.JSONDecodeError as error:
+        if error.msg.startswith("Unterminated string"):
+            return True
+        return _CUT.fullmatch(error.doc[error.pos :]) is not None
+    except (ValueError, RecursionError):
+        return False
+    return False

@@ -76,6 +76,8 @@ class Known:
     skipped: frozenset[str]
     source_schemas: Mapping[SourceTable, Mapping[str, Declared]]
     keys: Mapping[SourceTable, tuple[str, ...]]
+    primary_keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Of the tables that are there, by name."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -226,6 +226,21 @@ class OffsetsPosition:
                 beyond = still_ahead(beyond, f"{topic}\0{n}", offset)
         return OffsetsPosition(offsets, beyond)
 
+    def ended(self, ends: Mapping[tuple[str, int], int]) -> OffsetsPosition:
+        """This position once partitions were read up to ``ends``, whatever stands before them.
+
+        Behind the last record may be the marks of transactions, and records of those that were aborted: a
+        topic with the records 0 and 1 and a mark ends at 3.
+        """
+        offsets = dict(self.offsets)
+        for at, end in ends.items():
+            offsets[at] = max(end, offsets.get(at, 0))
+        beyond = self.beyond
+        for (topic, n), end in ends.items():
+            if beyond:
+                beyond = still_ahead(beyond, f"{topic}\0{n}", end)
+        return OffsetsPosition(offsets, beyond)
+
     @property
     def place(self) -> OffsetsPlace:
         """The same for the document of positions; what was taken out of turn is not in it."""

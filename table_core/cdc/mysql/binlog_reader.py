@@ -68,6 +68,16 @@ class BinlogFilesReader:
         """No: all files are read from the first."""
         return False
 
+    @property
+    def details(self) -> dict[str, object]:
+        """Nothing: the files are read to their ends."""
+        return {}
+
+    @property
+    def forgets(self) -> bool:
+        """No: what was read of files may stay or go."""
+        return False
+
     def settled(self, position: LogPosition) -> LogPosition:
         """As it is."""
         return position

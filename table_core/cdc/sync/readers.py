@@ -63,6 +63,7 @@ def open_reader(
         wants=tables.wants,
         fields_of=tables.fields_of,
         settings=plain_of(source),
+        target_key=tables.key_of,
         dead_letters=context.dead_letters,
         format=source.format,
         mapping=context.settings.mapping,

@@ -114,12 +114,12 @@ def _table_result(context: SyncContext, source: Source, name: str, until: str) -
     feed = tables.open(name)
     target = feed.target
     before = target.table.latest_snapshot() if target.table else None
-    elsewhere = 0
+    elsewhere, of_reader = 0, dict[str, object]()
     if not target.finished:
         run = start_run(context, tables, open_reader(source, context, tables, until), [name])
         run.run()
-        elsewhere = run.events_elsewhere
-    details = {**_details(target), **feed.counts, **_of_run(context, elsewhere)}
+        elsewhere, of_reader = run.events_elsewhere, dict(run.checkpoint.reader.details)
+    details = {**_details(target), **feed.counts, **_of_run(context, elsewhere), **of_reader}
     return _result(target, name, before, details, started_ms, context.clock.now_ms())
 
 
@@ -299,6 +299,7 @@ def _database_result(
         "events": run.events,
         "skipped": sorted(tables.skipped),
         **_of_run(context, run.events_elsewhere),
+        **run.checkpoint.reader.details,
     }
     seconds = (now_ms - started_ms) / 1000
     return summed("sync-database", database, parts.values(), details, seconds=seconds)

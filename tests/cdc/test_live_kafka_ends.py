@@ -1,0 +1,148 @@
+"""A real Kafka: a position is the end that was reached, whatever stands there."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import table_core as tc
+from table_core.errors import SourceDivergedError
+from tests.cdc.servers import Kafka
+
+
+class Rows:
+    """A topic of plain rows with one partition, and the table that follows it."""
+
+    def __init__(self, kafka: Kafka, folder: Path, topic: str, **configuration: str) -> None:
+        from confluent_kafka.admin import NewTopic
+
+        self.kafka, self.topic = kafka, topic
+        self.admin = kafka.admin()
+        made = NewTopic(topic, 1, 1, config=configuration)
+        self.admin.create_topics([made])[topic].result()
+        self.source = tc.KafkaSource(kafka.servers, [topic], format="json")
+        self.catalog = tc.open_catalog(f"file://{folder}/wh")
+        self.catalog.create_database("d")
+
+    def transaction(self, *rows: dict[str, Any], commit: bool = True) -> None:
+        producer = self.kafka.producer(f"{self.topic}-{time.monotonic_ns()}")
+        producer.begin_transaction()
+        for row in rows:
+            producer.produce(self.topic, key=json.dumps({"id": row["id"]}), value=json.dumps(row))
+        producer.flush(60)
+        producer.commit_transaction() if commit else producer.abort_transaction()
+
+    def end(self) -> int:
+        reading = self.source.open()
+        try:
+            return reading.partitions()[self.topic, 0][1]
+        finally:
+            reading.close()
+
+    def settle(self, end: int) -> None:
+        """Until readers see all up to ``end``: a broker shows the end of a transaction a moment later."""
+        limit = time.monotonic() + 180
+        while self.end() < end:
+            assert time.monotonic() < limit
+            time.sleep(0.05)
+
+    def retain_nothing(self) -> None:
+        """What retention does to a topic that nobody writes to."""
+        from confluent_kafka import OFFSET_END, TopicPartition
+
+        at = TopicPartition(self.topic, 0, OFFSET_END)
+        for done in self.admin.delete_records([at]).values():
+            done.result()
+
+    def sync(self, **more: Any) -> Any:
+        return tc.sync_table(self.catalog, "d.t", self.source, primary_key=["id"], **more)
+
+    def ids(self) -> list[int]:
+        return sorted(self.catalog.table("d.t").read().to_arrow()["id"].to_pylist())
+
+
+def test_a_topic_that_was_read_to_its_end_may_lose_all_of_it(kafka: Kafka, tmp_path: Path) -> None:
+    """Behind the last row of a transaction stands its mark, which is an offset too."""
+    rows = Rows(kafka, tmp_path, "ends.committed")
+    rows.transaction({"id": 1}, {"id": 2})
+    rows.settle(3)
+    rows.sync()
+    rows.retain_nothing()
+    rows.sync()
+    rows.transaction({"id": 3})
+    rows.settle(5)
+    rows.sync()
+    assert rows.ids() == [1, 2, 3]
+
+
+def test_so_may_one_that_ends_with_what_was_never_committed(kafka: Kafka, tmp_path: Path) -> None:
+    rows = Rows(kafka, tmp_path, "ends.aborted")
+    rows.transaction({"id": 1})
+    rows.settle(2)
+    rows.sync()
+    rows.transaction({"id": 2}, {"id": 3}, commit=False)
+    rows.settle(5)
+    rows.sync()
+    rows.retain_nothing()
+    rows.sync()
+    rows.transaction({"id": 4})
+    rows.settle(7)
+    rows.sync()
+    assert rows.ids() == [1, 4]
+
+
+def test_so_may_one_whose_newest_events_are_of_no_table(kafka: Kafka, tmp_path: Path) -> None:
+    rows = Rows(kafka, tmp_path, "ends.others")
+    kafka.put("ends.others", (b'{"id": 1}', b'{"id": 1}'))
+    rows.sync()
+    kafka.put("ends.others", (None, b"null"), (None, b"null"))
+    rows.sync()
+    rows.retain_nothing()
+    kafka.put("ends.others", (b'{"id": 2}', b'{"id": 2}'))
+    rows.sync()
+    assert rows.ids() == [1, 2]
+
+
+def test_rows_of_a_transaction_that_is_open_come_once_it_is_committed(
+    kafka: Kafka, tmp_path: Path
+) -> None:
+    rows = Rows(kafka, tmp_path, "ends.open")
+    kafka.put("ends.open", (b'{"id": 1}', b'{"id": 1}'))
+    producer = kafka.producer("ends.open")
+    producer.begin_transaction()
+    producer.produce("ends.open", key='{"id": 2}', value='{"id": 2}')
+    producer.flush(60)
+    kafka.put("ends.open", (b'{"id": 3}', b'{"id": 3}'))
+    rows.sync()
+    assert rows.ids() == [1]
+    producer.commit_transaction()
+    rows.settle(4)
+    rows.sync()
+    assert rows.ids() == [1, 2, 3]
+
+
+def test_what_is_read_again_and_again_makes_no_snapshots(kafka: Kafka, tmp_path: Path) -> None:
+    rows = Rows(kafka, tmp_path, "ends.quiet")
+    rows.transaction({"id": 1})
+    rows.settle(2)
+    rows.sync()
+    before = rows.catalog.table("d.t").latest_snapshot().id
+    for _ in range(3):
+        rows.sync()
+    assert rows.catalog.table("d.t").latest_snapshot().id == before
+
+
+def test_what_was_deleted_before_it_was_read_is_still_told(kafka: Kafka, tmp_path: Path) -> None:
+    rows = Rows(kafka, tmp_path, "ends.lost")
+    rows.transaction({"id": 1})
+    rows.settle(2)
+    rows.sync()
+    rows.transaction({"id": 2})
+    rows.settle(4)
+    rows.retain_nothing()
+    with pytest.raises(SourceDivergedError, match="was deleted before it was read"):
+        rows.sync()

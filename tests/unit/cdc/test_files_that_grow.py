@@ -1,0 +1,72 @@
+"""Files that are written while they are read, moved, renamed, and named anew."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import table_core as tc
+from table_core.errors import EventError
+from tests.unit.cdc.lake import Lake
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Lake:
+    made = Lake(tmp_path)
+    made.source = tc.FilesSource(f"file://{made.events}/**/*.jsonl", format="json")
+    made.catalog.create_database("lake")
+    return made
+
+
+def sync(lake: Lake, **more: Any) -> Any:
+    return tc.sync_table(lake.catalog, "lake.t", lake.source, **more)
+
+
+def ids(lake: Lake) -> list[int]:
+    return sorted(row["id"] for row in lake.rows("t"))
+
+
+@pytest.mark.parametrize("dead_letter", [None, "lake.dead"])
+@pytest.mark.parametrize("cut", [1, 9, 10, 15, 16, 22, 24, 27, 30, 36, 38, 41])
+def test_a_last_line_that_is_not_finished_waits(
+    lake: Lake, cut: int, dead_letter: str | None
+) -> None:
+    whole = '{"id": 2, "a": "b\\u00e9", "b": true, "c": -1.5e+3}\n'
+    file = lake.events / "a.jsonl"
+    file.write_text('{"id": 1}\n' + whole[:cut])
+    done = sync(lake, dead_letter=dead_letter)
+    assert (ids(lake), done.details.get("dead_letters", 0)) == ([1], 0)
+    file.write_text('{"id": 1}\n' + whole + '{"id": 3}\n')
+    done = sync(lake, dead_letter=dead_letter)
+    assert (ids(lake), done.details.get("dead_letters", 0)) == ([1, 2, 3], 0)
+    assert "unfinished" not in done.details
+
+
+def test_half_a_letter_waits_too(lake: Lake) -> None:
+    body = '{"id": 1}\n{"id": 2, "a": "ü"}\n'.encode()
+    file = lake.events / "a.jsonl"
+    file.write_bytes(body[: body.index("ü".encode()) + 1])
+    sync(lake)
+    file.write_bytes(body)
+    sync(lake)
+    assert lake.rows("t")[1]["a"] == "ü"
+
+
+def test_a_whole_last_line_needs_no_end(lake: Lake) -> None:
+    (lake.events / "a.jsonl").write_text('{"id": 1}\n{"id": 2}')
+    sync(lake)
+    assert ids(lake) == [1, 2]
+
+
+@pytest.mark.parametrize("broken", ['{"id": 2,}', "hello", '{"id": 2} x'])
+def test_a_last_line_that_no_end_could_mend_is_told(lake: Lake, broken: str) -> None:
+    (lake.events / "a.jsonl").write_text('{"id": 1}\n' + broken)
+    with pytest.raises(EventError, match=r"a\.jsonl, line 2"):
+        sync(lake)
+
+
+def test_what_waits_is_named_in_the_result(lake: Lake) -> None:
+    (lake.events / "a.jsonl").write_text('{"id": 1}\n{"id"')
+    assert sync(lake).details["unfinished"] == [f"file://{lake.events}/a.jsonl, line 2"]
