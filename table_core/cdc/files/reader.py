@@ -1,6 +1,6 @@
 """Reads change events out of files, in the order of the source where the files tell it.
 
-Files are known by their whole paths and by how they begin: another folder or pattern takes what was not
+Files are known by their whole paths and by their content: another folder or pattern takes what was not
 taken, a file that grew goes on where it was left, and one that is another one by now is refused.
 """
 
@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from table_core.cdc.apply.diverged import diverged
+from table_core.cdc.files.content import ContentSum
 from table_core.cdc.files.lines import WINDOW_BYTES, LineReader, window_is_full
 from table_core.cdc.model.position import FileMark, FilesPosition
 from table_core.cdc.model.record import LineBlock
@@ -37,6 +38,8 @@ __all__ = ["FilesReader"]
 _BLOCK_BYTES: Final = WINDOW_BYTES + (1 << 20)
 """One block of a large file fills a window: several would have to be joined."""
 _HEAD_BYTES: Final = 4096
+_THEN: Final = "/"
+"""Between what a mark says of the beginning of a file, and of all that was read of it."""
 
 
 @dataclass(kw_only=True)
@@ -88,7 +91,7 @@ class FilesReader(LineReader[FilesPosition]):
         return Diverged(
             reason="changed",
             why=f"{path} had {lines} lines and {read} bytes when it was read; it has {size} bytes now "
-            f"and {'is shorter' if size < read else 'begins differently'}: it was replaced; "
+            f"and {'is shorter' if size < read else 'has other bytes there'}: it was replaced; "
             "events go into new files or to the end of old ones",
             reader="sync",
             source=path,
@@ -99,21 +102,37 @@ class FilesReader(LineReader[FilesPosition]):
     def _is_same(self, mark: FileMark | None, read: int, file: FileFacts) -> bool:
         """Whether a file of which ``read`` bytes were read is still that file.
 
-        It begins as it did.  That is looked at if its store shows it otherwise than it did then.
+        It has what it had.  That is looked at if its store shows it otherwise than it did then.
         """
         if mark is None or file.size < read:
             return file.size >= read
         is_untouched = file.size == read and mark.state in {"", _state(file)}
-        return is_untouched or self._begins(file.path, mark.head)
+        if is_untouched:
+            return True
+        content = _content_of(mark)
+        if content and read:  # all of it: another file may begin so, with the same schema
+            return self._content(file.path, read) == content
+        return self._begins(file.path, mark.head)
 
     def _begins(self, path: str, head: str) -> bool:
         """Whether a file begins with what ``head`` was made of; '' says nothing."""
+        head = head.partition(_THEN)[0]
         return not head or head == self._head(path, int(head.partition(":")[0]))
 
     def _head(self, path: str, length: int) -> str:
         storage, name = self._at(path)
         with storage.open_input(name) as file:
             return _digest_of(bytes(file.read(length)))
+
+    def _content(self, path: str, length: int) -> str:
+        """What stands for the first bytes of a file."""
+        storage, name = self._at(path)
+        seen, left, content = ContentSum(0), length, ""
+        with storage.open_input(name) as file:
+            while left and (chunk := bytes(file.read(min(_BLOCK_BYTES, left)))):
+                left -= len(chunk)
+                content = seen.after(chunk)
+        return content
 
     # ------------------------------------------------------------------------------- reading
     def _pass(
@@ -137,22 +156,25 @@ class FilesReader(LineReader[FilesPosition]):
             head = _digest_of(block.body[: min(_HEAD_BYTES, block.offset)])
         elif block.start is None and not head and file is not None:
             head = self._head(path, min(_HEAD_BYTES, file.size))
-        return FileMark(head, known.state if file is None else _state(file))
+        content = block.content
+        if block.start is None and file is not None and block.offset:
+            content = self._content(path, block.offset)
+        begins = head.partition(_THEN)[0]
+        mark = f"{begins}{_THEN}{content}" if content else begins
+        return FileMark(mark, known.state if file is None else _state(file))
 
     def settled(self, position: FilesPosition) -> FilesPosition:
         """``position`` with the new paths of files that were moved, and without many that are gone."""
         present = self._listing()
-        known: dict[str, list[str]] = {}
-        for path in position.consumed:
-            if path not in present:
-                known.setdefault(path.rpartition("/")[2], []).append(path)
-        paths = {}
-        for path in present:
+        gone = [path for path in position.consumed if path not in present]
+        paths: dict[str, str] = {}
+        for path, file in present.items():
             if path in position.consumed:
                 continue
-            for old in known.get(path.rpartition("/")[2], ()):
-                if self._is_moved(position, old, path):
+            for old in gone:
+                if old not in paths and self._is_moved(position, old, file):
                     paths[old] = path
+                    break
         start = position.renamed(lambda name: paths.get(name, name))
         gone = [path for path in start.consumed if path not in present]
         if len(start.consumed) <= FILES_MAX or not gone:
@@ -164,10 +186,23 @@ class FilesReader(LineReader[FilesPosition]):
             {p: v for p, v in start.beyond.items() if p in kept},
         )
 
-    def _is_moved(self, start: FilesPosition, old: str, path: str) -> bool:
-        """Whether a file that was read is gone, and stands at ``path`` now."""
-        mark = start.marks.get(old)
-        if mark is None or not mark.head or not self._begins(path, mark.head):
+    def _is_moved(self, start: FilesPosition, old: str, file: FileFacts) -> bool:
+        """Whether a file that was read is gone, and stands at another place now.
+
+        It has the same name or was renamed, which leaves its time, and the same content: that of which no
+        digest is known, of an earlier release, has the same size and begins as it did.
+        """
+        mark, read = start.marks.get(old), start.consumed[old][1]
+        if mark is None or not mark.head:
+            return False
+        is_renamed = bool(mark.state) and mark.state == _state(file)
+        has_name = old.rpartition("/")[2] == file.path.rpartition("/")[2]
+        if not (is_renamed or (has_name and file.size == read)):
+            return False
+        content = _content_of(mark)
+        if not self._begins(file.path, mark.head):
+            return False
+        if content and (not read or self._content(file.path, read) != content):
             return False
         try:
             storage, name = self._at(old)
@@ -202,6 +237,7 @@ class FilesReader(LineReader[FilesPosition]):
                 size=piece.size,
                 lines=piece.lines,
                 offset=piece.offset,
+                content=_content_of(start.marks.get(piece.name)),
                 block_bytes=_BLOCK_BYTES,
             ):
                 yield piece.name, block
@@ -241,6 +277,11 @@ class FilesReader(LineReader[FilesPosition]):
         if folder not in self._stores:
             self._stores[folder] = open_storage(folder, self.source.storage_options)
         return self._stores[folder], name
+
+
+def _content_of(mark: FileMark | None) -> str:
+    """What a mark says of all that was read; '' in one of an earlier release."""
+    return "" if mark is None else mark.head.partition(_THEN)[2]
 
 
 def _digest_of(head: bytes) -> str:

@@ -8,6 +8,7 @@ import zlib
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from table_core.cdc.files.content import ContentSum
 from table_core.cdc.model.json_lines import is_unfinished
 from table_core.errors import ArgumentError, EventError, NotFoundError
 from table_core.storage.globs import glob_pattern, list_files
@@ -51,6 +52,8 @@ class TextBlock:
     """Bytes of the file consumed then; of a compressed file 0 until its end, then its size."""
     start: int | None
     """Where ``body`` starts in the file; None in a compressed file."""
+    content: str = ""
+    """What stands for all bytes of the file up to ``offset``; '' if nobody knows, or in a compressed file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +145,7 @@ class FilesSource:
         size: int,
         lines: int = 0,
         offset: int = 0,
+        content: str = "",
         block_bytes: int = 8 << 20,
     ) -> Iterator[TextBlock]:
         """The lines of one file in blocks of about ``block_bytes``.
@@ -152,6 +156,7 @@ class FilesSource:
             size: read no further, even if the file has grown.
             lines: lines that were consumed before.
             offset: where they end; a compressed file is read from its start and its lines skipped.
+            content: what stands for the bytes before ``offset``, of an earlier block.
             block_bytes: how much to hold at once; a longer line is held whole.
 
         Raises:
@@ -163,8 +168,10 @@ class FilesSource:
                 yield from _in_lines(chunks, lines, None, size, self.max_event_bytes)
                 return
             file.seek(offset)
-            chunks = _chunks(file, name, block_bytes, size - offset)
-            yield from _in_lines(chunks, lines, offset, size, self.max_event_bytes)
+            seen = ContentSum(offset, content)
+            chunks = seen.of(_chunks(file, name, block_bytes, size - offset))
+            for block in _in_lines(chunks, lines, offset, size, self.max_event_bytes):
+                yield replace(block, content=seen.up_to(block.offset))
 
 
 def check_choices(source: Any, formats: tuple[str, ...]) -> None:

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 import table_core as tc
-from table_core.errors import EventError
+from table_core.cdc.files.content import ContentSum
+from table_core.errors import EventError, SourceDivergedError
 from tests.unit.cdc.lake import Lake
 
 
@@ -70,3 +71,75 @@ def test_a_last_line_that_no_end_could_mend_is_told(lake: Lake, broken: str) -> 
 def test_what_waits_is_named_in_the_result(lake: Lake) -> None:
     (lake.events / "a.jsonl").write_text('{"id": 1}\n{"id"')
     assert sync(lake).details["unfinished"] == [f"file://{lake.events}/a.jsonl, line 2"]
+
+
+def put(lake: Lake, name: str, *lines: str) -> Path:
+    file = lake.events / name
+    file.parent.mkdir(exist_ok=True, parents=True)
+    file.write_text("".join(line + "\n" for line in lines))
+    return file
+
+
+def row(number: int, schema: str = "") -> str:
+    return f'{{"s": "{schema}", "id": {number}}}'
+
+
+@pytest.mark.parametrize("schema", ["", "x" * 5000])
+def test_a_new_file_of_an_archived_name_is_read(lake: Lake, schema: str) -> None:
+    """Its lines are as long, and it begins as the archived one did."""
+    old = put(lake, "dt=1/part-0.jsonl", *(row(n, schema) for n in (10, 11, 12)))
+    sync(lake)
+    old.unlink()
+    put(lake, "dt=2/part-0.jsonl", *(row(n, schema) for n in (10, 21, 22)))
+    sync(lake)
+    assert ids(lake) == [10, 10, 11, 12, 21, 22]
+
+
+def test_so_is_one_that_begins_with_all_of_it(lake: Lake) -> None:
+    put(lake, "dt=1/part-0.jsonl", row(1))
+    sync(lake)
+    (lake.events / "dt=1/part-0.jsonl").unlink()
+    put(lake, "dt=2/part-0.jsonl", row(1), row(2))
+    sync(lake)
+    assert ids(lake) == [1, 1, 2]
+
+
+@pytest.mark.parametrize("name", ["archive/a.jsonl", "b.jsonl"])
+def test_a_file_that_was_moved_or_renamed_is_not_read_again(lake: Lake, name: str) -> None:
+    file = put(lake, "a.jsonl", row(1), row(2))
+    sync(lake)
+    with file.open("a") as out:
+        out.write(row(3) + "\n")
+    sync(lake)
+    (lake.events / name).parent.mkdir(exist_ok=True)
+    file.rename(lake.events / name)
+    sync(lake)
+    put(lake, "c.jsonl", row(4))
+    sync(lake)
+    assert ids(lake) == [1, 2, 3, 4]
+
+
+def test_a_file_that_was_replaced_by_one_that_begins_so_is_told(lake: Lake) -> None:
+    file = put(lake, "a.jsonl", *(row(n, "x" * 5000) for n in (11, 12)))
+    sync(lake)
+    file.unlink()
+    put(lake, "a.jsonl", *(row(n, "x" * 5000) for n in (11, 22, 23)))
+    with pytest.raises(SourceDivergedError, match="it was replaced"):
+        sync(lake)
+
+
+def test_a_position_of_an_earlier_release_goes_on(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It knows how a file begins, and no more."""
+    file = put(lake, "a.jsonl", row(1))
+    with monkeypatch.context() as before:
+        before.setattr(ContentSum, "up_to", lambda *_: "")
+        sync(lake)
+    with file.open("a") as out:
+        out.write(row(2) + "\n")
+    sync(lake)
+    (lake.events / "old").mkdir()
+    file.rename(lake.events / "old/a.jsonl")
+    sync(lake)
+    assert ids(lake) == [1, 2]
