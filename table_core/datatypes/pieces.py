@@ -23,7 +23,7 @@ def pieces(rows: Rows, most_bytes: int) -> Iterator[Rows]:
     A slice that is still too large, because its rows are wider than the others, is cut again.
 
     >>> table = pa.table({"v": ["a" * 10, "b" * 10, "c" * 1000]})
-    >>> [piece.num_rows for piece in pieces(table, 100)]
+    >>> [piece.num_rows for piece in pieces(table, 600)]
     [2, 1]
     """
     size, count = rows.nbytes, rows.num_rows

@@ -43,8 +43,13 @@ PACKAGES = {
 }
 DISTRIBUTIONS = {"yaml": "pyyaml", "py4j": "pyspark"}
 """Which distribution a package is from, where their names differ."""
-ROOMS = {"cli": "cli", "spark": "spark", "testing": "testing"}
-"""Folders of the core that need an extra to be imported at all."""
+ROOMS = {
+    "cli": "cli",
+    "spark": "spark",
+    "testing": "testing",
+    "storage/stores/s3_client.py": "s3",
+}
+"""Folders and files of the core that need an extra to be imported at all."""
 
 
 @pytest.mark.parametrize("extra", ASKED)
@@ -130,7 +135,7 @@ def test_each_package_that_the_core_imports_is_one_that_it_declares() -> None:
     seen: set[str] = set()
     for path in sorted(CORE.rglob("*.py")):
         where = path.relative_to(CORE)
-        room = ROOMS.get(where.parts[0])
+        room = ROOMS.get(where.parts[0]) or ROOMS.get(where.as_posix())
         at_once = always | extras.get(room or "", set())
         for package, lazily in imports(path):
             found = DISTRIBUTIONS.get(package, package.replace("_", "-"))

@@ -316,8 +316,8 @@ def test_a_rollback_that_was_cut_short_is_finished_or_said_to_be_unclear(
 
     plain = module._remove
 
-    def cut_short(access: Any, target: Any, later: Any, **how: Any) -> None:
-        storage = access.storage
+    def cut_short(turn: Any, *_: Any) -> None:
+        storage = turn.access.storage
         storage.delete(["snapshot/LATEST", "snapshot/snapshot-4"])
         raise errors.StorageUnavailableError("gone", path="", reason="")
 
