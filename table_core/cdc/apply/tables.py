@@ -61,6 +61,11 @@ class SyncTables:
         return tuple(self.context.new_table(name).primary_key or ())
 
     @property
+    def known_sources(self) -> frozenset[SourceTable]:
+        """The source tables that feed a table already, and are wanted."""
+        return frozenset(one for feed in self.there for one in feed.sources if self.wants(one))
+
+    @property
     def there(self) -> list[TableFeed]:
         """Those that exist."""
         return [feed for feed in self.feeds.values() if feed.target.table is not None]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from table_core.cdc.debezium.json_blocks import DebeziumDecoder
 from table_core.cdc.debezium.other_formats import decode_other_format
+from table_core.cdc.debezium.tombstones import lone_tombstones, topics_of
 from table_core.cdc.model.bad import BadEvents
 from table_core.cdc.model.batch import SourceBatch
 from table_core.cdc.model.encoding import PlainSettings
@@ -26,9 +27,9 @@ if TYPE_CHECKING:
     from table_core.cdc.model.claims import Claim
     from table_core.cdc.model.embedded_schema import Declared
     from table_core.cdc.model.parallel_batches import DecodedWindow
-    from table_core.cdc.model.record import EventLines, SourceTable
+    from table_core.cdc.model.record import SourceTable
     from table_core.cdc.model.schema_change_event import SchemaChangeEvent
-    from table_core.cdc.model.window import Window
+    from table_core.cdc.model.window import Segment, Window
     from table_core.datatypes.kinds import Field
     from table_core.ports import Clock
     from table_core.position.source import SourceId
@@ -71,6 +72,8 @@ class LineDecoder:
     settings: PlainSettings
     target_key: Callable[[SourceTable], tuple[str, ...]] = lambda _: ()
     """The primary key of the table that a source table feeds; () if nobody knows it yet."""
+    known_sources: Callable[[], frozenset[SourceTable]] = frozenset
+    """The source tables that feed a table already."""
     dead_letters: DeadLetters | None = None
     format: str = "debezium-json"
     mapping: TypeMapping = field(default_factory=TypeMapping)
@@ -78,6 +81,8 @@ class LineDecoder:
     """Whether rows without a table are of the one that their topic names."""
     source_schemas: dict[SourceTable, Mapping[str, Declared]] = field(default_factory=dict)
     keys: dict[SourceTable, tuple[str, ...]] = field(default_factory=dict)
+    topics: dict[str, SourceTable] = field(default_factory=dict)
+    """The tables of topics, as their events told them."""
     marks: list[tuple[int, Mapping[SourceTable, Mapping[str, Declared]]]] = field(
         default_factory=lambda: [(-1, {})]
     )
@@ -176,7 +181,7 @@ class LineDecoder:
             self.dead_letters.put(error, window.place(number).text, window.text_of(number))
         self._bad |= bad.errors.keys()
 
-    def _decoded(self, lines: EventLines) -> list[Changes]:
+    def _decoded(self, lines: Segment) -> list[Changes]:
         together = self.dead_letters is not None
         if not self.format.startswith("debezium-"):
             return decode_other_format(
@@ -191,7 +196,10 @@ class LineDecoder:
             )
         if self._decoder is None:
             self._decoder = DebeziumDecoder(self.fields_of, self.wants, self.settings)
-        return self._decoder.decode(lines, together=together)
+        decoded = self._decoder.decode(lines, together=together)
+        self.topics |= topics_of(lines, decoded)
+        lone = lone_tombstones(lines, decoded, self.known_sources(), self.topics, self.target_key)
+        return [*decoded, *lone]
 
     def _with_source_schema(self, changes: Changes) -> Changes:
         """Events without schema get the columns that the schema topic told."""
@@ -332,4 +340,5 @@ class LineReader(ABC, Generic[AtLines]):
             dict(decoded.after.keys),
         )
         self.decoder.marks = decoded.marks
+        self.decoder.topics = dict(decoded.after.topics)
         return decoded.changes, decoded.schema_changes

@@ -38,6 +38,8 @@ __all__ = ["FilesReader"]
 _BLOCK_BYTES: Final = WINDOW_BYTES + (1 << 20)
 """One block of a large file fills a window: several would have to be joined."""
 _HEAD_BYTES: Final = 4096
+_IGNORED_TOLD: Final = 20
+"""So many are named: a folder may hold thousands of others."""
 _THEN: Final = "/"
 """Between what a mark says of the beginning of a file, and of all that was read of it."""
 
@@ -55,8 +57,12 @@ class FilesReader(LineReader[FilesPosition]):
 
     @property
     def details(self) -> dict[str, object]:
-        """Lines that wait for their end."""
-        return {"unfinished": sorted(self._unfinished.values())} if self._unfinished else {}
+        """Lines that wait for their end, and files of the folder that are not read."""
+        parts = {
+            "unfinished": sorted(self._unfinished.values()),
+            "ignored_files": self.source.ignored(self._store)[:_IGNORED_TOLD],
+        }
+        return {name: part for name, part in parts.items() if part}
 
     def parse(self, text: str | None) -> FilesPosition:
         """The position that a table holds; names without a folder are of this one."""

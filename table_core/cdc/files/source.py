@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from table_core.cdc.files.content import ContentSum
 from table_core.cdc.model.json_lines import is_unfinished
-from table_core.errors import ArgumentError, EventError, NotFoundError
+from table_core.errors import ArgumentError, EventError, NotFoundError, UnsupportedFeatureError
 from table_core.storage.globs import glob_pattern, list_files
 from table_core.validation_errors import VALUES_MAX, too_large, too_many_values, unreadable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from table_core.ports import FileInfo, Storage
 
@@ -28,6 +28,8 @@ BINLOG: Final = "mysql-binlog"
 """Files of a server's binary log."""
 _BINLOG_NAME: Final = re.compile(r"\.\d{6,}(\.gz)?$")
 _ENDINGS: Final = (".jsonl", ".json", ".jsonl.gz", ".json.gz")
+_COMPRESSED: Final = (".zst", ".bz2", ".xz", ".lz4", ".snappy", ".zip", ".br", ".lzo", ".z")
+_SHOWN: Final = 5
 EVENT_BYTES_MAX: Final = 16 << 20
 """A larger event is not read, unless a source says otherwise."""
 _CHOICES: Final[Mapping[str, tuple[str | None, ...]]] = {
@@ -131,11 +133,27 @@ class FilesSource:
         ends = ("",) if self.format == BINLOG else _ENDINGS
         files = list_files(storage, self.pattern or "*")
         if not self.pattern:
-            files = [i for i in files if i.path.endswith(ends) and not i.path.startswith("_")]
+            files = [i for i in files if not i.path.startswith("_")]
+            others = sorted(i.path for i in files if not i.path.endswith(ends))
+            files = [i for i in files if i.path.endswith(ends)]
+            if others and not files:
+                raise ArgumentError(
+                    f"{self.uri} has no file that ends in {', '.join(_ENDINGS)}, but {shown(others)}: of a "
+                    f"folder only those are read; name others by a pattern, e.g. {self.uri.rstrip('/')}/*",
+                    argument="uri",
+                    value=self.uri,
+                )
         is_one_file = self.pattern and not _WILD.search(self.pattern)
         if not files and (is_one_file or not storage.exists("")):
             raise NotFoundError(f"no events at {self.uri}", name=self.uri, available=[])
         return files
+
+    def ignored(self, storage: Storage) -> list[str]:
+        """Files of a whole folder that are not read, because they end otherwise than events do."""
+        if self.pattern or self.format == BINLOG:
+            return []
+        names = (info.path for info in list_files(storage, "*"))
+        return sorted(n for n in names if not n.startswith("_") and not n.endswith(_ENDINGS))
 
     def blocks(
         self,
@@ -161,7 +179,14 @@ class FilesSource:
 
         Raises:
             EventError: the file is no gzip file though it is called so.
+            UnsupportedFeatureError: it is compressed otherwise.
         """
+        if name.lower().endswith(_COMPRESSED):
+            raise UnsupportedFeatureError(
+                f"{name} is compressed, and of compressed files only those that end in .gz are read: unpack it, "
+                "compress it with gzip, or leave it out by a pattern",
+                feature="compressed files of events other than gzip",
+            )
         with storage.open_input(name) as file:
             if name.endswith(".gz"):
                 chunks = _chunks(gzip.GzipFile(fileobj=file), name, block_bytes, None)
@@ -172,6 +197,12 @@ class FilesSource:
             chunks = seen.of(_chunks(file, name, block_bytes, size - offset))
             for block in _in_lines(chunks, lines, offset, size, self.max_event_bytes):
                 yield replace(block, content=seen.up_to(block.offset))
+
+
+def shown(names: Sequence[str]) -> str:
+    """The first of many names, and how many more there are."""
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(names[:_SHOWN]) + more
 
 
 def check_choices(source: Any, formats: tuple[str, ...]) -> None:

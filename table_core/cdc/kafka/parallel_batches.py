@@ -111,12 +111,16 @@ class WindowWork:
             by_topic=self.by_topic,
             source_schemas=dict(known.source_schemas),
             keys=dict(known.keys),
+            known_sources=lambda: known.sources,
+            topics=dict(known.topics),
         )
         try:
             changes, schema_changes = decoder.decode(window)
         except TableError:  # the run meets it again, and knows what to do with it
             return DecodedWindow(window, places, [], [], None)
-        after = replace(known, source_schemas=decoder.source_schemas, keys=decoder.keys)
+        after = replace(
+            known, source_schemas=decoder.source_schemas, keys=decoder.keys, topics=decoder.topics
+        )
         changes = [replace(one, place=window.place) for one in changes]  # not its lines once more
         return DecodedWindow(window, places, changes, schema_changes, after, decoder.marks)
 
@@ -160,6 +164,8 @@ class ParallelReader:
         return Known(
             fields={n: t.definition.fields for n, t in tables.items() if t is not None},
             primary_keys={n: tuple(t.primary_key) for n, t in tables.items() if t is not None},
+            sources=self.tables.known_sources,
+            topics=dict(decoder.topics),
             skipped=frozenset(self.tables.skipped),
             source_schemas=dict(decoder.source_schemas),
             keys=dict(decoder.keys),

@@ -78,6 +78,10 @@ class Known:
     keys: Mapping[SourceTable, tuple[str, ...]]
     primary_keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Of the tables that are there, by name."""
+    sources: frozenset[SourceTable] = frozenset()
+    """The source tables that feed a table already."""
+    topics: Mapping[str, SourceTable] = field(default_factory=dict)
+    """The tables of topics, as their events told them."""
 
 
 @dataclass(frozen=True, slots=True)

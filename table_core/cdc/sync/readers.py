@@ -64,6 +64,7 @@ def open_reader(
         fields_of=tables.fields_of,
         settings=plain_of(source),
         target_key=tables.key_of,
+        known_sources=lambda: tables.known_sources,
         dead_letters=context.dead_letters,
         format=source.format,
         mapping=context.settings.mapping,

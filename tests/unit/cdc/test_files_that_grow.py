@@ -9,7 +9,12 @@ import pytest
 
 import table_core as tc
 from table_core.cdc.files.content import ContentSum
-from table_core.errors import EventError, SourceDivergedError
+from table_core.errors import (
+    ArgumentError,
+    EventError,
+    SourceDivergedError,
+    UnsupportedFeatureError,
+)
 from tests.unit.cdc.lake import Lake
 
 
@@ -143,3 +148,29 @@ def test_a_position_of_an_earlier_release_goes_on(
     file.rename(lake.events / "old/a.jsonl")
     sync(lake)
     assert ids(lake) == [1, 2]
+
+
+@pytest.mark.parametrize("name", ["a.ndjson", "a.log", "a.JSONL", "a.jsonl.zst", "a.jsonl.bz2"])
+def test_a_folder_with_files_of_other_endings_is_told(lake: Lake, name: str) -> None:
+    put(lake, name, row(1))
+    lake.source = tc.FilesSource(f"file://{lake.events}", format="json")
+    with pytest.raises(ArgumentError, match=rf"has no file that ends in .*, but {name}: .*/\*"):
+        sync(lake)
+    put(lake, "b.jsonl", row(2))
+    assert sync(lake).details["ignored_files"] == [name]
+    assert ids(lake) == [2]
+
+
+@pytest.mark.parametrize("ending", ["zst", "bz2", "XZ"])
+def test_other_compressions_are_refused_by_name(lake: Lake, ending: str) -> None:
+    put(lake, f"a.jsonl.{ending}", row(1))
+    lake.source = tc.FilesSource(f"file://{lake.events}/*", format="json")
+    with pytest.raises(UnsupportedFeatureError, match=r"only those that end in \.gz"):
+        sync(lake)
+
+
+def test_marks_of_a_writer_are_no_events(lake: Lake) -> None:
+    put(lake, "_SUCCESS")
+    put(lake, "a.jsonl", row(1))
+    lake.source = tc.FilesSource(f"file://{lake.events}", format="json")
+    assert "ignored_files" not in sync(lake).details

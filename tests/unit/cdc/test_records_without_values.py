@@ -79,3 +79,61 @@ def test_a_record_with_nothing_at_all_says_nothing(tmp_path: Path) -> None:
     topic.send((1, {"id": 1}), (None, None))
     topic.table()
     assert topic.ids() == [1]
+
+
+def change(op: str, number: int, table: str = "t", **row: Any) -> dict[str, Any]:
+    source = {"db": "shop", "table": table, "ts_ms": 5}
+    image = {"id": number, **row}
+    sides = {"before": image, "after": None} if op == "d" else {"before": None, "after": image}
+    return {**sides, "op": op, "source": source, "ts_ms": 7}
+
+
+@pytest.mark.parametrize("topic", ["s.shop.t", "renamed-by-a-router"])
+@pytest.mark.parametrize("apart", [False, True])
+def test_a_tombstone_whose_delete_compaction_took_removes_its_row(
+    tmp_path: Path, topic: str, apart: bool
+) -> None:
+    events = Records(tmp_path, "INT", "debezium-json")
+    events.send(({"id": 1}, change("c", 1)), ({"id": 2}, change("c", 2)), topic=topic)
+    if apart:
+        events.table()
+    events.send(({"id": 1}, None), topic=topic)
+    events.table()
+    assert events.ids() == [2]
+
+
+def test_a_tombstone_behind_its_delete_adds_nothing(tmp_path: Path) -> None:
+    events = Records(tmp_path, "INT", "debezium-json")
+    events.send(({"id": 1}, change("c", 1)), ({"id": 1}, change("d", 1)), ({"id": 1}, None))
+    events.table(options={"changelog-producer": "input"})
+    table = events.catalog.table("lake.t")
+    kinds = table.changes(after=0, mode="changelog").to_arrow()["_ROW_KIND"].to_pylist()
+    assert kinds in (["+I", "-D"], ["-D"], [])
+
+
+def test_a_row_that_came_back_behind_a_tombstone_stays(tmp_path: Path) -> None:
+    events = Records(tmp_path, "INT", "debezium-json")
+    events.send(({"id": 1}, None), ({"id": 1}, change("c", 1)), ({"id": 2}, change("c", 2)))
+    events.table()
+    assert events.ids() == [1, 2]
+
+
+def test_tombstones_of_a_database_go_to_their_tables(tmp_path: Path) -> None:
+    events = Records(tmp_path, "INT", "debezium-json")
+    for name in ("a", "b"):
+        events.send(({"id": 1}, change("c", 1, name)), topic=f"s.shop.{name}")
+    tc.sync_database(events.catalog, "lake", events.source)
+    events.send(({"id": 1}, None), topic="s.shop.b")
+    tc.sync_database(events.catalog, "lake", events.source)
+    assert (len(events.rows("a")), events.rows("b")) == (1, [])
+
+
+def test_the_key_of_a_tombstone_may_carry_its_schema(tmp_path: Path) -> None:
+    events = Records(tmp_path, "INT", "debezium-json")
+    member = {"type": "int32", "optional": False, "field": "id"}
+    key = {"schema": {"type": "struct", "fields": [member]}, "payload": {"id": 1}}
+    events.send((key, change("c", 1)), ({"id": 2}, change("c", 2)))
+    events.table()
+    events.send((key, None))
+    events.table()
+    assert events.ids() == [2]
