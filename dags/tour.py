@@ -41,6 +41,7 @@ from paimon_provider.operators.partitions import (
     PaimonDropPartitionOperator,
     PaimonMarkPartitionDoneOperator,
 )
+from paimon_provider.operators.recover import PaimonRecoverOperator
 from paimon_provider.operators.relay import PaimonRelayPartitionsOperator
 from paimon_provider.operators.report import PaimonChangeReportOperator
 from paimon_provider.operators.rollback import PaimonRollbackOperator
@@ -191,10 +192,11 @@ with DAG("tour_upkeep", default_args=COMMON, tags=["paimon"]):
     partitions = PaimonExpirePartitionsOperator(
         task_id="partitions", table=table, expiration_time="10000 d", dry_run=True
     )
+    broken = PaimonRecoverOperator(task_id="broken", table=table)
     orphans = PaimonRemoveOrphanFilesOperator(task_id="look", table=table, dry_run=True)
     remove = PaimonRemoveOrphanFilesOperator(task_id="remove", table=table)
     filled(table) >> health >> [compact, tags, well] >> snapshots
-    snapshots >> changelogs >> partitions >> orphans
+    snapshots >> changelogs >> partitions >> broken >> orphans
     approval(orphans, defaults="Reject", response_timeout=PATIENCE) >> remove
 
 with DAG(

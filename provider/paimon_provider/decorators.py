@@ -18,7 +18,7 @@ from paimon_provider.runs.identity import run_identity
 from paimon_provider.runs.landed import landed_ms
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from paimon_provider._compat import Context, RetryPolicy
     from paimon_provider.hooks.paimon import PaimonHook
@@ -94,7 +94,9 @@ class PaimonDecoratedOperator(DecoratedOperator):
                 injected["paimon"] = hook
             if "spark" in self._injected:
                 session = injected["spark"] = _session(hook)
-            arguments = self.determine_kwargs({**context, **self.op_kwargs, **injected})
+            arguments = _taken(
+                self.python_callable, self.op_args, {**context, **self.op_kwargs, **injected}
+            )
             try:
                 return self._handle_output(self.python_callable(*self.op_args, **arguments))
             finally:
@@ -122,6 +124,21 @@ class PaimonDecoratedOperator(DecoratedOperator):
 
         reads = [table for table in self.tables.values() if table not in self.writes]
         return operator_lineage(PaimonHook(self.paimon_conn_id), reads, self.writes)
+
+
+def _taken(
+    function: Callable[..., Any], args: Collection[Any], values: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Those of ``values`` that ``function`` has parameters for, besides its positional ``args``.
+
+    Airflow has this too, but not in a place that 3.1 and 3.2 share.
+    """
+    parameters = inspect.signature(function).parameters
+    if any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters.values()):
+        names = set(values)
+    else:
+        names = set(parameters) & set(values)
+    return {name: values[name] for name in names - set(list(parameters)[: len(args)])}
 
 
 class _OfWrites(list[Any]):

@@ -16,10 +16,13 @@ from paimon_provider import get_provider_info as info
 
 __all__ = ["HEAD", "events_of", "looked_up", "run_body", "run_text", "states", "xcom"]
 
-HEAD = "from datetime import timedelta\nfrom airflow.sdk import DAG, task, TaskGroup\n" + "".join(
-    f"from paimon_provider.{kind}.{name} import *\n"
-    for kind, names in (("operators", info.OPERATORS), ("sensors", info.SENSORS))
-    for name in names
+HEAD = (
+    "from datetime import timedelta\nfrom airflow.sdk import DAG, task, task_group, TaskGroup\n"
+    + "".join(
+        f"from paimon_provider.{kind}.{name} import *\n"
+        for kind, names in (("operators", info.OPERATORS), ("sensors", info.SENSORS))
+        for name in names
+    )
 )
 """Every operator and sensor, by its own name."""
 

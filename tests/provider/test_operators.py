@@ -41,6 +41,7 @@ from paimon_provider.operators.partitions import (
     PaimonMarkPartitionDoneOperator,
 )
 from paimon_provider.operators.position import PaimonPositionOperator
+from paimon_provider.operators.recover import PaimonRecoverOperator
 from paimon_provider.operators.report import PaimonChangeReportOperator
 from paimon_provider.operators.rollback import PaimonRollbackOperator
 from paimon_provider.operators.statements import PaimonDeleteOperator, PaimonUpdateOperator
@@ -74,6 +75,7 @@ NEEDED: dict[type[BaseOperator], dict[str, Any]] = {
     PaimonCloneOperator: {"source": "a.c"},
     PaimonCollectMetadataOperator: {"database": "a"},
     PaimonCompactDatabaseOperator: {"database": "a", "including": "o.*"},
+    PaimonRecoverOperator: {},
     PaimonRescaleOperator: {"buckets": 2},
     PaimonRewriteManifestsOperator: {},
     PaimonRollbackOperator: {"tag": "t"},

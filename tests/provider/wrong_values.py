@@ -686,6 +686,7 @@ WRONG: Final[dict[str, tuple[Any, ...]]] = {
     "max_deletes": (*_NO_NUMBER, 0),
     "expiration_time": _NO_DURATION,
     "allow_young": (*_NO_FLAG, None),
+    "apply": (*_NO_FLAG, None),
     "follow": _NO_FOLLOW,
     "otherwise": _NO_NAME,
     "level": (*_NO_WORD, "du", None),

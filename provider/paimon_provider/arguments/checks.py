@@ -90,6 +90,7 @@ CHECKS: Final[Mapping[str, Check]] = {
     "if_exists": values.flag,
     "if_not_exists": values.flag,
     "allow_young": values.flag,
+    "apply": values.flag,
     "from_head": values.flag,
     "replace": values.flag,
     "force": values.flag,
@@ -157,6 +158,8 @@ class ChecksArguments:
     """Mixin: arguments are checked when they are set, and with ``require_arguments`` once more."""
 
     checks: ClassVar[Mapping[str, Check]] = CHECKS
+    set_when_rendered: ClassVar[Sequence[str]] = ()
+    """Attributes that hold what a template field gave, under a name of their own."""
     never_nothing: ClassVar[Sequence[str]] = ()
     """Arguments that may be left out, but whose templates must not render to None: it would mean the opposite."""
 
@@ -219,10 +222,20 @@ def _anything(value: Any, name: str) -> None:
 
 
 def _checked(task: Any, name: str, value: Any) -> None:
-    templated = name in (getattr(task, "template_fields", ()) or ())
-    if isinstance(value, ResolveMixin) or (templated and _is_open(value)):
-        return
+    fields = tuple(getattr(task, "template_fields", ()) or ())
+    templated = name in fields or name in task.set_when_rendered
     argument = _PARAMETERS.get(name, name)
+    if templated and _is_open(value):
+        return
+    if isinstance(value, ResolveMixin):
+        who = getattr(task, "task_id", None)
+        raise ArgumentError(
+            f"{'' if who is None else f'task {who!r}: '}{argument} cannot be the result of another task or a mapped value, "
+            f"because it is not templated; templated are {', '.join(fields)}. Give it by .expand({argument}=…) to one task "
+            "for each value, or write the value",
+            argument=argument,
+            value=str(value),
+        )
     try:
         task.checks[name](value, argument)
     except ArgumentError as error:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, unquote, urlsplit
 
-from paimon_provider._compat import Asset
+from paimon_provider._compat import Asset, ResolveMixin
 from table_core.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -95,9 +95,11 @@ def require_named_so(
             )
 
 
-def is_template(text: str) -> bool:
-    """Whether ``text`` is known only when the task runs."""
-    return any(mark in text for mark in _TEMPLATE_MARKS)
+def is_template(text: object) -> bool:
+    """Whether ``text`` is known only when the task runs: a template, another task's result, a mapped value."""
+    if isinstance(text, ResolveMixin):
+        return True
+    return isinstance(text, str) and any(mark in text for mark in _TEMPLATE_MARKS)
 
 
 def spelled(text: str) -> str:

@@ -372,6 +372,7 @@ class PaimonDatabaseOperator(PaimonTableOperator):
 
     checks = with_checks(table=lambda value, _: name_of_file(value, "database"))
     template_fields: Sequence[str] = ("database", "spark_conf")
+    set_when_rendered: ClassVar[Sequence[str]] = ("table",)
     announces = False
 
     def __init__(self, *, database: str, **kwargs: Any) -> None:
