@@ -229,6 +229,26 @@ def test_registering_the_format_changes_no_setting(spark: Any) -> None:
         spark.conf.set(key, before)
 
 
+def test_a_table_of_sparks_own_catalog_is_refused_with_the_way_out(
+    spark: Any, catalog: tc.Catalog
+) -> None:
+    table = parted(catalog, "dt")
+    tcs.register(spark, "paimon_same")
+    way_out, using = "CREATE TEMPORARY VIEW", f"USING paimon_same OPTIONS (path '{table.uri}')"
+    with pytest.raises(Exception, match=way_out):
+        spark.sql(f"CREATE TABLE same_made {using}")
+    with pytest.raises(Exception, match=way_out):
+        spark.sql(f"CREATE TABLE same_made USING paimon_same LOCATION '{table.uri}'")
+    with pytest.raises(Exception, match=way_out):
+        spark.sql("SELECT 'a' dt, 2L n").write.format("paimon_same").saveAsTable("same_made")
+    assert not spark.catalog.tableExists("same_made")
+    spark.sql(f"CREATE TEMPORARY VIEW same_view {using}")
+    try:
+        assert spark.table("same_view").count() == 2
+    finally:
+        spark.catalog.dropTempView("same_view")
+
+
 def test_opening_a_session_beside_one_that_is_there_changes_what_was_asked_for_alone(
     spark: Any,
 ) -> None:
