@@ -62,7 +62,8 @@ COLUMNS: dict[str, tuple[pa.DataType, list[Any], list[str]]] = {
 
 
 @pytest.mark.parametrize(
-    ("kind", "nested"), sampled([(kind, nested) for kind in COLUMNS for nested in (False, True)], 5)
+    ("kind", "nested"),
+    sampled([(kind, nested) for kind in COLUMNS for nested in (False, True)], 12),
 )
 def test_a_filter_of_the_query_finds_what_a_condition_finds(
     spark: Any, catalog: tc.Catalog, kind: str, nested: bool
