@@ -16,7 +16,9 @@ import pytest
 import table_core as tc
 import table_core.spark as tcs
 from table_core.spark.reading.frames import frame_of_arrow
+from table_core.spark.session.create import open_session
 from table_core.spark.session.tasks import groups_of, slots_unseen
+from tests.lanes import sampled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,8 +61,10 @@ COLUMNS: dict[str, tuple[pa.DataType, list[Any], list[str]]] = {
 }
 
 
-@pytest.mark.parametrize("nested", [False, True])
-@pytest.mark.parametrize("kind", list(COLUMNS))
+@pytest.mark.parametrize(
+    ("kind", "nested"),
+    sampled([(kind, nested) for kind in COLUMNS for nested in (False, True)], 12),
+)
 def test_a_filter_of_the_query_finds_what_a_condition_finds(
     spark: Any, catalog: tc.Catalog, kind: str, nested: bool
 ) -> None:
@@ -124,12 +128,15 @@ def parted(catalog: tc.Catalog, *partition_by: str) -> tc.Table:
 
 @pytest.mark.parametrize(
     ("options", "wanted"),
-    [
-        ({}, [("a", 2), ("b", 1)]),
-        ({"overwrite-mode": "table"}, [("a", 2)]),
-        ({"overwrite-mode": "partitions"}, [("a", 2), ("b", 1)]),
-        ({"partitionOverwriteMode": "static"}, [("a", 2)]),
-    ],
+    sampled(
+        [
+            ({}, [("a", 2), ("b", 1)]),
+            ({"overwrite-mode": "table"}, [("a", 2)]),
+            ({"overwrite-mode": "partitions"}, [("a", 2), ("b", 1)]),
+            ({"partitionOverwriteMode": "static"}, [("a", 2)]),
+        ],
+        4,
+    ),
 )
 def test_an_overwrite_in_a_dynamic_session_replaces_the_partitions_that_occur(
     spark: Any, catalog: tc.Catalog, dynamic: None, options: dict[str, str], wanted: list[Any]
@@ -165,7 +172,7 @@ def test_without_partitions_or_a_dynamic_session_all_rows_are_replaced(
     assert whole.read().to_arrow().to_pylist() == [{"dt": "c", "n": 3}]
 
 
-@pytest.mark.parametrize("by", ["merge_batch", "merge_into", "write", "delete"])
+@pytest.mark.parametrize("by", sampled(["merge_batch", "merge_into", "write", "delete"], 4))
 def test_a_batch_of_a_new_checkpoint_is_never_taken_for_one_that_has_landed(
     spark: Any, catalog: tc.Catalog, tmp_path: Any, by: str
 ) -> None:
@@ -221,6 +228,48 @@ def test_registering_the_format_changes_no_setting(spark: Any) -> None:
         assert spark.conf.get(key) == "false"
     finally:
         spark.conf.set(key, before)
+
+
+def test_a_table_of_sparks_own_catalog_is_refused_with_the_way_out(
+    spark: Any, catalog: tc.Catalog
+) -> None:
+    table = parted(catalog, "dt")
+    tcs.register(spark, "paimon_same")
+    way_out, using = "CREATE TEMPORARY VIEW", f"USING paimon_same OPTIONS (path '{table.uri}')"
+    with pytest.raises(Exception, match=way_out):
+        spark.sql(f"CREATE TABLE same_made {using}")
+    with pytest.raises(Exception, match=way_out):
+        spark.sql(f"CREATE TABLE same_made USING paimon_same LOCATION '{table.uri}'")
+    with pytest.raises(Exception, match=way_out):
+        spark.sql("SELECT 'a' dt, 2L n").write.format("paimon_same").saveAsTable("same_made")
+    assert not spark.catalog.tableExists("same_made")
+    spark.sql(f"CREATE TEMPORARY VIEW same_view {using}")
+    try:
+        assert spark.table("same_view").count() == 2
+    finally:
+        spark.catalog.dropTempView("same_view")
+
+
+def test_opening_a_session_beside_one_that_is_there_changes_what_was_asked_for_alone(
+    spark: Any,
+) -> None:
+    own = {
+        "spark.sql.session.timeZone": "Asia/Kathmandu",
+        "spark.sql.python.filterPushdown.enabled": "false",
+        "spark.sql.execution.arrow.maxRecordsPerBatch": "777",
+        "spark.sql.shuffle.partitions": "3",
+    }
+    before = {key: spark.conf.get(key) for key in own}
+    remote = None if hasattr(spark, "_jsc") else "sc://127.0.0.1"  # never asked: it joins
+    for key, value in own.items():
+        spark.conf.set(key, value)
+    try:
+        joined = open_session({"spark.sql.shuffle.partitions": "5"}, remote)
+        now = {key: joined.conf.get(key) for key in own}
+    finally:
+        for key, value in before.items():
+            spark.conf.set(key, value)
+    assert now == {**own, "spark.sql.shuffle.partitions": "5"}
 
 
 @pytest.mark.parametrize(("tebibytes", "tasks"), [(0.001, 16), (1, 4096), (100, 10_000)])

@@ -74,6 +74,7 @@ def open_session(
     """A session with ``conf`` on top of what ``spark-submit`` gave; ``local[*]`` without either.
 
     ``remote`` is the URL of a Spark Connect server; then only SQL configuration applies.
+    A session that is there already is joined: of its settings only those in ``conf`` change.
     ``environment``: all that a JVM which starts now, and its Python workers, have in theirs; without it
     they have that of this process.
 
@@ -86,9 +87,10 @@ def open_session(
     require_settings(settings)
     if remote is not None:
         require_master("connect", remote)
+        defaults = {} if _is_there_over_connect() else SQL_DEFAULTS
         session = SparkSession.builder.remote(remote).getOrCreate()
         sql = {key: value for key, value in settings.items() if key.startswith("spark.sql.")}
-        for key, value in {**SQL_DEFAULTS, **sql}.items():
+        for key, value in {**defaults, **sql}.items():
             session.conf.set(key, value)
         return session
     python = os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -103,6 +105,8 @@ def open_session(
     defaults = {**SQL_DEFAULTS, **_CLASSIC, "spark.pyspark.python": python}
     if str(settings.get("spark.master") or known.get("spark.master", "local")).startswith("local"):
         defaults |= _LOCAL
+    if _is_there():
+        defaults = {}
     builder = SparkSession.builder
     for key, value in defaults.items():
         if not known.contains(key):
@@ -148,6 +152,19 @@ def parallelism(session: SparkSession) -> int:
         return max(1, int(context.defaultParallelism))
     asked = session.conf.get("spark.default.parallelism", None)
     return max(1, int(asked)) if asked else _TASKS_OVER_CONNECT
+
+
+def _is_there() -> bool:
+    """Whether this process has a classic session, which Spark's builder would join and change."""
+    session = SparkSession._instantiatedSession  # noqa: SLF001 - the one that the builder looks at
+    return session is not None and session._sc._jsc is not None  # noqa: SLF001
+
+
+def _is_there_over_connect() -> bool:
+    """Whether this process has a session of Spark Connect, which the builder would join."""
+    from pyspark.sql.connect.session import SparkSession as Remote  # needs grpc
+
+    return (Remote.getActiveSession() or Remote._get_default_session()) is not None  # noqa: SLF001
 
 
 def _has_jvm() -> bool:

@@ -39,6 +39,13 @@ _OURS: Final = frozenset(
     }
 )
 _STORAGE: Final = "storage."
+_OF_SPARKS_CATALOG: Final = frozenset({"provider", "location"})
+"""Spark adds both when its own catalog makes a table of this format."""
+_NO_PATH: Final = (
+    "give the table's folder: .load(path) or .save(path). Spark's own catalog hands no folder over, so its "
+    "tables (saveAsTable, toTable, writeTo, CREATE TABLE ... USING) cannot be of this format: for a name in SQL "
+    "use CREATE TEMPORARY VIEW name USING paimon OPTIONS (path '...')"
+)
 _SPARKS_MODES: Final[Mapping[str, str]] = {"static": "table", "dynamic": "partitions"}
 """What Spark's own ``partitionOverwriteMode`` means here."""
 _LIMITS: Final[Mapping[str, str]] = {
@@ -77,12 +84,12 @@ class SourceOptions:
         """The options as Spark hands them over; names are alike in any case.
 
         Raises:
-            TaskFailedError: no path, or an option is given twice.
+            TaskFailedError: no path, a table of Spark's own catalog, or an option is given twice.
         """
         with carried():
             options = {key.lower(): value for key, value in texts.items()}
-            if "path" not in options:
-                raise ArgumentError("give the table's folder: .load(path)", argument="path")
+            if "path" not in options or options.keys() >= _OF_SPARKS_CATALOG:
+                raise ArgumentError(_NO_PATH, argument="path")
             table = {}
             for key, value in options.items():
                 if key in _OURS or key in _LIMITS or key.startswith(_STORAGE):
