@@ -108,21 +108,30 @@ def decode_other_format(
                     keys[event.table] = names
                 yield event
 
-    def events() -> Iterator[tuple[int, Event]]:
-        for number, line in zip(lines.numbers.tolist(), lines.lines, strict=True):
-            place = lines.place(number)
-            try:
-                decoded = list(of_line(line.as_py(), place))
-            except (EventError, *UNFORESEEN) as error:
-                bad.append(unusable(place, error))
-                if not together:
-                    raise bad[0] from error
-                continue
-            yield from ((number, event) for event in decoded)
-
+    events = _numbered(lines, of_line, bad, together=together)
     return decode_events(
-        events(), lines.place, lambda types: _declared(types, mapping), bad, together=together
+        events, lines.place, lambda types: _declared(types, mapping), bad, together=together
     )
+
+
+def _numbered(
+    lines: EventLines,
+    of_line: Callable[[bytes, Place], Iterator[Event]],
+    bad: list[EventError],
+    *,
+    together: bool,
+) -> Iterator[tuple[int, Event]]:
+    """The events of each line with its number; a line that cannot be read goes to ``bad``."""
+    for number, line in zip(lines.numbers.tolist(), lines.lines, strict=True):
+        place = lines.place(number)
+        try:
+            decoded = list(of_line(line.as_py(), place))
+        except (EventError, *UNFORESEEN) as error:
+            bad.append(unusable(place, error))
+            if not together:
+                raise bad[0] from error
+            continue
+        yield from ((number, event) for event in decoded)
 
 
 def _of_value(read: _Read, value: Any, place: Place) -> Iterator[Event]:

@@ -104,9 +104,8 @@ class ParquetFormat:
                 chunks = cache(partial(read_chunk_stats, source))
                 groups = _wanted_groups(file, groups, chunks, stored, names, wanted)
                 row_ranges = _wanted_row_ranges(file, groups, wanted.probe, len(fields), path)
-                groups = (
-                    groups if row_ranges is None else [row_range.group for row_range in row_ranges]
-                )
+                if row_ranges is not None:
+                    groups = [row_range.group for row_range in row_ranges]
                 physical = _physical_types(file.metadata, stored, names)
                 legacy = [field for field in fields if "INT96" in physical[field.name]]
                 integers = {name for name, types in physical.items() if types <= _INTEGERS}
@@ -116,11 +115,8 @@ class ParquetFormat:
             with decoding(storage, path):
                 columns = {name: stored.field(name).type for name in names}
                 budget = batch_budget(file, groups, columns, chunks, batch_rows, batch_bytes)
-            reader = (
-                file
-                if budget.holds_groups
-                else _in_pieces(source, file, (batch_bytes or 0) // max(len(names), 1))
-            )
+            a_column = (batch_bytes or 0) // max(len(names), 1)
+            reader = file if budget.holds_groups else _in_pieces(source, file, a_column)
             size = min(budget.rows, max(left, 1))  # Arrow makes room for so many at once
             if row_ranges is not None:
                 batches = row_range_batches(reader, row_ranges, names, size, batch_bytes)
