@@ -17,7 +17,7 @@ from table_core.errors import NotFoundError, OutcomeUnknownError, TableError
 from table_core.ondisk import layout
 from table_core.ondisk.hints import EARLIEST, encode_hint
 from table_core.ondisk.index_manifest import decode_index_manifest
-from table_core.ondisk.snapshot import Snapshot
+from table_core.ondisk.snapshot import FIRST_ID, Snapshot
 from table_core.table.commit_io.manifest_writer import ManifestWriter
 from table_core.table.commit_io.renumbering import renumbered
 from table_core.table.commit_io.uncommitted import missing_files
@@ -98,9 +98,9 @@ class CommitEffects:
         if hinted is not None:
             return hinted
         floor = metadata.floor()
-        if metadata.has_snapshot(
-            floor
-        ):  # else each commit would list a folder that grows with them
+        # Else each commit would list a folder that grows with them.  A larger number is expiry's to write: what is listed
+        # may be our own snapshot in a table that was made anew meanwhile, and would hide the table's.
+        if floor == FIRST_ID and metadata.has_snapshot(floor):
             with suppress(TableError):
                 path = layout.hint_path("snapshot", EARLIEST, self.access.branch)
                 self.access.storage.create(path, encode_hint(floor))  # expiry's is never replaced
