@@ -3,7 +3,7 @@
 The tag goes first.  As long as its snapshot is there, nothing else goes.  Afterwards a file of the tagged
 state is free if neither neighbour has it: what is in any state before is in the tag before, or was taken
 out by then; what is in any state after is in the next tag or the earliest snapshot, because a file
-that was taken out never comes back.  A run cut short leaves orphans.
+that was taken out never comes back.  A run cut short leaves orphans, and so does a rollback beside it.
 
 Source: ``org.apache.paimon.utils.TagManager.deleteTag``, ``TagDeletion``; format 11.6.
 """
@@ -60,6 +60,8 @@ def forget_tag(
         files, size = done.files, done.bytes
         try:
             neighbours = yield from _neighbours(tagged, others)
+            if neighbours is None:
+                return
             yield from _delete_files(done, tagged, neighbours, retention, others)
             yield from _delete_metadata(done, tagged, neighbours, retention, others)
         except FilesExpiredError:  # a neighbour went meanwhile: there is a later one
@@ -70,8 +72,10 @@ def forget_tag(
             return
 
 
-def _neighbours(tagged: Snapshot, others: fx.Pins) -> Steps[tuple[Snapshot, ...]]:
-    """The tag before, and the tag or the snapshot after.
+def _neighbours(tagged: Snapshot, others: fx.Pins) -> Steps[tuple[Snapshot, ...] | None]:
+    """The tag before, and the tag or the snapshot after; None: its snapshot was taken back, not expired.
+
+    Then the state that was gone back to may need each of its files, and is no neighbour by number.
 
     Raises:
         FilesExpiredError: the oldest snapshot was expired meanwhile.
@@ -80,6 +84,8 @@ def _neighbours(tagged: Snapshot, others: fx.Pins) -> Steps[tuple[Snapshot, ...]
     after = [tag for tag in others.tags if tag.id > tagged.id][:1]
     bounds = yield fx.ReadBounds()
     if isinstance(bounds, fx.Bounds):
+        if tagged.id >= bounds.earliest:
+            return None
         # Not one below the floor: it may be half gone, and nobody was promised what only it has.
         oldest = yield fx.ReadSnapshot(bounds.earliest)
         if not isinstance(oldest, Snapshot):

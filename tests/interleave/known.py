@@ -35,16 +35,28 @@ class Known:
         )
 
 
-_BACK: Final = frozenset(
-    {"roll back one", "roll back three", "roll back to tag", "roll back to time", "fast-forward"}
-)
-_REPLACED: Final = frozenset({"drop", "create", "drop and create", "rename"})
 KNOWN: Final[tuple[Known, ...]] = (
     Known(
-        "what lands beside a rollback or a fast-forward leaves a stray snapshot, or is lost", _BACK
+        "a write to a branch that is renamed meanwhile fails and leaves a snapshot under the old name",
+        frozenset({"write to branch"}),
+        frozenset({"rename branch"}),
     ),
     Known(
-        "what lands beside a drop, a rename and a create leaves a snapshot or a schema", _REPLACED
+        "a rescale whose rows meet another change leaves the option that it has set",
+        frozenset({"rescale"}),
+    ),
+    Known(
+        "a branch of the head that is made while a turn goes down has a state in between",
+        frozenset({"branch of head"}),
+        frozenset(
+            {
+                "roll back one",
+                "roll back three",
+                "roll back to tag",
+                "roll back to time",
+                "fast-forward",
+            }
+        ),
     ),
     Known(
         "two that make one tag or branch at once are both told that it is theirs",

@@ -21,6 +21,7 @@ from table_core.table.metadata.refs.branches import branch_access
 from tests.tables import write_rows
 
 __all__ = [
+    "BEGUN_MS",
     "KINDS",
     "SCHEMA",
     "Kind",
@@ -40,6 +41,8 @@ SCHEMA: Final = pa.schema(
         ("v", pa.int64()),
     ]
 )
+BEGUN_MS: Final = 1_800_000_100_000
+"""What is older was there before the verbs began."""
 _NUMBERS = itertools.count()
 _HOLD: Final = re.compile(r"-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 """A tag or consumer that a verb makes for as long as it takes, and a kill leaves for an hour."""
@@ -144,6 +147,7 @@ class Lake:
         write_rows(table, row("b", 2, 200))
         other = catalog.create_table("d.s", SCHEMA, options={"bucket": "-1"})
         write_rows(other, row("a", 1, 1000))
+        clock.at = BEGUN_MS
         return lake
 
     def copied(self) -> Lake:

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 import table_core as tc
 from tests.clocks import Impatient, WouldWaitError
-from tests.interleave.lake import SCHEMA, Kind, row
+from tests.interleave.lake import BEGUN_MS, SCHEMA, Kind, row
 from tests.tables import write_rows
 
 __all__ = ["VERBS", "Verb", "fit"]
@@ -69,13 +69,13 @@ def _merge(table: tc.Table, who: tc.CommitAs) -> object:
 def _to(table: tc.Table, who: tc.CommitAs, *, tag: str | None = None, back: int = 0) -> object:
     if tag is not None:
         return table.rollback_to(tag=tag, commit=who)
-    ids = [s.id for s in table.snapshots()]
-    return table.rollback_to(snapshot=ids[max(0, len(ids) - 1 - back)], commit=who)
+    ids = [s.id for s in table.snapshots() if s.time_millis < BEGUN_MS]
+    return table.rollback_to(snapshot=ids[max(0, len(ids) - 1 - back)] if ids else 1, commit=who)
 
 
 def _earlier(table: tc.Table, who: tc.CommitAs) -> object:
-    times = [s.time_millis for s in table.snapshots()]
-    return table.rollback_to(timestamp=times[len(times) // 2], commit=who)
+    times = [s.time_millis for s in table.snapshots() if s.time_millis < BEGUN_MS]
+    return table.rollback_to(timestamp=times[len(times) // 2] if times else 1, commit=who)
 
 
 def _create(catalog: tc.Catalog, who: tc.CommitAs, name: str = "d.t") -> object:
