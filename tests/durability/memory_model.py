@@ -132,7 +132,8 @@ def build(folder: str, shape: Shape) -> None:
         options=options,
     )
     for run in range(shape.runs):
-        write_rows(catalog.table("d.t"), shape.batches(run))
+        # what is measured comes later: here a row may take what it takes
+        write_rows(catalog.table("d.t", options={"write-buffer-size": "4 gb"}), shape.batches(run))
 
 
 # --------------------------------------------------------------------------------------- verbs

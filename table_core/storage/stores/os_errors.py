@@ -42,11 +42,11 @@ def table_error(error: OSError, *, root: str, path: str, action: str) -> TableEr
     where = f"{root}/{path}" if path else root
     code = error.errno
     reason = os.strerror(code) if code else str(error) or type(error).__name__
-    if code == errno.ENOTDIR and action in {"create", "write"}:
-        return ArgumentError(
-            f"cannot {action} {where}: on the way to it is a file where a folder should be: move that file away",
-            argument="path",
-            value=where,
+    if code == errno.ENOTDIR and action == "create":
+        return StorageUnavailableError(
+            f"cannot create {where}: on the way to it is a file where a folder should be: move that file away",
+            path=where,
+            reason=reason,
         )
     if code in _MISSING or isinstance(error, FileNotFoundError):
         return NotFoundError(

@@ -147,7 +147,9 @@ def test_every_wrapping_gives_the_same_rows(wrap: Any) -> None:
         assert kinds(feed) == [("+I", 1, "a"), ("-U", 1, "a"), ("+U", 1, "b")]
 
 
-def test_tombstones_heartbeats_transactions_ddl_messages_and_blank_lines_are_no_rows() -> None:
+def test_heartbeats_transactions_ddl_messages_and_blank_lines_are_no_rows_and_a_tombstone_removes_one() -> (
+    None
+):
     feed = Feed(NAMED)
     feed.give(
         lines(
@@ -161,7 +163,7 @@ def test_tombstones_heartbeats_transactions_ddl_messages_and_blank_lines_are_no_
             {"topic": "t", "key": None, "value": {"op": "m", "message": {"prefix": "p"}}},
         )
     )
-    assert kinds(feed) == [("+I", 1, "x")]
+    assert kinds(feed) == [("-D", 1, None), ("+I", 1, "x")]
 
 
 def test_tables_in_one_block_come_apart_and_keep_their_order() -> None:
