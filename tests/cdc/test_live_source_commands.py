@@ -73,8 +73,8 @@ def test_what_is_in_the_way_of_a_mariadb_is_found(mariadb: MariaDb) -> None:
     )
     said = {one.what: one for one in found if one.level != "ok"}
     assert said["REPLICATION SLAVE"].remedy == "run GRANT REPLICATION SLAVE ON *.* TO 'poor'@…"
-    assert "WITH SYSTEM VERSIONING" in said["ill.h"].found
-    assert {one.found for one in found if one.what == "ill.c"} == {
+    assert "WITH SYSTEM VERSIONING" in said["ill.h"].status
+    assert {one.status for one in found if one.what == "ill.c"} == {
         "no primary key",
         "a foreign key follows ill.p",
     }
