@@ -98,6 +98,7 @@ NIGHT: dict[str, tuple[str, ...]] = {
     "cluster": (*_SPARK, *_LAUNCHING),
     "cdc/test_live_kafka_cluster.py": ("table_core/cdc/kafka/*",),
     "cdc/test_live_kafka_spark.py": ("table_core/cdc/kafka/*", "table_core/spark/*"),
+    "cdc/test_live_large_transactions.py": ("table_core/cdc/postgres/*",),
     "spark/test_class_archive.py": ("table_core/spark/class_archive.py",),
     "spark/test_spark_cluster.py": _LAUNCHING,
     "spark/test_spark_differential.py": _SPARK,
