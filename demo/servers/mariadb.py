@@ -19,20 +19,22 @@ def install_command(data: Path) -> list[str]:
     """Make the data folder, once."""
     return [
         *("mariadb-install-db", "--no-defaults", f"--user={user_name()}", f"--datadir={data}"),
-        *("--auth-root-authentication-method=normal", "--skip-test-db"),
+        *(f"--tmpdir={data}", "--auth-root-authentication-method=normal", "--skip-test-db"),
     ]
 
 
 def server_command(data: Path, port: int, more: Sequence[str] = ()) -> list[str]:
     """Run the server on ``data``; of an option that is there twice the last counts.
 
-    The socket has a relative path, below ``data``: an absolute one may have 107 bytes at most.
+    The socket has a relative path, below ``data``: an absolute one may have 107 bytes at most.  Temporary tables lie in ``data``
+    too: a server that starts deletes every ``#sql…`` file of its ``tmpdir``, those of another server that runs there too.
     """
     return [
         *(PROGRAM, "--no-defaults", f"--user={user_name()}", f"--datadir={data}"),
         *("--socket=s.sock", "--pid-file=server.pid", "--bind-address=127.0.0.1"),
-        *(f"--port={port}", "--skip-name-resolve", "--default-time-zone=+00:00"),
-        *("--server-id=1", "--log-bin=binlog", "--binlog-format=ROW"),
+        *(f"--tmpdir={data}", f"--port={port}", "--skip-name-resolve"),
+        *("--default-time-zone=+00:00", "--server-id=1", "--log-bin=binlog"),
+        "--binlog-format=ROW",
         *("--binlog-row-image=FULL", "--binlog-row-metadata=FULL", "--gtid-strict-mode=ON"),
         *("--character-set-server=utf8mb4", "--innodb-buffer-pool-size=64M"),
         *("--innodb-log-file-size=16M", "--innodb-flush-log-at-trx-commit=2"),

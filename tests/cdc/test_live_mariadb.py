@@ -139,3 +139,17 @@ def test_a_purged_log_is_named(mariadb: MariaDb, tmp_path: Path) -> None:
         time.sleep(0.1)
     with pytest.raises(EventError, match="no longer has the binary log"):
         tc.sync_database(catalog, "lake", server)
+
+
+def test_a_second_server_on_the_machine_takes_no_temporary_table_of_the_first(
+    mariadb: MariaDb,
+) -> None:
+    connection = mariadb.connect()
+    with connection.cursor() as cursor:
+        cursor.execute("CREATE DATABASE beside")
+        cursor.execute("CREATE TEMPORARY TABLE beside.held (a TEXT) ENGINE=Aria")
+        cursor.execute("INSERT INTO beside.held VALUES ('row')")
+        with MariaDb():
+            pass
+        cursor.execute("DROP TEMPORARY TABLE beside.held")  # its file is missing: error 1051
+    connection.close()
