@@ -41,7 +41,6 @@ REPORTS = ROOT / ".cache" / "reports"
 SECONDS = ROOT / "tests" / "seconds.tsv"
 LONG_S = 5
 """The list names files that took as long by day; each other one counts as a second."""
-AT_ONCE = 2
 SHORT_JVM = {"JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
 """Java that lives for seconds: compiling deeply would take most of its time."""
 MEMORY = Path("/dev/shm")
@@ -233,14 +232,12 @@ def changed(base: str) -> list[Run]:
 
 
 def perform(runs: list[Run]) -> Total:
-    """Run each: those of two processes one after the other, then the others two at a time."""
+    """Run each: those of two processes one after the other, and beside them the others, which wait for servers half of their time."""
     whole = Total()
-    alone = [each for each in runs if each.processes > 1]
-    with memory_folder() as memory, ThreadPoolExecutor(AT_ONCE) as pool:
-        for each in alone:
-            whole.add(run(each, memory))
-        for total in pool.map(lambda one: run(one, memory), [r for r in runs if r not in alone]):
-            whole.add(total)
+    with memory_folder() as memory, ThreadPoolExecutor(1) as wide, ThreadPoolExecutor(1) as beside:
+        begun = [(wide if one.processes > 1 else beside).submit(run, one, memory) for one in runs]
+        for total in begun:
+            whole.add(total.result())
     return whole
 
 

@@ -106,7 +106,7 @@ def command_line(port: int, key: str, secret: str) -> dict[str, str]:
 
 def moto() -> Path:
     """The server of moto, in an environment that is made on first use."""
-    home = ROOT / ".cache" / "moto"
+    home = (ROOT / ".cache" / "moto").resolve()
     home.parent.mkdir(exist_ok=True)
     with home.with_suffix(".lock").open("ab") as lock:  # processes of tests start together
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -116,10 +116,11 @@ def moto() -> Path:
 
 def _install_moto(home: Path) -> None:
     stamp, python = home / "pins.txt", home / "bin" / "python"
-    if stamp.exists() and stamp.read_text() == MOTO:
+    made = f"{MOTO}\n{home}\n"  # a folder that was moved has programs that name the old one
+    if stamp.exists() and stamp.read_text() == made:
         return
     uv = shutil.which("uv")
     venv.create(home, with_pip=uv is None, clear=True)
     installer = [uv, "pip", "install", "-q", "--python", str(python)] if uv else []
     subprocess.run([*(installer or [str(python), "-m", "pip", "install", "-q"]), MOTO], check=True)
-    stamp.write_text(MOTO)
+    stamp.write_text(made)

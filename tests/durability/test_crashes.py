@@ -76,7 +76,7 @@ MERGE = (
 )
 
 
-@pytest.mark.parametrize(("name", "fault"), sampled(product(CASES, CRASHES), 3))
+@pytest.mark.parametrize(("name", "fault"), sampled(product(CASES, CRASHES), 8))
 def test_a_crash_at_any_call_leaves_the_old_rows_or_the_new(name: str, fault: Fault) -> None:
     case = CASES[name]
     calls, before, after, last = changes_of(case)
@@ -104,7 +104,7 @@ def test_a_crash_at_any_call_leaves_the_old_rows_or_the_new(name: str, fault: Fa
         assert not unnamed(catalog), (nth, call)
 
 
-@pytest.mark.parametrize("name", sampled(CASES, 2))
+@pytest.mark.parametrize("name", sampled(CASES, 5))
 def test_a_failing_call_leaves_the_old_rows_or_the_new(name: str) -> None:
     """The store answers with an error, before or after the effect, and the process lives on."""
     case = CASES[name]

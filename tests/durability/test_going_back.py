@@ -24,7 +24,7 @@ from table_core.table.commit_io import committer
 from tests.lanes import budget
 
 SCHEMA = pa.schema([pa.field("k", pa.int64(), nullable=False), pa.field("v", pa.int64())])
-ROLLBACKS = budget("ROLLBACKS", ci=12, nightly=100)
+ROLLBACKS = budget("ROLLBACKS", ci=6, nightly=100)
 CONFLICTS = (tc.errors.CommitConflictError, tc.errors.GaveUpError, tc.errors.NotFoundError)
 
 

@@ -25,7 +25,7 @@ from tests.tables import new_catalog, write_rows
 if TYPE_CHECKING:
     from pathlib import Path
 
-ROUNDS = budget("LOST_UPDATE_ROUNDS", ci=8, nightly=100) // 2
+ROUNDS = budget("LOST_UPDATE_ROUNDS", ci=4, nightly=100) // 2
 """Of each of the two processes on each kind of table."""
 PATIENCE_S = 120 + 10 * ROUNDS
 KEYS = range(4)

@@ -26,7 +26,7 @@ CELLS = (
 
 
 @pytest.mark.parametrize(
-    "kind", sampled([kind for kind in kinds() if str(kind) in CELLS], 2, first=1), ids=str
+    "kind", sampled([kind for kind in kinds() if str(kind) in CELLS], 4, first=1), ids=str
 )
 def test_a_bucket_of_killed_writers_has_each_commit_once_and_compactions_change_nothing(
     kind: Kind, tmp_path: Path
@@ -46,7 +46,7 @@ def test_a_bucket_of_killed_writers_has_each_commit_once_and_compactions_change_
             ("local", "vectors, expiry", 2, 20, 2),
             ("s3", "lookup", 2, 5, 1),
         ],
-        3,
+        4,
     ),
 )
 def test_killed_writers_lose_nothing_and_repeat_nothing(

@@ -26,7 +26,7 @@ def fuzzed(tmp_path: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_damage_ends_as_an_error_of_ours_soon_and_in_little_memory(tmp_path: Path) -> None:
-    seconds = str(budget("BUDGET_S", ci=4, nightly=300))
+    seconds = str(budget("BUDGET_S", ci=2, nightly=300))
     given = ("--seconds", seconds, "--seed", "14", "--engine", "mutations", "--at-once", "1")
     done = fuzzed(tmp_path, *given)
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]

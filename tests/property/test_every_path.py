@@ -423,7 +423,7 @@ def told(rows: list[Row], columns: dict[str, str]) -> list[str]:
 
 TestEveryPath = EveryPath.TestCase
 TestEveryPath.settings = settings(
-    max_examples=budget("EVERY_PATH_EXAMPLES", ci=20, nightly=400),
+    max_examples=budget("EVERY_PATH_EXAMPLES", ci=10, nightly=400),
     stateful_step_count=int(os.environ.get("EVERY_PATH_STEPS", "12")),
     deadline=None,
     suppress_health_check=list(HealthCheck),

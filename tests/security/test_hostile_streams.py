@@ -13,7 +13,7 @@ from tests.hostile_events import FORMS, HARMLESS, MAX_BYTES, MAX_COLUMNS, SCHEMA
 from tests.hostile_sync import sync_apart
 from tests.lanes import budget, sampled
 
-EVENTS = budget("EVENTS", ci=2_000, nightly=10_000)
+EVENTS = budget("EVENTS", ci=1_000, nightly=10_000)
 FILES = 4
 MEMORY_MB = 512
 
