@@ -18,7 +18,7 @@ from test_processes import lines, start
 import table_core as tc
 from tests.lanes import budget
 
-ROUNDS = budget("EXPIRY_ROUNDS", ci=4, nightly=200)
+ROUNDS = budget("EXPIRY_ROUNDS", ci=8, nightly=200)
 PATIENCE_S = 60 + 10 * ROUNDS
 
 

@@ -15,7 +15,7 @@ import pytest
 from tests.lanes import budget
 from tests.simulation.readers_world import World
 
-WORLDS = budget("WORLDS", ci=5, nightly=200)
+WORLDS = budget("WORLDS", ci=10, nightly=200)
 STEPS = 250
 BUDGET_S = float(os.environ.get("BUDGET_S", "0"))
 MORE = int(os.environ.get("STEPS") or "0")
