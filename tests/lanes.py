@@ -187,7 +187,6 @@ SAMPLED = {
     "unit/table/test_clones_at_once.py": 2,
     "unit/table/test_cross_partition.py": 3,
     "unit/table/test_first_and_new_rows.py": 4,
-    "unit/table/test_floor_of_a_new_table.py": 6,
     "unit/table/test_flow.py": 2,
     "unit/table/test_flows_at_once.py": 2,
     "unit/table/test_idle_partitions.py": 2,
