@@ -23,6 +23,7 @@ from table_core.expire.protocol import expire_snapshots as steps_of
 from table_core.expire.snapshots import may_expire
 from table_core.ondisk import layout
 from table_core.ondisk.hints import EARLIEST, encode_hint
+from table_core.ondisk.snapshot import FIRST_ID
 from table_core.options import keys_commit, keys_retention, keys_scan
 from table_core.table.maintenance.auto_tags import make_batch_tag, make_due_tags
 from table_core.table.maintenance.expire_effects import ExpiryEffects
@@ -158,9 +159,9 @@ def _expire_snapshots(access: TableAccess, newest: int) -> None:
     bounds = ExpiryEffects(access, by_hints=True).bounds()
     if bounds is None:
         return
-    if floor is None:  # so that nobody has to list the folder again
+    if floor is None and bounds.earliest == FIRST_ID:  # so that nobody has to list the folder again
         hint = layout.hint_path("snapshot", EARLIEST, access.branch)
-        metadata.storage.write(hint, encode_hint(bounds.earliest))
+        metadata.storage.create(hint, encode_hint(FIRST_ID))
     # Not for leftovers alone: Paimon's fast-forward puts the hint above snapshots that are still to be read.
     if _may_expire(access, bounds):
         with expiring(access) as mark:

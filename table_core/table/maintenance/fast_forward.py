@@ -244,8 +244,10 @@ class FastForward:
         storage.delete([layout.tag_path(name) for name in self.lost_tags])
         self._take_away(turn)
         self._forget_changelogs()
-        self._take_schemas()
-        while (taken := next((id for id in self.new_ids if not self._bring(id)), None)) is not None:
+        turn.require()
+        self._take_schemas(turn)
+        turn.require()
+        while taken := next((id for id in self.new_ids if not self._bring(turn, id)), None):
             if not force:
                 raise self.gone_on(taken)
             self._take_away(turn)  # somebody has committed to main meanwhile
@@ -255,10 +257,10 @@ class FastForward:
         lost = {snapshot.state for snapshot in turn.taken}
         gone = [n for n in tag_names(self.main) if tagged(self.main, n).snapshot.state in lost]
         storage.delete([layout.tag_path(name) for name in gone])
-        storage.write(layout.hint_path("snapshot", EARLIEST), encode_hint(self.floor))
+        turn.write(layout.hint_path("snapshot", EARLIEST), encode_hint(self.floor))
         for name, body in self.tags.items():
-            storage.write(layout.tag_path(name), body)
-        storage.write(layout.hint_path("snapshot", LATEST), encode_hint(self.ids[-1]))
+            turn.write(layout.tag_path(name), body)
+        turn.write(layout.hint_path("snapshot", LATEST), encode_hint(self.ids[-1]))
         return newest
 
     def _take_away(self, turn: HeldTurn) -> None:
@@ -279,16 +281,16 @@ class FastForward:
             conflicts=[f"snapshot {id}"],
         )
 
-    def _bring(self, id: int) -> bool:
+    def _bring(self, turn: HeldTurn, id: int) -> bool:
         """Make snapshot ``id`` of the branch main's; False: somebody has committed another one of that number."""
         path, body = layout.snapshot_path(id), self.bodies[id]
-        return self.main.storage.create(path, body) or self.main.storage.read(path) == body
+        return turn.create(path, body) or self.main.storage.read(path) == body
 
-    def _take_schemas(self) -> None:
-        """The table is one at every moment: what both number is written over."""
+    def _take_schemas(self, turn: HeldTurn) -> None:
+        """The table is one at every moment: what both number is written over, if it differs."""
         storage = self.main.storage
-        for id, body in self.schemas.items():
-            storage.write(layout.schema_path(id), body)
+        for id in self.new_schemas:
+            turn.write(layout.schema_path(id), self.schemas[id])
         gone = [id for id in self.lost_schemas if id not in self.schemas]
         storage.delete([layout.schema_path(id) for id in gone])
 

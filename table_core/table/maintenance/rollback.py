@@ -171,11 +171,12 @@ def _remove(turn: HeldTurn, target: Snapshot, later: _Later, tag: str | None) ->
     if not is_there:
         _require_tag(access, target, tag)
         require_no_expiry(access, target.id)
+        body = state_of(access, target).to_json()
         turn.require()
-        storage.create(path, state_of(access, target).to_json())
-        storage.write(earliest, encode_hint(target.id))
+        turn.create(path, body)
+        turn.write(earliest, encode_hint(target.id))
     turn.require()
-    storage.write(latest, encode_hint(target.id))
+    turn.write(latest, encode_hint(target.id))
     taken = take_back(turn, target)
     turn.require()
     storage.delete([layout.changelog_path(id, branch) for id in later.changelogs])
@@ -185,9 +186,9 @@ def _remove(turn: HeldTurn, target: Snapshot, later: _Later, tag: str | None) ->
     tags = _tags_of(access, target, later, taken)
     storage.delete([layout.tag_path(name, branch) for name in tags])
     if access.metadata.floor() > target.id:  # promised by an expiry that has met the hold since
-        storage.write(earliest, encode_hint(target.id))
+        turn.write(earliest, encode_hint(target.id))
     if (newest := access.metadata.hinted_head()) is not None and newest > target.id:
-        storage.write(latest, encode_hint(target.id))  # by a commit that was taken back since
+        turn.write(latest, encode_hint(target.id))  # by a commit that was taken back since
     return replace(later, taken=taken, tags=tags)
 
 

@@ -49,6 +49,7 @@ _EXPIRY_MAX_MS: Final = 3_600_000
 _REMOVAL: Final = "removal"
 _REMOVALS_MAX: Final = 40
 _REMOVAL_MS: Final = 50
+_FIRST_SCHEMA: Final = 0
 _KEPT: Final = 64
 """So many turns that have ended are kept for those who ask what became of a snapshot."""
 
@@ -125,8 +126,12 @@ class HeldTurn:
     access: TableAccess
     number: int
     turn: Turn
+    born: bytes
+    """The earliest schema of the table when it began."""
     taken: list[Snapshot] = field(default_factory=list)
     """What it has noted to take back."""
+    made: list[tuple[str, bytes]] = field(default_factory=list)
+    """Paths and bytes of what it has brought."""
 
     @classmethod
     def begin(cls, access: TableAccess, verb: str, *, by: str, target: int) -> HeldTurn:
@@ -135,13 +140,14 @@ class HeldTurn:
         Raises:
             CommitConflictError: another one is under way.
         """
+        born = _earliest_schema(access)
         numbers = _numbers(access)
         newest = max(numbers, default=0)
         last = _read(access, newest) if newest else None
         if last is not None and not last.ended and _lives(access, last.holder):
             raise _under_way(access, newest, last)
         turn = Turn(verb=verb, by=by, holder=_holder(access), target=target)
-        held = cls(access, newest + 1, turn)
+        held = cls(access, newest + 1, turn, born)
         path = layout.turn_path(held.number, access.branch)
         try:
             made = access.storage.create(path, turn.to_json())
@@ -175,6 +181,18 @@ class HeldTurn:
         self.require()
         self.access.storage.delete([layout.snapshot_path(id, self.access.branch)])
 
+    def create(self, path: str, body: bytes) -> bool:
+        """Bring ``path`` if it is absent, as ``write``; False: it is not."""
+        self.made.append((path, body))
+        return self.access.storage.create(path, body)
+
+    def write(self, path: str, body: bytes) -> None:
+        """Bring ``path``; if the table is dropped meanwhile, the end of the turn takes it away again."""
+        self.made.append((path, body))
+        self.access.storage.write(path, body)
+        if path == layout.schema_path(_FIRST_SCHEMA, self.access.branch):
+            self.born = body
+
     def require(self) -> None:
         """Require that this turn is there and the newest one, and say that its holder lives.
 
@@ -193,17 +211,52 @@ class HeldTurn:
             self._store(self.turn)
 
     def end(self) -> None:
-        """Let others turn: no delete of this one is under way."""
+        """Let others turn: no delete of this one is under way.
+
+        This is also the look that follows all marks of this turn: if the table was dropped, another one at its place
+        keeps none of them.
+        """
         _AT_WORK.discard(self.turn.holder.token)
         there = _read(self.access, self.number)
+        if there is None and max(_numbers(self.access), default=0) > self.number:
+            return  # it is so old that newer ones have removed it
         if there is not None and there.holder.token == self.turn.holder.token:
-            self._store(replace(self.turn, ended=True))
+            with suppress(NotFoundError):
+                self._store(replace(self.turn, ended=True))
+                return
+        for path, body in reversed(self.made):
+            if _body_of(self.access, path) == body:
+                self.access.storage.delete([path])
+
+    def is_of_another_table(self) -> bool:
+        """Whether the table that this turn began with was dropped, whatever is at its place now."""
+        return _earliest_schema(self.access) != self.born
 
     def _store(self, turn: Turn) -> None:
         holder = replace(turn.holder, at_ms=self.access.clock.now_ms())
         self.turn = replace(turn, holder=holder)
-        path = layout.turn_path(self.number, self.access.branch)
-        self.access.storage.write(path, self.turn.to_json())
+        path, body = layout.turn_path(self.number, self.access.branch), self.turn.to_json()
+        self.access.storage.write(path, body)
+        if self.is_of_another_table():  # which must not take it for a turn of its own, nor this one
+            if _body_of(self.access, path) == body:
+                self.access.storage.delete([path])
+            raise self.access.is_gone()
+
+
+def _earliest_schema(access: TableAccess) -> bytes:
+    """Its bytes, which tell a table from others at its place; empty: there is no table."""
+    body = _body_of(access, layout.schema_path(_FIRST_SCHEMA, access.branch))
+    if body is None:
+        ids = access.metadata.schema_ids()
+        body = _body_of(access, layout.schema_path(ids[0], access.branch)) if ids else None
+    return body or b""
+
+
+def _body_of(access: TableAccess, path: str) -> bytes | None:
+    try:
+        return access.storage.read(path)
+    except NotFoundError:
+        return None
 
 
 def _under_way(access: TableAccess, number: int, turn: Turn | None) -> CommitConflictError:
@@ -300,8 +353,11 @@ class _TakingBack:
         elif isinstance(effect, steps.End):
             self.held.end()
         else:
-            turn = self.held.turn
+            ended, turn = self.held, self.held.turn
             self.held = HeldTurn.begin(self.access, turn.verb, by=turn.by, target=turn.target)
+            if ended.is_of_another_table():  # its snapshots are none of ours
+                self.held.end()
+                raise self.access.is_gone()
         return None
 
 
@@ -315,8 +371,9 @@ def take_back(held: HeldTurn, target: Snapshot) -> tuple[Snapshot, ...]:
 
 
 def clean_after_end(held: HeldTurn, target: Snapshot, gone: Sequence[Snapshot]) -> None:
-    """Once the turn has ended: delete what somebody left to it meanwhile."""
-    drive(steps.clean_after_end(target, gone), _TakingBack(held.access, held).perform)
+    """Once the turn has ended: delete what somebody left to it meanwhile; nothing if the table was dropped since."""
+    with suppress(NotFoundError):
+        drive(steps.clean_after_end(target, gone), _TakingBack(held.access, held).perform)
 
 
 # ------------------------------------------------------------------------------- expiry beside turns
