@@ -308,7 +308,7 @@ class Catalog(CatalogUpkeep):
 
         Raises:
             NotFoundError: there is no such table.
-            CommitConflictError: somebody changed a document meanwhile.
+            CommitConflictError: somebody changed a document meanwhile, or rolls back, fast-forwards or recovers the table.
         """
         from table_core.table.maintenance.recover import recover
 

@@ -182,7 +182,7 @@ class Upkeep:
         ``Catalog.recover_table`` does the same for a table that cannot be opened.
 
         Raises:
-            CommitConflictError: somebody changed a document meanwhile.
+            CommitConflictError: somebody changed a document meanwhile, or rolls back, fast-forwards or recovers the table.
         """
         from table_core.table.maintenance.recover import recover
 

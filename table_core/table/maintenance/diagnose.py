@@ -16,6 +16,7 @@ from table_core.ondisk import layout
 from table_core.ondisk.consumer import Consumer
 from table_core.ondisk.hints import EARLIEST, LATEST, decode_hint
 from table_core.ondisk.index_manifest import decode_index_manifest
+from table_core.ondisk.line import Link, Turn, is_stray
 from table_core.ondisk.manifest import decode_manifest, fold_entries
 from table_core.ondisk.manifest_list import decode_manifest_list
 from table_core.ondisk.snapshot import Snapshot
@@ -23,7 +24,7 @@ from table_core.ondisk.tag import Tag
 from table_core.schema.document import schema_from_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Collection, Iterable
 
     from table_core.ondisk.data_file import ManifestEntry
     from table_core.ports import Storage
@@ -50,6 +51,9 @@ class Diagnosis:
     restored: dict[str, bytes] = field(default_factory=dict)
     """Documents to write again, by path."""
     moved: list[str] = field(default_factory=list)
+    strays: set[int] = field(default_factory=set)
+    """Snapshots that are not of the line, and go too."""
+    turns: list[Turn] = field(default_factory=list)
     run: Run = field(default_factory=lambda: Run(0, 0))
     hints: dict[str, int | None] = field(default_factory=dict)
     """Hints to write; None: to delete."""
@@ -92,6 +96,7 @@ def diagnosed(
     """What is broken in ``branch``; ``donors`` are branches that were looked at, which may have the same schemas."""
     diagnosis = Diagnosis(storage, branch, files)
     broken = _schemas(diagnosis)
+    _turns(diagnosis)
     _tags(diagnosis)
     _snapshots(diagnosis)
     _tell_schemas(diagnosis, broken, list(donors))
@@ -199,16 +204,35 @@ def _take_tag(diagnosis: Diagnosis, name: str, body: bytes, path: str) -> None:
     diagnosis.tags[name] = Tag.from_json(body, path=path).snapshot
 
 
+def _turns(diagnosis: Diagnosis) -> None:
+    """Without a turn that is broken nobody can begin the next one; what it took back is gone, or is told as a stray."""
+    for path in diagnosis.numbered(layout.line_folder(diagnosis.branch), "turn-").values():
+        problem = _problem(partial(_take_turn, diagnosis, path))
+        if problem is not None:
+            about = "a commit that began before that change of direction may end with an unknown outcome"
+            diagnosis.move(path, problem, about)
+
+
+def _take_turn(diagnosis: Diagnosis, path: str) -> None:
+    diagnosis.turns.append(Turn.from_json(diagnosis.read(path), path=path))
+
+
 def _snapshots(diagnosis: Diagnosis) -> None:
     paths = diagnosis.numbered(layout.snapshot_folder(diagnosis.branch), "snapshot-")
     problems: dict[int, str | None] = {}
     for id, path in paths.items():
         problems[id] = _problem(partial(_take_snapshot, diagnosis, id, path))
-        if problems[id] is None:
+    hinted, floor = _hinted(diagnosis, LATEST), _hinted(diagnosis, EARLIEST)
+    if (
+        floor in paths
+    ):  # what is below it was left by an expiry that was cut short, and goes with the next
+        paths = {id: path for id, path in paths.items() if id >= floor}
+    _tell_strays(diagnosis, paths, hinted)
+    problems = {id: problems[id] for id in sorted(paths.keys() - diagnosis.strays)}
+    paths = {id: paths[id] for id in problems}
+    for id, problem in problems.items():
+        if problem is None:
             problems[id] = _state_problem(diagnosis, diagnosis.snapshots[id])
-    hinted = diagnosis.files and decode_hint(
-        diagnosis.read(layout.hint_path("snapshot", LATEST, diagnosis.branch))
-    )
     if hinted and paths and hinted not in paths and hinted > max(paths):
         problems[hinted] = "it is gone, and LATEST names it"
     for id in range(min(paths, default=0), max(paths, default=0)):
@@ -223,6 +247,44 @@ def _snapshots(diagnosis: Diagnosis) -> None:
 
 def _take_snapshot(diagnosis: Diagnosis, id: int, path: str) -> None:
     diagnosis.snapshots[id] = Snapshot.from_json(diagnosis.read(path), path=path)
+
+
+def _hinted(diagnosis: Diagnosis, which: str) -> int | None:
+    return decode_hint(diagnosis.read(layout.hint_path("snapshot", which, diagnosis.branch)))
+
+
+def _tell_strays(diagnosis: Diagnosis, ids: Collection[int], hinted: int | None) -> None:
+    """What is above the newest snapshot that readers reach: they show a table without it (docs/adr/0026).
+
+    ``LATEST`` says where they begin.  Where it says nothing: at the last one that no turn took back.
+    """
+    lists = {state.partition("/")[2] for turn in diagnosis.turns for state in turn.gone}
+    withdrawn = {id for id in ids if _is_withdrawn(diagnosis.snapshots.get(id), lists)}
+    end = max(set(ids) - withdrawn, default=max(ids, default=0))
+    if hinted is not None and hinted in ids:
+        end = hinted
+    while end + 1 in ids and not _is_stray(diagnosis, end + 1):
+        end += 1
+    for id in sorted(id for id in ids if id > end):
+        diagnosis.strays.add(id)
+        proof = "it is of a line that was taken back"
+        if id not in withdrawn and not _is_stray(diagnosis, id):
+            proof = f"it stands above a gap, and readers show snapshot {end} as the newest"
+        about = f"snapshot {end} stays the newest; the files of this one are kept"
+        diagnosis.move(layout.snapshot_path(id, diagnosis.branch), proof, about)
+
+
+def _is_withdrawn(snapshot: Snapshot | None, lists: Collection[str]) -> bool:
+    """Whether a turn took ``snapshot`` back, or what it was built on; ``lists``: the delta lists of what turns took."""
+    if snapshot is None:
+        return False
+    link = Link.of(snapshot)
+    return snapshot.delta_manifest_list in lists or (link is not None and link.before in lists)
+
+
+def _is_stray(diagnosis: Diagnosis, id: int) -> bool:
+    snapshot, before = diagnosis.snapshots.get(id), diagnosis.snapshots.get(id - 1)
+    return snapshot is not None and before is not None and is_stray(snapshot, before)
 
 
 def _tell_snapshot(diagnosis: Diagnosis, id: int, problem: str | None, tag: str | None) -> None:

@@ -19,9 +19,13 @@ from typer.testing import CliRunner
 import table_core as tc
 from table_core.cli.main import app
 from table_core.ondisk import layout
+from table_core.storage.stores.faults import Call, Faults, FaultyStorage
+from table_core.table.maintenance.recover import recover
 from table_core.table.metadata import documents
+from table_core.table.metadata.refs.turns import turning
 from table_core.table.metadata.remembered import Remembered
-from tests.tables import new_catalog, write_rows
+from tests.tables import foreign_commit, new_catalog, write_rows
+from tests.unit.test_upkeep_races import between
 
 SCHEMA = pa.schema([pa.field("k", pa.int64(), nullable=False), ("v", pa.int64())])
 ALL = list(range(1, 7))
@@ -123,6 +127,11 @@ def expired(house: House) -> str:
     return "snapshot/EARLIEST"
 
 
+def turned(house: House) -> str:
+    house.catalog.table("d.t").rollback_to(snapshot=5)
+    return "line/turn-1"
+
+
 Where = str | Callable[[House], str]
 DOCUMENTS: dict[str, tuple[Where, list[int] | str]] = {
     "LATEST": ("snapshot/LATEST", ALL),
@@ -144,6 +153,7 @@ DOCUMENTS: dict[str, tuple[Where, list[int] | str]] = {
     "data file": (data_file, ALL[1:]),
     "snapshot of a branch": ("branch/branch-side/snapshot/snapshot-3", ALL),
     "schema of a branch": ("branch/branch-side/schema/schema-0", ALL),
+    "turn": (turned, BUT_LAST),
 }  # fmt: skip
 DAMAGES: dict[str, Callable[[Path], object]] = {
     "cut short": lambda path: path.write_bytes(path.read_bytes()[: len(path.read_bytes()) // 2]),
@@ -158,6 +168,7 @@ NOT_MISSED = {
     "unused schema",
     "schema of a branch",
     "oldest snapshot",
+    "turn",
 }
 """What is not there at all is missed by nobody."""
 
@@ -264,3 +275,123 @@ def test_marks_of_deleted_rows_that_are_gone_bring_no_deleted_row_back(
     DAMAGES[damage](house.root / layout.manifest_path(head.index_manifest))
     house.recover(dry_run=False)
     assert 99 not in house.rows() or house.head.id < head.id - 1
+
+
+# ------------------------------------------------------------------------- other lines, and others at work
+def put_back(house: House, at: int, commits: int) -> str:
+    """Snapshot 6 comes again, after a rollback to ``at`` and so many commits: a writer slept."""
+    path = house.root / "snapshot/snapshot-6"
+    body = path.read_bytes()
+    table = house.catalog.table("d.t")
+    table.rollback_to(snapshot=at)
+    for key in range(14, 14 + commits):
+        house.put(table, key)
+    path.write_bytes(body)
+    return str(path.relative_to(house.root))
+
+
+@pytest.mark.parametrize("hint", ["as it is", "removed"])
+@pytest.mark.parametrize(("at", "commits"), [(3, 0), (3, 1), (3, 2)])
+def test_a_snapshot_that_was_taken_back_does_not_become_the_newest(
+    at: int, commits: int, hint: str, tmp_path: Path
+) -> None:
+    house = House(tmp_path)
+    path = put_back(house, at, commits)
+    expected = sorted([*ALL[:at], *range(14, 14 + commits)])
+    if hint == "removed":
+        (house.root / "snapshot/LATEST").unlink()
+    said: Any = house.recover(dry_run=True).details["damage"]
+    assert [(one["path"], one["remedy"]) for one in said] == [(path, "moved")]
+    assert "taken back" in said[0]["problem"]
+    assert house.recover(dry_run=False).details["left"] == []
+    assert house.rows() == expected
+    table = house.catalog.table("d.t")
+    for key in range(20, 24):
+        house.put(table, key)
+    table.remove_orphan_files()
+    assert house.rows() == [*expected, 20, 21, 22, 23]
+    assert [p for p in house.files() if p.startswith("line/stray-6-")]
+
+
+def test_a_snapshot_of_others_above_a_gap_is_kept_in_the_folder(tmp_path: Path) -> None:
+    house = House(tmp_path)
+    foreign_commit(house.catalog.table("d.t"))
+    (house.root / "snapshot/snapshot-7").rename(house.root / "snapshot/snapshot-9")
+    said: Any = house.recover(dry_run=False).details["damage"]
+    assert [(one["path"], one["remedy"]) for one in said] == [("snapshot/snapshot-9", "moved")]
+    assert "above a gap" in said[0]["problem"]
+    assert house.rows() == ALL
+
+
+def test_what_a_rollback_that_was_killed_has_left_stays(tmp_path: Path) -> None:
+    """It is noted as taken back, and readers show it: somebody may have committed on it."""
+    house = House(tmp_path)
+    bodies = {n: (house.root / f"snapshot/snapshot-{n}").read_bytes() for n in (3, 4, 5)}
+    house.catalog.table("d.t").rollback_to(snapshot=2)
+    for n, body in bodies.items():
+        (house.root / f"snapshot/snapshot-{n}").write_bytes(body)
+    house.put(house.catalog.table("d.t"), 7)
+    assert house.rows() == [*BUT_LAST, 7]
+    assert house.recover(dry_run=False).details["damage"] == []
+    assert house.rows() == [*BUT_LAST, 7]
+
+
+def test_what_an_expiry_that_was_killed_has_left_is_no_damage(tmp_path: Path) -> None:
+    house = House(tmp_path)
+    body = (house.root / "snapshot/snapshot-2").read_bytes()
+    house.catalog.table("d.t").expire_snapshots(retain_max=3, retain_min=1)
+    (house.root / "snapshot/snapshot-2").write_bytes(body)
+    assert house.recover(dry_run=False).details["damage"] == []
+    assert house.rows() == ALL
+
+
+def test_beside_a_rollback_it_is_refused_and_changes_nothing(tmp_path: Path) -> None:
+    house = House(tmp_path)
+    DAMAGES["empty"](house.root / "snapshot/snapshot-6")
+    with turning(house.catalog.table("d.t").access, "rollback", by="ada", target=5):
+        before = house.files()
+        with pytest.raises(tc.errors.CommitConflictError, match="rollback of 'ada' is under way"):
+            house.recover(dry_run=False)
+        assert house.files() == before
+    house.recover(dry_run=False)
+    assert house.rows() == BUT_LAST
+
+
+def test_a_commit_on_what_is_taken_away_lands_on_what_stays(tmp_path: Path) -> None:
+    house = House(tmp_path)
+
+    def broken() -> None:
+        DAMAGES["removed"](house.root / layout.manifest_path(house.head.delta_manifest_list))
+        house.recover(dry_run=False)
+
+    slow = between(house.catalog.table("d.t"), ("create", "snapshot/snapshot-7"), broken)
+    house.put(slow, 7)
+    assert house.rows() == [*BUT_LAST, 7]
+    assert house.head.id == 6
+
+
+def test_a_commit_while_it_looks_is_not_taken_away(tmp_path: Path) -> None:
+    house = House(tmp_path)
+    DAMAGES["removed"](house.root / "snapshot/snapshot-3")
+    access = house.catalog.table("d.t").access
+
+    def meanwhile(call: Call) -> None:
+        if (call.name, call.path) == ("create", "line/turn-1"):
+            house.put(house.catalog.table("d.t"), 7)
+
+    storage = FaultyStorage(access.storage, Faults(meanwhile))
+    with pytest.raises(tc.errors.CommitConflictError, match="snapshot-7 was changed"):
+        recover("d.t", storage, access.clock, access.ids, dry_run=False)
+    assert house.rows() == [*ALL, 7]
+    house.recover(dry_run=False)
+    assert house.rows() == [*ALL, 7]
+
+
+def test_a_table_without_any_schema_is_left_alone(tmp_path: Path) -> None:
+    house = House(tmp_path)
+    for path in ("schema/schema-0", "branch/branch-side/schema/schema-0", "snapshot/snapshot-6"):
+        DAMAGES["empty"](house.root / path)
+    before = house.files()
+    said: Any = house.recover(dry_run=False).details["damage"]
+    assert {one["remedy"] for one in said} == {"none"}
+    assert house.files() == before
