@@ -51,7 +51,7 @@ _DOCUMENTS: Final = {
     "tag": re.compile(r"tag-.+"),
     "consumer": re.compile(r"consumer-.+"),
     **dict.fromkeys(layout.NOTE_FOLDERS, re.compile("[0-9a-f]{32}")),
-    layout.LINE_FOLDER: re.compile(rf"turn-\d+|stray-\d+-[0-9a-f]{{32}}|expiring-{_UUID}"),
+    layout.LINE_FOLDER: re.compile(rf"turn-\d+|stray-\d+-[0-9a-f]{{32}}|expiring-{_UUID}(-at)?"),
 }
 _SUCCESS: Final = "_SUCCESS"
 _SUCCESS_DRAFT: Final = re.compile(rf"\._SUCCESS\.{_UUID}\.tmp")

@@ -39,6 +39,9 @@ __all__ = ["ExpiryEffects"]
 _HELD_ENTRIES: Final = 50_000
 """A list with no more entries is read once and held; a longer one is read a manifest at a time."""
 
+_LOOK_MS: Final = 1_000
+"""Deleting the files of one snapshot may take as long; then it is looked again before the snapshot goes."""
+
 _HELD_STATES: Final = 2
 """A file may be asked for in the tag before and in what comes after."""
 
@@ -58,6 +61,8 @@ class ExpiryEffects:
     _promised: int = field(init=False, default=0)
     """Snapshots below this one go."""
     _expired: int = field(init=False, default=0)
+    _looked_ms: int = field(init=False, default=0)
+    """When it was seen last that the table is still there."""
 
     def __post_init__(self) -> None:
         self._others = OtherBranches(self.access)
@@ -93,6 +98,7 @@ class ExpiryEffects:
     def _line(self, effect: fx.ReadLine) -> int | None:
         if self.mark is not None and effect.next:
             self.mark.move_to(effect.next)
+        self._looked_ms = self.access.clock.now_ms()
         try:
             return newest_turn(self.access, self.mark)
         except NotFoundError:
@@ -204,6 +210,8 @@ class ExpiryEffects:
 
     @perform.register(fx.DeleteSnapshot)
     def _delete_snapshot(self, effect: fx.DeleteSnapshot) -> None:
+        if self.access.clock.now_ms() - self._looked_ms > _LOOK_MS:
+            self._line(fx.ReadLine())
         self.access.storage.delete([layout.snapshot_path(effect.id, self.access.branch)])
         self._expired += 1
         left = max(self._promised - effect.id - 1, 0)

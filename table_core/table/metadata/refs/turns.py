@@ -386,27 +386,37 @@ class HeldMark:
 
     @property
     def path(self) -> str:
-        """Where it is."""
+        """Where it is: written once, so that it is not there once the table was dropped."""
         return layout.expiring_path(self.mark.holder.token, self.access.branch)
+
+    @property
+    def path_of_moves(self) -> str:
+        """Where it says how far it is: written again and again, in a table at its place too."""
+        return f"{self.path}-at"
 
     def move_to(self, id: int) -> None:
         """Say that snapshot ``id`` goes next."""
         holder = replace(self.mark.holder, at_ms=self.access.clock.now_ms())
         self.mark = ExpiryMark(holder=holder, at=id)
-        self.access.storage.write(self.path, self.mark.to_json())
+        self.access.storage.write(self.path_of_moves, self.mark.to_json())
 
 
 @contextmanager
 def expiring(access: TableAccess) -> Iterator[HeldMark]:
-    """The mark of an expiry is there meanwhile."""
+    """The mark of an expiry is there meanwhile.
+
+    Raises:
+        NotFoundError: the table of this handle was dropped, whatever is at its place now.
+    """
     held = HeldMark(access, ExpiryMark(holder=_holder(access), at=0))
     access.storage.write(held.path, held.mark.to_json())
     _AT_WORK.add(held.mark.holder.token)
     try:
+        access.require_same()  # after the mark: one that is dropped from now on takes the mark along
         yield held
     finally:
         _AT_WORK.discard(held.mark.holder.token)
-        access.storage.delete([held.path])
+        access.storage.delete([held.path, held.path_of_moves])
 
 
 def require_no_expiry(access: TableAccess, id: int) -> None:
