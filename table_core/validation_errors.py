@@ -16,7 +16,6 @@ __all__ = [
     "UNFORESEEN",
     "VALUES_MAX",
     "ValidationErrors",
-    "json_object",
     "stored",
     "stored_names",
     "too_large",
@@ -39,6 +38,8 @@ UNFORESEEN: Final = (
 """What a value of another shape than it should have makes Python raise (Arrow's are ``ValueError``
 and, for a type that it does not take, ``NotImplementedError``)."""
 _STORED: Final = re.compile(r"(?:^|/)(?:snapshot|changelog|schema|tag|consumer|manifest)/[^/]+$")
+_TOLD: Final = 100
+"""Of the faults of one document."""
 _LONG: Final = range(-(2**63), 2**63)
 """What a number of Java can be: a missing watermark is the least of them."""
 
@@ -90,8 +91,10 @@ class ValidationErrors:
     def raise_if_any(self) -> None:
         """Raise ``CorruptFileError`` with every fault, or return if there is none."""
         if self.messages:
-            what = f"{self.path}: {'; '.join(self.messages)}{way_out(self.path)}"
-            raise CorruptFileError(what, path=self.path, problems=self.messages)
+            first, more = self.messages[:_TOLD], len(self.messages) - _TOLD
+            shown = first if more <= 0 else [*first, f"and {more:,} more"]
+            what = f"{self.path}: {'; '.join(shown)}{way_out(self.path)}"
+            raise CorruptFileError(what, path=self.path, problems=shown)
 
 
 def way_out(path: str) -> str:
@@ -101,26 +104,6 @@ def way_out(path: str) -> str:
     "; 'table-core recover' says what can be saved"
     """
     return "; 'table-core recover' says what can be saved" if _STORED.search(path) else ""
-
-
-def json_object(body: bytes, *, path: str) -> dict[str, object]:
-    """Decode ``body`` as one JSON object.
-
-    Raises:
-        CorruptFileError: not UTF-8, not JSON or not an object.
-    """
-    problems = ValidationErrors(path)
-    try:
-        decoded = json.loads(body)
-    except (ValueError, RecursionError) as error:
-        problems.add("<root>", f"not JSON: {error}")
-        problems.raise_if_any()
-        raise
-    if not isinstance(decoded, dict):
-        problems.add("<root>", f"expected an object, got {type(decoded).__name__}")
-        problems.raise_if_any()
-    document: dict[str, object] = decoded
-    return document
 
 
 VALUES_MAX: Final = 500_000

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from table_core.datatypes.kinds import Array, Field, Map, Multiset, Row, Vector
@@ -60,8 +61,8 @@ def _of_parts(text: str, name: str, parts: list[str], parse: Callable[[str], Dat
     if name in {"ARRAY", "MULTISET"}:
         return (Array if name == "ARRAY" else Multiset)(parse(parts[0]))
     members = [_member(text, part, parse) for part in parts]
-    names = [member.name for member in members]
-    twice = sorted({n for n in names if names.count(n) > 1})
+    counted = Counter(member.name for member in members)
+    twice = sorted(name for name, count in counted.items() if count > 1)
     if twice:
         raise _no_type(text, f"member {twice[0]!r} is there twice")
     return Row(tuple(members))

@@ -15,7 +15,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from table_core.datatypes.kinds import Atomic, Root
-from table_core.options.budgets import require_flat
+from table_core.options.budgets import require_bounded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -84,7 +84,7 @@ def why_only_spark(
 
     ``fields`` are the columns of its views, ``parameters`` the values of its ``$name``.
     """
-    require_flat(sql)
+    require_bounded(sql)
     try:
         tree = _plain(sqlglot.parse_one(sql, read="spark"), parameters or {})
         other = _plain(sqlglot.parse_one(sql, read="duckdb"), parameters or {})

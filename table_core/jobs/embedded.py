@@ -18,7 +18,7 @@ from table_core.errors import ArgumentError, MissingPackageError
 from table_core.jobs.sql_child import CLOSED
 from table_core.jobs.sql_parameters import named
 from table_core.jobs.sql_process import SqlLimits, rows_of
-from table_core.options.budgets import require_flat, take_budgets
+from table_core.options.budgets import require_bounded, take_budgets
 from table_core.table.metadata.sharing import alone
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def one_select(sql: str) -> tuple[str, set[str]]:
         raise MissingPackageError.of("SQL in this process", "duckdb", error) from error
     if isinstance(sql, str):
         take_budgets(os.environ)
-        require_flat(sql)
+        require_bounded(sql)
     try:
         with duckdb.connect(config=dict(CLOSED)) as connection:
             statements = connection.extract_statements(sql)

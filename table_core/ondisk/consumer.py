@@ -11,7 +11,8 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from table_core.validation_errors import ValidationErrors, json_object
+from table_core.options.stored_json import json_object
+from table_core.validation_errors import ValidationErrors
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -17,6 +17,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from table_core.ondisk.snapshot import FIRST_ID
+from table_core.options.stored_json import json_document
 from table_core.validation_errors import stored
 
 if TYPE_CHECKING:
@@ -186,7 +187,7 @@ class Turn:
             CorruptFileError: it is none.
         """
         with stored("turn", path):
-            document = json.loads(body)
+            document = json_document(body, path=path)
             return cls(
                 verb=str(document["verb"]),
                 by=str(document["by"]),
@@ -221,5 +222,5 @@ class ExpiryMark:
             CorruptFileError: it is none.
         """
         with stored("mark of an expiry", path):
-            document = json.loads(body)
+            document = json_document(body, path=path)
             return cls(holder=Holder.of(document), at=int(document["snapshot"]))

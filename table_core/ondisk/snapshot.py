@@ -13,7 +13,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
 from table_core.errors import UnsupportedFeatureError
-from table_core.validation_errors import ValidationErrors, json_object
+from table_core.options.stored_json import json_object
+from table_core.validation_errors import ValidationErrors
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

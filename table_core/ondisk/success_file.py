@@ -10,7 +10,8 @@ import json
 from dataclasses import dataclass
 from typing import Final
 
-from table_core.validation_errors import ValidationErrors, json_object
+from table_core.options.stored_json import json_object
+from table_core.validation_errors import ValidationErrors
 
 __all__ = ["SUCCESS_NAME", "SuccessFile"]
 

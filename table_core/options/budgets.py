@@ -19,13 +19,15 @@ if TYPE_CHECKING:
 __all__ = [
     "BLOCK_BYTES",
     "DOCUMENT_BYTES",
+    "JSON_BYTES",
     "LINE_BYTES",
     "MANIFEST_BYTES",
     "MANIFEST_ENTRIES",
     "SQL_DEPTH",
+    "SQL_WORDS",
     "STRIPE_BYTES",
     "Budget",
-    "require_flat",
+    "require_bounded",
     "take_budgets",
 ]
 
@@ -34,6 +36,7 @@ _PREFIX: Final = "TABLE_CORE_"
 _SET: Final[dict[str, str]] = {}
 """What the environment of this process says."""
 _BRACKETS: Final = re.compile(r"[()\[\]{}]")
+_WORD: Final = re.compile(r"\w+|[^\w\s]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +92,17 @@ LINE_BYTES: Final = Budget(
 DOCUMENT_BYTES: Final = Budget(
     "TABLE_CORE_DOCUMENT_BYTES_MAX", 256 << 20, "what is read of one metadata file"
 )
+JSON_BYTES: Final = Budget(
+    "TABLE_CORE_JSON_BYTES_MAX", 8 << 20, "how large a metadata file of JSON may be"
+)
 STRIPE_BYTES: Final = Budget(
     "TABLE_CORE_STRIPE_BYTES_MAX", 512 << 20, "what one stripe of an ORC file may take in memory"
 )
 SQL_DEPTH: Final = Budget(
     "TABLE_CORE_SQL_DEPTH_MAX", 500, "how many brackets of SQL may be open at a time"
+)
+SQL_WORDS: Final = Budget(
+    "TABLE_CORE_SQL_WORDS_MAX", 200_000, "how many words, numbers and signs SQL may have"
 )
 
 
@@ -105,21 +114,24 @@ def take_budgets(environment: Mapping[str, str]) -> None:
         _SET.update(said)
 
 
-def require_flat(sql: str) -> None:
-    """Refuse SQL whose brackets are nested without end: a parser spends kilobytes on each.
+def require_bounded(sql: str) -> None:
+    """Refuse SQL that is nested without end, or very long: a parser spends kilobytes on each bracket and word.
 
-    Brackets in texts count too: nobody has hundreds open there either.
+    Brackets and words in texts count too: nobody has so many there either.
 
     Raises:
-        ArgumentError: they are.
+        ArgumentError: it is.
     """
     most, depth, deepest = SQL_DEPTH.most, 0, 0
     for mark in _BRACKETS.finditer(sql):
         depth = depth + 1 if mark[0] in "([{" else max(0, depth - 1)
         deepest = max(deepest, depth)
     if deepest > most:
-        raise ArgumentError(
-            SQL_DEPTH.told(f"the SQL has {deepest:,} brackets open at a time"),
-            argument="sql",
-            value=f"{sql[:60]}…",
-        )
+        raise _beyond(SQL_DEPTH, f"the SQL has {deepest:,} brackets open at a time", sql)
+    words_max = SQL_WORDS.most
+    if len(sql) > words_max and (words := sum(1 for _ in _WORD.finditer(sql))) > words_max:
+        raise _beyond(SQL_WORDS, f"the SQL has {words:,} words, numbers and signs", sql)
+
+
+def _beyond(budget: Budget, count: str, sql: str) -> ArgumentError:
+    return ArgumentError(budget.told(count), argument="sql", value=f"{sql[:60]}…")

@@ -18,7 +18,7 @@ from sqlglot.errors import ParseError, SqlglotError, TokenError
 from table_core.datatypes.kinds import STRING, Atomic, DataType, Root
 from table_core.datatypes.text import parse_type
 from table_core.errors import ArgumentError, PredicateError, TableError
-from table_core.options.budgets import require_flat
+from table_core.options.budgets import require_bounded
 from table_core.predicate.expression import (
     And,
     Arithmetic,
@@ -92,7 +92,7 @@ def _parsed(text: str) -> Any:
             where=text,
         )
     try:
-        require_flat(text)
+        require_bounded(text)
     except ArgumentError as error:
         raise PredicateError(str(error), where=f"{text[:60]}…") from error
     logger = logging.getLogger("sqlglot")

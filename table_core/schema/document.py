@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, Final
 from table_core.datatypes.kinds import Array, Map, Multiset, Row, Vector
 from table_core.datatypes.text import field_from_json, field_to_json
 from table_core.errors import CorruptFileError, SchemaError, UnsupportedFeatureError
+from table_core.options.stored_json import json_object
 from table_core.schema.table_schema import TableSchema
-from table_core.validation_errors import ValidationErrors, json_object
+from table_core.validation_errors import ValidationErrors
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -7,12 +7,11 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
-import pyarrow.csv as pc
 import pyarrow.json as pj
 import pyarrow.parquet as pq
 
 from table_core.errors import ArgumentError, DataError
-from table_core.storage.csv_rows import BLOCK_BYTES, csv_line, csv_rows
+from table_core.storage.csv_rows import BLOCK_BYTES, csv_line, csv_rows, csv_schema
 from table_core.storage.json_rows import json_line, json_rows
 
 if TYPE_CHECKING:
@@ -66,8 +65,7 @@ def inferred_schema(storage: Storage, path: str, format: str) -> pa.Schema:
         return parquet_schema(storage, path)
     try:
         with _opened(storage, path, format) as (file, _):
-            reader = pc.open_csv(file) if format == "csv" else pj.open_json(file)
-            schema = reader.schema
+            schema = csv_schema(file) if format == "csv" else pj.open_json(file).schema
     except (pa.ArrowException, gzip.BadGzipFile, EOFError) as error:
         raise DataError(f"{storage.uri}/{path}: {error}", path=path) from error
     return pa.schema(

@@ -32,6 +32,7 @@ VALUES: tuple[Any, ...] = (
     *NUMBERS, None, True, False, 0.5, 1e308, float("nan"), "", "x", "\x00", "\ud800", "../x", "a/b", "1" * 40,
     "9" * 5000, [], {}, [[]], [None], {"a": None}, "INT", "ROW<a INT>", "${A}", "{{ x }}", "é" * 300,
 )  # fmt: skip
+_BOMBS = 0.02
 WORDS = (b"", b"\0", b"\n", b"(" * 300, b"[" * 3000, b"{" * 300, b"'", b'"', b"`", b"--", b"/*", b";", b"$p", b"NOT ",
          b"a: &a [*a]", b"<" * 200, b"\xff\xfe", b"%", b"\\", b"CAST(", b"1e999", b"SELECT ")  # fmt: skip
 
@@ -42,9 +43,19 @@ def mutated(whole: Sequence[bytes], is_json: bool, rand: random.Random) -> bytes
     if is_json and rand.random() < 0.7:
         return _document(body, rand)
     found = bytearray(body)
+    if rand.random() < _BOMBS:
+        _swell(found, rand)
     for _ in range(rand.choice((1, 1, 2, 4, 16))):
         _damage(found, whole, rand)
     return bytes(found[:4_000_000])
+
+
+def _swell(body: bytearray, rand: random.Random) -> None:
+    """Much of the same: what takes little room packed, and in a file a few bytes of a count."""
+    at = rand.randrange(len(body) + 1)
+    part = bytes(body[at : at + rand.choice((1, 2, 8, 64, 1000))]) or rand.choice(WORDS) or b"["
+    part = rand.choice((part, part, rand.choice(WORDS) or b"{"))
+    body[at:at] = part * (rand.choice((50_000, 1_000_000, 4_000_000)) // len(part))
 
 
 def _damage(body: bytearray, whole: Sequence[bytes], rand: random.Random) -> None:
@@ -78,6 +89,9 @@ def _damage(body: bytearray, whole: Sequence[bytes], rand: random.Random) -> Non
 
 def _document(body: bytes, rand: random.Random) -> bytes:
     document = json.loads(body)
+    if rand.random() < _BOMBS and (places := list(_places(document))):
+        home, key = rand.choice(places)
+        home[key] = [copy.deepcopy(rand.choice(VALUES))] * 200_000
     for _ in range(rand.choice((1, 1, 2, 3))):
         places = list(_places(document))
         if not places:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gzip
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from target import Target, path_of, text_of, texts
 import table_core as tc
 from table_core.datatypes.text import parse_type
 from table_core.declaration import document, manifest
+from table_core.errors import TableError
 from table_core.jobs.embedded import EmbeddedEngine
 from table_core.jobs.job_spec import JobResult, JobSpec
 from table_core.ondisk.bloom_filter import decode_bloom_filter
@@ -30,6 +32,7 @@ from table_core.options.table import TableOptions
 from table_core.predicate.sql import parse_value, parse_where
 from table_core.schema.document import schema_from_json
 from table_core.spark.verbs.sql_text import expression_of, query_of
+from table_core.storage.row_files import format_of, inferred_schema, read_rows
 from table_core.storage.stores.jdbc import JdbcDatabase
 
 HERE = Path(__file__).parent
@@ -83,6 +86,32 @@ class DataFile:
         self._table.access.storage.write(self._path, body)
         for batch in self._table.read(where="i > 5").to_batches():
             batch.validate()
+
+
+class RowFile:
+    """A file of rows that somebody left."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.storage = tc.open_catalog(f"memory://fuzz-{name}").storage
+
+    def __call__(self, body: bytes) -> None:
+        self.storage.write(self.name, body)
+        with contextlib.suppress(TableError):
+            inferred_schema(self.storage, self.name, format_of(self.name))
+        for batch in read_rows(self.storage, self.name, ROWS):
+            batch.validate()
+
+
+ROWS = pa.schema([("a", pa.int64()), ("b", pa.string()), ("m", pa.map_(pa.string(), pa.int32()))])
+_CSV = b'a,b,m\n1,"x\ny",\n2,"q""q",{}\n,,\n'
+_LINES = b'{"a": 1, "b": "x", "m": {"k": 2}}\n\n{"b": null}\n{"a": 3}\n'
+ROW_FILES = {
+    "rows.csv": (_CSV,),
+    "rows.csv.gz": (gzip.compress(_CSV), gzip.compress(_CSV * 100_000)),
+    "rows.jsonl": (_LINES,),
+    "rows.jsonl.gz": (gzip.compress(_LINES), gzip.compress(_LINES * 50_000)),
+}
 
 
 def _bloom(body: bytes) -> None:
@@ -168,6 +197,7 @@ def targets() -> dict[str, Target]:
             text_of(lambda text: JdbcDatabase(text).shown), texts("jdbc:mysql://u:p@h:1/d?useSSL=true")
         ),
         **{name: _data_file(name) for name in ("parquet", "orc", "avro")},
+        **{name: Target(RowFile(name), body) for name, body in ROW_FILES.items()},
         **index_targets(),
         **event_targets(),
     }  # fmt: skip

@@ -12,12 +12,12 @@ import logging
 import random
 import re
 import time
-import urllib.error
 import urllib.request
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from table_core.errors import ArgumentError, StorageUnavailableError
+from table_core.http_answer import Answer, NoRedirects, http_answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -35,7 +35,6 @@ _AWAY: Final = frozenset(
 )
 """Besides 5xx: a gateway or a master that cannot answer now."""
 _PAUSE_SECONDS: Final = (1.0, 10.0)
-_OPENER: Final = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 _log = logging.getLogger(__name__)
 
 
@@ -56,16 +55,18 @@ class Masters:
         faults = []
         for base in self._addresses():
             try:
-                reply = _answer(base, path, body)
-            except urllib.error.HTTPError as error:
-                said = f"{error.code} {error.read(500).decode(errors='replace')}".strip()
-                if error.code < HTTPStatus.INTERNAL_SERVER_ERROR and error.code not in _AWAY:
+                answer = _answer(base, path, body)
+                reply = {} if answer.status != HTTPStatus.OK else _reply(answer.body)
+            except (OSError, ValueError, RecursionError) as error:
+                faults.append(f"{base}: {error}")
+                continue
+            if answer.status != HTTPStatus.OK:
+                said = f"{answer.status} {answer.body[:500].decode(errors='replace')}".strip()
+                if answer.status < HTTPStatus.INTERNAL_SERVER_ERROR and answer.status not in _AWAY:
                     raise ArgumentError(
                         f"{base} refuses {path}: {said}", argument="spark_master", value=self.master
-                    ) from error
+                    )
                 faults.append(f"{base}: {said}")
-            except (OSError, ValueError) as error:
-                faults.append(f"{base}: {error}")
             else:
                 message = str(reply.get("message") or "")
                 if reply.get("success") or not _NOT_ALIVE.search(message):
@@ -109,20 +110,25 @@ def asked_again(question: Callable[[], T], seconds: float, about: str) -> T:
         pause = min(2 * pause, _PAUSE_SECONDS[1])
 
 
-def _answer(base: str, path: str, body: Mapping[str, Any] | None) -> dict[str, Any]:
-    """What the master at ``base`` says.
+def _answer(base: str, path: str, body: Mapping[str, Any] | None) -> Answer:
+    """What the master at ``base`` says; a redirect is not followed, as none of theirs is one.
 
     Raises:
-        OSError: it cannot be reached.
-        ValueError: no master says that.
+        OSError: it cannot be reached, or says too much.
     """
     data = None if body is None else json.dumps(body).encode()
     headers = {"Content-Type": "application/json;charset=UTF-8"}
     request = urllib.request.Request(f"{base}/v1/submissions/{path}", data, headers)
-    with _OPENER.open(request, timeout=_CALL_SECONDS) as answer:
-        text = answer.read(_ANSWER_MAX + 1)
-    if len(text) > _ANSWER_MAX:
-        raise ValueError(f"an answer of more than {_ANSWER_MAX:,} bytes: no Spark master gives it")
+    handlers = [urllib.request.ProxyHandler({}), NoRedirects()]
+    return http_answer(request, handlers, seconds=_CALL_SECONDS, most=_ANSWER_MAX)
+
+
+def _reply(text: bytes) -> dict[str, Any]:
+    """What an answer says.
+
+    Raises:
+        ValueError: no master says that.
+    """
     reply = json.loads(text)
     if not isinstance(reply, dict):
         raise ValueError(f"{type(reply).__name__} is no answer of a Spark master")  # noqa: TRY004

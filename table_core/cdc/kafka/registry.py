@@ -5,10 +5,10 @@ from __future__ import annotations
 import base64
 import json
 import ssl
-import urllib.error
 import urllib.parse
 import urllib.request
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
 
 from table_core.errors import (
@@ -17,6 +17,7 @@ from table_core.errors import (
     StorageUnavailableError,
     UnsupportedFeatureError,
 )
+from table_core.http_answer import Answer, http_answer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,7 +28,7 @@ _TIMEOUT_S: Final = 30.0
 _OPTIONS: Final = ("user", "password", "token", "ca")
 _DENIED: Final = frozenset({401, 403})
 _NOT_FOUND: Final = 404
-_SCHEMA_BYTES: Final = 16 << 20
+_SCHEMA_BYTES: Final = 4 << 20
 
 
 class _SameHost(urllib.request.HTTPRedirectHandler):
@@ -95,22 +96,23 @@ class SchemaRegistry:
         failure = ""
         for url in self._urls:
             try:
-                return self._text(number, self._asked(f"{url}/schemas/ids/{number}"))
-            except urllib.error.HTTPError as error:
-                if error.code in _DENIED:
+                answer = self._asked(f"{url}/schemas/ids/{number}")
+                if answer.status in _DENIED:
                     raise ArgumentError(
-                        f"the registry {url} refuses us with status {error.code}: give user and "
+                        f"the registry {url} refuses us with status {answer.status}: give user and "
                         "password, or token, in registry_options",
                         argument="registry_options",
-                        value=error.code,
-                    ) from None
-                if error.code == _NOT_FOUND:
+                        value=answer.status,
+                    )
+                if answer.status == _NOT_FOUND:
                     raise EventError(
                         f"the registry {url} has no schema {number}: registry is not the one that "
                         "the records were written with, or the schema was deleted for good",
                         schema=number,
-                    ) from None
-                failure = f"{url}: status {error.code}"
+                    )
+                if answer.status == HTTPStatus.OK:
+                    return self._text(number, json.loads(answer.body))
+                failure = f"{url}: status {answer.status}"
             except OSError as error:
                 failure = f"{url}: {getattr(error, 'reason', error)}"
             except (ValueError, RecursionError) as error:
@@ -119,7 +121,7 @@ class SchemaRegistry:
             f"no schema registry answers: {failure}", path=self.url, reason=failure
         )
 
-    def _asked(self, url: str) -> Any:
+    def _asked(self, url: str) -> Answer:
         request = urllib.request.Request(url)
         user, token = self.options.get("user"), self.options.get("token")
         if user is not None:
@@ -129,12 +131,9 @@ class SchemaRegistry:
             request.add_header("Authorization", f"Bearer {token}")
         ca = self.options.get("ca")
         trusted = ssl.create_default_context(cafile=ca) if ca else None
-        handlers = [_SameHost(), urllib.request.HTTPSHandler(context=trusted)]
-        with urllib.request.build_opener(*handlers).open(request, timeout=_TIMEOUT_S) as answer:
-            body = answer.read(_SCHEMA_BYTES + 1)
-        if len(body) > _SCHEMA_BYTES:
-            raise OSError(f"a schema of more than {_SCHEMA_BYTES} bytes")
-        return json.loads(body)
+        return http_answer(
+            request, [_SameHost()], seconds=_TIMEOUT_S, most=_SCHEMA_BYTES, trusted=trusted
+        )
 
     def _text(self, number: int, answer: Any) -> str:
         if not isinstance(answer, dict) or not isinstance(answer.get("schema"), str):

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Final
 
 from table_core.errors import NotFoundError, PositionDivergedError
 from table_core.ondisk import layout
+from table_core.options.stored_json import json_document
 from table_core.validation_errors import stored
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ class LandedBatches:
         except NotFoundError:
             return cls(query_id=query_id or "", batches=())
         with stored("note of a stream", path):
-            document = json.loads(body)
+            document = json_document(body, path=path)
             noted = cls(
                 query_id=str(document["query"]),
                 batches=tuple(int(batch) for batch in document["batches"]),

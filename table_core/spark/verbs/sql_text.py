@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from table_core.errors import ArgumentError
 from table_core.jobs.sql_parameters import named
-from table_core.options.budgets import require_flat
+from table_core.options.budgets import require_bounded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -98,7 +98,7 @@ def _require_text(sql: object) -> None:
         raise ArgumentError(f"SQL must be a query, not {sql!r}", argument="sql")
     if len(sql) > _LIMIT:
         raise ArgumentError(f"SQL has {len(sql):,} characters, over {_LIMIT:,}", argument="sql")
-    require_flat(sql)
+    require_bounded(sql)
     odd = {c for c in sql if (ord(c) < 32 and c not in "\t\n\r") or 0xD800 <= ord(c) <= 0xDFFF}
     if odd:
         raise _refused(sql, f"it holds the control characters {sorted(map(ascii, odd))}")

@@ -19,6 +19,7 @@ import pyarrow.orc as orc
 from table_core.datatypes.arrow import arrow_schema
 from table_core.errors import OptionError, TableError, UnsupportedFeatureError
 from table_core.options import codecs, parse
+from table_core.options.budgets import STRIPE_BYTES
 from table_core.storage.columns.conform import missing_columns, read_batch, written_table
 from table_core.storage.columns.data_format import (
     ALL,
@@ -32,7 +33,8 @@ from table_core.storage.columns.data_format import (
 from table_core.storage.columns.stored_schema import ORC_ID, schema_with_ids
 from table_core.storage.orc.before_1970 import mend_fractions
 from table_core.storage.orc.chars import has_chars, trimmed
-from table_core.storage.orc.room import require_room
+from table_core.storage.orc.in_batches import rows_in_batches
+from table_core.storage.orc.room import room_of
 from table_core.storage.orc.sink import OrcSink
 from table_core.storage.orc.stripes import check_lengths, read_tail
 from table_core.storage.orc.timestamps import read_timestamps
@@ -96,17 +98,11 @@ class OrcFormat:
                 return
             for number in wanted.part.of(file.nstripes):
                 with decoding(storage, path):
-                    with _structure():
-                        require_room(source, tail, number, schema.names)
-                        check_lengths(source, tail, number, schema.names)
-                    stripe = _stripe(file, source, tail, number, schema, path)
-                    stripe = _without_padding(stripe, fields)
-                size = rows_within(batch_bytes, stripe.num_rows, stripe.nbytes, batch_rows)
-                for start in range(0, stripe.num_rows, size):
-                    with decoding(storage, path):
-                        rows = stripe.slice(start, size)
-                        batch = read_batch(rows, fields, schema, path=path)
-                    yield batch
+                    for part in _parts(file, source, tail, number, schema, path):
+                        stripe = _without_padding(part, fields)
+                        size = rows_within(batch_bytes, stripe.num_rows, stripe.nbytes, batch_rows)
+                        for start in range(0, stripe.num_rows, size):
+                            yield read_batch(stripe.slice(start, size), fields, schema, path=path)
 
 
 def _checked(source: Any) -> tuple[OrcTail, Any]:
@@ -131,6 +127,19 @@ def _structure() -> Iterator[None]:
         cramjam.DecompressionError,
     ) as error:
         raise pa.ArrowInvalid(f"damaged ORC: {error!r}") from error
+
+
+def _parts(
+    file: Any, source: Any, tail: OrcTail, number: int, schema: pa.Schema, path: str
+) -> Iterator[pa.RecordBatch]:
+    """One stripe, whole if there may be so much in memory."""
+    with _structure():
+        room = room_of(source, tail, number, schema.names)
+        check_lengths(source, tail, number, schema.names)
+    if room.whole + room.always <= STRIPE_BYTES.most:
+        yield _stripe(file, source, tail, number, schema, path)
+    else:
+        yield from rows_in_batches(source, tail, number, schema.names, room)
 
 
 def _stripe(

@@ -23,12 +23,14 @@ from table_core.options.budgets import STRIPE_BYTES
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["decode_booleans", "decode_integers", "encode_integers"]
+__all__ = ["decode_booleans", "decode_integers", "decode_old_lengths", "encode_integers"]
 
 _WIDTHS: Final = (*range(1, 25), 26, 28, 30, 32, 40, 48, 56, 64)
 _MIN_REPEATS: Final = 3
 _RUN: Final = 512
 _MASK: Final = 2**64 - 1
+_RUNS: Final = 512
+"""One run of a stream for so many bytes that a stripe may take: each costs some microseconds."""
 
 
 class _Bytes:
@@ -79,11 +81,45 @@ def decode_integers(
         part = runs[first >> 6](stream, first, signed)
         parts.append(part)
         decoded += len(part)
+        _require_few(parts)
         if at_most is not None and decoded >= at_most:
             break
         if decoded > most:
             raise ValueError(STRIPE_BYTES.told(f"one stream holds {decoded:,} numbers or more"))
     return np.concatenate([np.empty(0, np.int64), *parts])[: at_most if count is None else count]
+
+
+def _require_few(runs: Sequence[Any]) -> None:
+    if len(runs) > STRIPE_BYTES.most // _RUNS:
+        raise ValueError(STRIPE_BYTES.told(f"one stream has {len(runs):,} runs or more"))
+
+
+def decode_old_lengths(body: bytes, at_most: int) -> Any:
+    """The first ``at_most`` numbers of version 1, none below 0, as int64.
+
+    A byte below 128 says how often a number comes, less three; its step and the number follow.  One from 128 on
+    says how many numbers follow, as 256 less that.
+
+    >>> decode_old_lengths(bytes.fromhex("610007"), 200).tolist() == [7] * 100
+    True
+    >>> decode_old_lengths(bytes.fromhex("fb020304070b"), 200).tolist()
+    [2, 3, 4, 7, 11]
+
+    Raises:
+        ValueError: the stream is damaged, or has more than a stripe may.
+    """
+    stream, parts, decoded = _Bytes(body), [], 0
+    while stream.at < len(body) and decoded < at_most:
+        first = stream.take(1)[0]
+        if first < 128:
+            count, step = first + _MIN_REPEATS, int.from_bytes(stream.take(1), "big", signed=True)
+            part = np.arange(count, dtype=np.int64) * step + _int64([stream.varint()])
+        else:
+            part = _int64([stream.varint() for _ in range(256 - first)])
+        parts.append(part)
+        decoded += len(part)
+        _require_few(parts)
+    return np.concatenate([np.empty(0, np.int64), *parts])[:at_most]
 
 
 def _zigzag(values: Any) -> Any:

@@ -50,6 +50,8 @@ _DECIMAL: Final = 14
 _DIGITS_MAX: Final = 38
 _LONGEST: Final = 2**31 - 1
 _UNPACKED_MAX: Final = 1 << 30
+_BLOCK_MAX: Final = 1 << 23
+"""Bytes: the header of a block says no more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +128,10 @@ def read_tail(file: Any, size: int) -> OrcTail:
 
 def _packing(script: Message) -> tuple[str | None, int]:
     """Codec and size of blocks."""
-    return _CODECS[one(script, 2)], one(script, 3) or 262_144
+    size = one(script, 3) or 262_144
+    if not 0 < size <= _BLOCK_MAX:
+        raise ValueError(f"blocks of {size} bytes")
+    return _CODECS[one(script, 2)], size
 
 
 def read_stripe_streams(file: Any, tail: OrcTail, stripe: int, column: int) -> StripeStreams:
@@ -223,7 +228,7 @@ def read_part(file: Any, offset: int, length: int) -> bytes:
     return body
 
 
-def unpacked(body: bytes, codec: str | None, block_size: int) -> bytes:
+def unpacked(body: bytes, codec: str | None, block_size: int, most: int = _UNPACKED_MAX) -> bytes:
     """Blocks with a header of three bytes: length, and whether it is stored as it is.
 
     ``0B 00 00`` is 5 * 2 + 1: five bytes follow, not packed.
@@ -243,8 +248,8 @@ def unpacked(body: bytes, codec: str | None, block_size: int) -> bytes:
             block = _decompressed(block, codec, block_size)
         parts.append(block)
         total += len(block)
-        if total > _UNPACKED_MAX:
-            raise ValueError("more than a gigabyte unpacked")
+        if total > most:
+            raise ValueError(f"more than {most:,} bytes unpacked")
     return b"".join(parts)
 
 

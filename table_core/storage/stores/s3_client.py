@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, Final
 import s3fs  # noqa: TID253  this module is imported where a store is S3
 from fsspec.asyn import sync_wrapper
 
+from table_core.errors import CorruptFileError
+from table_core.options.budgets import DOCUMENT_BYTES
 from table_core.storage.stores.remote_errors import (
     has_expired,
     is_passing,
@@ -29,12 +31,55 @@ if TYPE_CHECKING:
 
 __all__ = ["BoundedS3"]
 
+_PIECE_BYTES: Final = 1 << 20
 _log: Final = logging.getLogger(__name__)
 _inside: Final[ContextVar[bool]] = ContextVar("inside a request that is tried again", default=False)
 
 
 class _ShortBodyError(ConnectionError):
     """An answer that is shorter than what was asked for."""
+
+
+class _BoundedBody:
+    """The body of an answer, of which no more is held than was asked for, whatever the server sends."""
+
+    def __init__(self, body: Any, most: int, where: str) -> None:
+        self._body, self._most, self._where = body, most, where
+
+    async def read(self, amount: int | None = None) -> bytes:
+        """All bytes, or the next ones.
+
+        Raises:
+            CorruptFileError: there are more than there may be.
+        """
+        if amount is not None and amount >= 0:
+            return bytes(await self._body.read(amount))
+        parts, size = [], 0
+        while part := await self._body.read(_PIECE_BYTES):
+            parts.append(part)
+            size += len(part)
+            if size > self._most:
+                what = f"the store sends {size:,} bytes or more, and {self._most:,} may come"
+                if self._most == DOCUMENT_BYTES.most:
+                    what = DOCUMENT_BYTES.told(f"the store sends {size:,} bytes or more")
+                raise CorruptFileError(f"{self._where}: {what}", path=self._where, problems=[what])
+        return b"".join(parts)
+
+    def close(self) -> None:
+        """Close the connection if there is more."""
+        self._body.close()
+
+
+def _most(wanted: str | None) -> int:
+    """Bytes of a range of HTTP; of a whole object, what is read of one.
+
+    >>> _most("bytes=10-19")
+    10
+    """
+    first, dash, last = (wanted or "").removeprefix("bytes=").partition("-")
+    if dash and first.isdigit() and last.isdigit():
+        return int(last) - int(first) + 1
+    return DOCUMENT_BYTES.most
 
 
 class BoundedS3(s3fs.S3FileSystem):  # type: ignore[misc]  # s3fs has no types
@@ -55,7 +100,10 @@ class BoundedS3(s3fs.S3FileSystem):  # type: ignore[misc]  # s3fs has no types
         call = super()._call_s3
         await self.set_session()
         _try_once(await self.get_s3(kwargs.get("Bucket")))
-        return await self._tried(f"{method} {where}", lambda: call(method, *args, **kwargs))
+        answer = await self._tried(f"{method} {where}", lambda: call(method, *args, **kwargs))
+        if method == "get_object":
+            answer["Body"] = _BoundedBody(answer["Body"], _most(kwargs.get("Range")), where)
+        return answer
 
     call_s3 = sync_wrapper(_call_s3)  # what files call that are written in parts
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from table_core.commit.asked import differences
 from table_core.errors import ArgumentError, OutcomeUnknownError
 from table_core.ondisk import layout
+from table_core.options.stored_json import json_document
 from table_core.validation_errors import stored
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ class RollbackNote:
     @classmethod
     def _of(cls, body: bytes, path: str) -> RollbackNote:
         with stored("rollback note", path):
-            document = json.loads(body)
+            document = json_document(body, path=path)
             gone = frozenset((int(id), str(name)) for id, name in document["gone"])
             return cls(asked=str(document["asked"]), target=int(document["target"]), gone=gone)
 

@@ -9,10 +9,11 @@ import pyarrow as pa
 
 from table_core.datatypes.text import field_to_json, type_text
 from table_core.ondisk import layout
+from table_core.options.stored_json import json_object
 from table_core.table.metadata.refs.branches import branch_names
 from table_core.table.metadata.refs.consumers import consumers as known_consumers
 from table_core.table.metadata.refs.tags import tag_names, tagged
-from table_core.validation_errors import ValidationErrors, json_object
+from table_core.validation_errors import ValidationErrors
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
