@@ -148,7 +148,7 @@ class _Http(urllib.request.HTTPHandler):
         def made(*args: Any, **options: Any) -> Any:
             return self._deadline.hold(http.client.HTTPConnection(*args, **options))
 
-        return self.do_open(made, req)  # type: ignore[arg-type]  # a class is meant, and only called
+        return self.do_open(made, req)
 
 
 class _Https(urllib.request.HTTPSHandler):
@@ -161,4 +161,4 @@ class _Https(urllib.request.HTTPSHandler):
             options["context"] = self._trusted
             return self._deadline.hold(http.client.HTTPSConnection(*args, **options))
 
-        return self.do_open(made, req)  # type: ignore[arg-type]  # a class is meant, and only called
+        return self.do_open(made, req)

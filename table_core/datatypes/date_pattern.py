@@ -12,6 +12,7 @@ from typing import Final
 __all__ = ["DatePart", "date_parts"]
 
 _TOKEN: Final = re.compile(r"'((?:[^']|'')*)'|([A-Za-z])\2*|(.)", re.DOTALL)
+_LONGEST: Final = 1000
 _RESERVED: Final = frozenset("{}#'")
 
 
@@ -31,8 +32,10 @@ def date_parts(pattern: str) -> list[DatePart]:
     """The parts of ``pattern`` in order; an optional part that is not ended ends with the pattern.
 
     Raises:
-        ValueError: a quote without its other half, a reserved character, or an end without beginning.
+        ValueError: more than a thousand characters, a quote without its other half, a reserved character, or an end without beginning.
     """
+    if len(pattern) > _LONGEST:
+        raise ValueError(f"it has more than {_LONGEST} characters")
     parts: list[DatePart] = []
     depth = 0
     for token in _TOKEN.finditer(pattern):

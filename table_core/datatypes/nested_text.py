@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, deque
 from typing import TYPE_CHECKING, Final
 
 from table_core.datatypes.kinds import Array, Field, Map, Multiset, Row, Vector
@@ -25,11 +25,9 @@ _OUTER: Final = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _QUOTED: Final = re.compile(r"`[^`]*`|'(?:[^']|'')*'")
-_MEMBER: Final = re.compile(
-    r"\s*(?:`(?P<quoted>[^`]+)`|(?P<plain>[^\s:<>`',()]+))\s*:?\s*(?P<type>.+?)"
-    r"(?:\s*(?:COMMENT\s+)?'(?P<comment>(?:[^']|'')*)')?\s*",
-    re.IGNORECASE | re.DOTALL,
-)
+_NAME: Final = re.compile(r"`(?P<quoted>[^`]+)`|(?P<plain>[^\s:<>`',()]+)")
+_COMMENT: Final = re.compile(r"(?<=\s)COMMENT$", re.IGNORECASE)
+_SHOWN: Final = 200
 _OPENING, _CLOSING = "<(", ">)"
 
 
@@ -69,12 +67,17 @@ def _of_parts(text: str, name: str, parts: list[str], parse: Callable[[str], Dat
 
 
 def _member(text: str, part: str, parse: Callable[[str], DataType]) -> Field:
-    match = _MEMBER.fullmatch(part)
-    if match is None:
-        raise _no_type(text, f"{part.strip()!r} is no member: write a name and a type")
-    comment = match["comment"]
-    described = None if comment is None else comment.replace("''", "'")
-    return Field(0, match["quoted"] or match["plain"], parse(match["type"]), described)
+    stripped = part.strip()
+    name = _NAME.match(stripped)
+    rest = stripped[name.end() :].lstrip().removeprefix(":").lstrip() if name else ""
+    described = None
+    last = deque(_QUOTED.finditer(rest), maxlen=1)
+    if last and last[0].end() == len(rest) and last[0][0].startswith("'"):
+        described = last[0][0][1:-1].replace("''", "'")
+        rest = _COMMENT.sub("", rest[: last[0].start()].rstrip()).rstrip()
+    if name is None or not rest:
+        raise _no_type(text, f"{stripped[:_SHOWN]!r} is no member: write a name and a type")
+    return Field(0, name["quoted"] or name["plain"], parse(rest), described)
 
 
 def _split(text: str, parts: str) -> Iterator[str]:

@@ -50,6 +50,7 @@ _ALIASES: Final = {
 }
 _SUFFIXES: Final = re.compile(r"(?:\s+(?:NOT\s+NULL|NULL|ARRAY|MULTISET))*\s*")
 _SUFFIX: Final = re.compile(r"NOT\s+NULL|NULL|ARRAY|MULTISET")
+_SHOWN: Final = 200
 _PLAIN: Final = {"BOOLEAN", "TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "DATE"}
 _LENGTHS: Final = {"CHAR", "VARCHAR", "BINARY", "VARBINARY"}
 
@@ -70,10 +71,13 @@ def parse_type(text: str) -> DataType:
             what = f"not a type: {text!r}: {rest.strip()!r} cannot follow"
             raise SchemaError(what, problems=[what])
         return _suffixes(whole, rest.upper())
-    match = _ATOMIC.match(text.upper())
+    # One blank where there were many: the pattern would try all ways to share them out.
+    match = _ATOMIC.match(" ".join(text.upper().split()))
     if match is None:
-        raise SchemaError(f"not a type: {text!r}", problems=[f"not a type: {text!r}"])
-    name = re.sub(r"\s+", " ", match["name"])
+        raise SchemaError(
+            f"not a type: {text[:_SHOWN]!r}", problems=[f"not a type: {text[:_SHOWN]!r}"]
+        )
+    name = match["name"]
     numbers = tuple(int(n) for n in (match["a"], match["b"]) if n is not None)
     parsed: DataType = _atomic(text, _ALIASES.get(name, name), numbers, match["zone"] or "")
     return _suffixes(parsed, match["rest"])
@@ -109,12 +113,12 @@ def _atomic(text: str, name: str, numbers: tuple[int, ...], zone: str) -> Atomic
         return Atomic(Root(name))
     if name in {"GEOMETRY", "GEOGRAPHY"}:
         raise UnsupportedFeatureError(f"type {text!r} is not supported", feature=name)
-    raise SchemaError(f"not a type: {text!r}", problems=[f"not a type: {text!r}"])
+    raise SchemaError(f"not a type: {text[:_SHOWN]!r}", problems=[f"not a type: {text[:_SHOWN]!r}"])
 
 
 def _temporal(text: str, name: str, numbers: tuple[int, ...], zone: str) -> Atomic:
     if zone and "OUT" not in zone and "LOCAL" not in zone:
-        raise SchemaError(f"not a type: {text!r}", problems=["TIMESTAMP WITH TIME ZONE"])
+        raise SchemaError(f"not a type: {text[:_SHOWN]!r}", problems=["TIMESTAMP WITH TIME ZONE"])
     if name == "TIMESTAMP" and "LOCAL" in zone:
         name = "TIMESTAMP_LTZ"
     default = 0 if name == "TIME" else 6

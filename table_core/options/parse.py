@@ -48,7 +48,7 @@ _BYTES: Final = {
 }
 _INTEGER: Final = re.compile(r"\s*[+-]?\d+\s*")
 _TYPE_OF_NUMBER: Final = re.compile(r"(?<=[\d.])[fFdD](?=\s*$)")
-_AMOUNT: Final = re.compile(r"^\s*(\d+)\s*([^\d\s]*)\s*$")
+_AMOUNT: Final = re.compile(r"(\d+)\s*([^\d\s]*)")
 
 
 def text(value: str) -> str:
@@ -100,7 +100,7 @@ def size_bytes(value: str) -> int:
 
 
 def _amount(value: str, units: dict[str, int], expected: str) -> int:
-    match = _AMOUNT.match(value)
+    match = _AMOUNT.fullmatch(value.strip())
     unit = units.get(match[2].lower()) if match else None
     if match is None or unit is None:
         raise ValueError(f"expected {expected}")

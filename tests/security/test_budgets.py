@@ -54,6 +54,8 @@ from table_core.storage.orc.format import OrcFormat
 from table_core.datatypes.kinds import Field
 from table_core.datatypes.text import parse_type
 from table_core.storage.row_files import inferred_schema, read_rows
+from table_core.cdc.model.mysql_types import mysql_column
+from table_core.options.parse import size_bytes
 from table_core.schema.document import schema_from_json
 from table_core.storage.stores.local import LocalStorage
 import pyarrow as pa
@@ -68,7 +70,7 @@ said = ""
 try:
     CODE
 except TableError as error:
-    said = str(error)[:2000]
+    said = f"{type(error).__name__}: {error}"[:2000]
 after = resource.getrusage(resource.RUSAGE_SELF)
 cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 print(json.dumps([said, cpu, (after.ru_maxrss - before.ru_maxrss) / 1024]))
@@ -172,6 +174,15 @@ ORC = """take_budgets({"TABLE_CORE_STRIPE_BYTES_MAX": "32 mb"})
         (Field(0, "s", FIELD),), batch_rows=1000, batch_bytes=64 << 20)))"""
 ROWS = 'list(read_rows(LocalStorage(folder), "f.jsonl.gz", pa.schema([("a", pa.string())])))'
 CSV = 'list(read_rows(LocalStorage(folder), "f.csv.gz", pa.schema([("a", pa.string())])))'
+BLANKS = """blanks = " " * 100_000
+    for text in (f"ROW<a{blanks}INT{blanks}'x'{blanks}>", f"DECIMAL({blanks}5)", f"INT NOT{blanks}NULL"):
+        parse_type(text)
+    size_bytes(f"{blanks}1{blanks}mb")
+    mysql_column(f"int{blanks}(3){blanks}unsigned{blanks}!")
+    try:
+        size_bytes(f"1{blanks}x y")
+    except ValueError:
+        parse_type(f"INT{blanks}X")"""
 FIELDS = b'{"id": 0, "fields": [%s[]]}'
 BOMBS: dict[str, tuple[Callable[[Path], object], str, str]] = {
     "a manifest of many entries": (
@@ -243,6 +254,11 @@ BOMBS: dict[str, tuple[Callable[[Path], object], str, str]] = {
         lambda folder: None,
         'said = type(parse_type("ROW<" + ",".join(f"a{i} INT" for i in range(100_000)) + ">")).__name__',
         "Row",
+    ),
+    "texts of blanks": (
+        lambda folder: None,
+        BLANKS,
+        "SchemaError",
     ),
     "SQL of numbers": (
         lambda folder: None,

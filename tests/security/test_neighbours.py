@@ -119,13 +119,11 @@ def test_one_bad_table_stops_no_collector(catalog: Catalog, tmp_path: Path, pois
             writer.write(ROWS)
             writer.commit()
     try:
-        details = catalog.collect_metadata("d", "meta.history", "c", recheck="0 ms").details
+        catalog.collect_metadata("d", "meta.history", "c", recheck="0 ms")
     except TableError as error:
-        assert "done for ['a', 'c']" in told(error) or "'a'" in told(error)
+        assert "done for ['a', 'c']" in told(error)
     else:
-        assert details["unreadable"] or poison in {"hint is a fifo", "no manifest list"}, (
-            "a cache knew it"
-        )
+        assert poison in {"hint is a fifo", "no manifest list"}, "a cache knew it"
     kept = catalog.table("meta.history").read(where="kind = 'line'").to_arrow().to_pylist()
     rows = {one["uri"]: json.loads(one["document"]).get("rows") for one in kept}
     assert (rows["paimon://c/d/a"], rows["paimon://c/d/c"]) == (2, 2)

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 __all__ = ["UNSIGNED_BIGINT", "MySqlColumn", "is_bytes", "mysql_column", "mysql_type"]
 
 _BYTES: Final = Atomic(Root.VARBINARY, length=MAX_LENGTH)
-_TYPE: Final = re.compile(r"^\s*([a-z_ ]+?)\s*(?:\((.*?)\))?\s*((?:unsigned|zerofill|signed|\s)*)$")
+_NAME: Final = re.compile(r"[a-z_ ]+")
+_OF_NUMBERS: Final = frozenset({"unsigned", "zerofill", "signed"})
 _INTEGERS: Final = {
     "tinyint": (Root.TINYINT, Root.SMALLINT),
     "smallint": (Root.SMALLINT, Root.INT),
@@ -73,14 +74,19 @@ class MySqlColumn:
 
 def mysql_column(text: str) -> MySqlColumn:
     """Parse a type as ``information_schema.columns.column_type`` writes it."""
-    match = _TYPE.match(text.lower())
-    if match is None:
+    head, bracket, rest = text.lower().strip().partition("(")
+    parts, end, tail = rest.rpartition(")")
+    behind = tail.split()
+    if (
+        _NAME.fullmatch(head) is None
+        or bool(bracket) != bool(end)
+        or not _OF_NUMBERS.issuperset(behind)
+    ):
         return MySqlColumn(text.lower(), (), unsigned=False)
-    words = match[1].split()
-    unsigned = "unsigned" in words or "unsigned" in match[3]
-    name = " ".join(w for w in words if w not in {"unsigned", "zerofill", "signed"})
+    words = head.split()
+    unsigned = "unsigned" in words or "unsigned" in behind
+    name = " ".join(w for w in words if w not in _OF_NUMBERS)
     name = _ALIASES.get(name, name)
-    parts = match[2] or ""
     quoted = name in {"enum", "set"}
     arguments = (parts,) if quoted else tuple(p.strip() for p in parts.split(",") if p.strip())
     return MySqlColumn(name, arguments, unsigned)

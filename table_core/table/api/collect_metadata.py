@@ -42,9 +42,8 @@ __all__ = ["collect_metadata", "metadata_table"]
 _AT_ONCE: Final = 100
 """Of so many tables the open chunks are in memory at a time."""
 _DEAD: Final = frozenset({ErrorKind.CORRUPT, ErrorKind.UNSUPPORTED})
-"""What no second attempt helps: it is told of that table, and is no failure of the collector."""
+"""What no second attempt helps: the page tells it of that table."""
 _TOLD_MAX: Final = 300
-_DETAILS_MAX: Final = 20
 
 
 def metadata_table(catalog: CatalogView, name: str) -> Table:
@@ -89,7 +88,7 @@ def collect_metadata(
     """See ``Catalog.collect_metadata``.
 
     Raises:
-        TableError: of the first table that failed, when the others are kept; it notes which.
+        TableError: of the first table that failed or cannot be read, when the others are kept; it notes which.
     """
     started_ms = catalog.clock.now_ms()
     target = metadata_table(catalog, to)
@@ -110,11 +109,11 @@ def collect_metadata(
         "left": len(moved) - len(chosen),
         "dropped": len(work.dropped),
         "snapshots": work.snapshots,
-        "unreadable": dict(list(work.unreadable.items())[:_DETAILS_MAX]),
     }
-    if work.failed:
-        good = [name for name in chosen if name not in work.failed]
-        raise failed_of(f"collect-metadata {choice.database}", work.failed, good)
+    bad = {**work.unreadable, **work.failed}
+    if bad:
+        good = [name for name in chosen if name not in bad]
+        raise failed_of(f"collect-metadata {choice.database}", bad, good)
     result = committed(
         target.access, "collect-metadata", done, before, details, started_ms=started_ms
     )
@@ -133,7 +132,7 @@ class _Work:
     names: list[str] = field(default_factory=list)
     dropped: list[str] = field(default_factory=list)
     states: dict[str, State | None] = field(default_factory=dict)
-    unreadable: dict[str, str] = field(default_factory=dict)
+    unreadable: dict[str, TableError] = field(default_factory=dict)
     failed: dict[str, TableError] = field(default_factory=dict)
     snapshots: int = 0
 
@@ -196,7 +195,7 @@ class _Work:
             if error.kind not in _DEAD:
                 self.failed[name] = error
                 return None
-            self.unreadable[name] = str(error)[:_TOLD_MAX]
+            self.unreadable[name] = error
             return _rows(uri, {(Kind.LINE, ""): self._unreadable(name, error)}, [], now_ms)
         self.snapshots += observed.new_snapshots
         return _rows(uri, observed.documents, observed.gone, now_ms)

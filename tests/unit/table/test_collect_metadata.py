@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import table_core as tc
-from table_core.errors import ArgumentError
+from table_core.errors import ArgumentError, CorruptFileError
 from table_core.history.snapshots import CHUNK, Chunk, SnapshotRow, with_totals
 from table_core.table.metadata.documents import Metadata
 from tests.tables import new_catalog, write_rows
@@ -59,7 +59,7 @@ def test_what_a_page_shows_of_a_table_is_kept() -> None:
     table.tags.create("first", snapshot=1)
     catalog.alter_table("d.t", [tc.AddColumn("note", "STRING"), tc.SetOption("bucket", "1")])
     told = collect(catalog)
-    assert (told["looked_at"], told["snapshots"], told["unreadable"]) == (1, 7, {})
+    assert (told["looked_at"], told["snapshots"]) == (1, 7)
     found = kept(catalog)
     uri = "paimon://demo/d/t"
     assert {of for _, of, _ in found} == {uri}
@@ -192,8 +192,9 @@ def test_a_table_that_cannot_be_read_is_told_and_stops_no_other() -> None:
         fill(keyed(catalog, name), 1)
     root = catalog.root("d", "t")
     root.write("snapshot/snapshot-1", b"{")
-    told = collect(catalog)
-    assert list(told["unreadable"]) == ["t"]
+    with pytest.raises(CorruptFileError) as caught:
+        collect(catalog)
+    assert "failed for ['t'], done for ['u']" in caught.value.__notes__[0]
     line = kept(catalog)["line", "paimon://demo/d/t", ""]
     assert line["badges"][0]["code"] == "unreadable"
     assert kept(catalog)["line", "paimon://demo/d/u", ""]["health"] == "ok"
