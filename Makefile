@@ -12,7 +12,7 @@ SHARD := 1/1
 BASE := main
 export PYTHONPATH :=
 
-.PHONY: fuzz help venv venv-core test-core check lint types layers tidy docs test java java-build demo demo-down demo-known demo-verdict bench \
+.PHONY: fuzz help venv venv-core test-core check lint types layers tidy workflows docs test java java-build demo demo-down demo-known demo-verdict bench \
 	simulate bench-spark bench-watch wheel clean test-live random-user test-spark-cluster test-spark-next \
 	audit test-install servers test-cdc test-spark test-upkeep test-memory torture minio shared-commits \
 	cluster-demo cluster-demo-down browser test-changed compose kafka lost-updates test-airflows test-nightly docs-site pages changelog release-check ui test-browser
@@ -35,7 +35,7 @@ $(CORE_STAMP): constraints.txt table_core/pyproject.toml demo/venv.sh
 test-core: $(CORE_STAMP) ## Unit, property, golden and simulation tests of the core, on .venv-core
 	.venv-core/bin/python tests/suites.py core
 
-check: lint types layers tidy ## Format, lint, types, layers, tidiness
+check: lint types layers tidy workflows ## Format, lint, types, layers, tidiness, the workflows of CI
 
 lint: $(STAMP)
 	$(BIN)/ruff format --check . && $(BIN)/ruff check .
@@ -45,6 +45,8 @@ layers: $(STAMP)
 	PYTHONPATH=.:provider $(BIN)/lint-imports
 tidy: $(STAMP)
 	$(BIN)/pytest -q tests/test_tidy.py tests/test_circles.py tests/test_words.py tests/test_core_alone.py tests/test_lanes.py
+workflows: $(STAMP)
+	$(BIN)/zizmor --offline --no-progress .github
 docs: $(STAMP) ## The documents: every example, link, command and generated page
 	$(BIN)/python tests/suites.py docs
 

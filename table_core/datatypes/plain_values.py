@@ -77,7 +77,7 @@ def _parsed(text: str | None, type_: pa.DataType) -> Any:
         return text
     try:
         return json.loads(text, parse_float=str)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text  # no list and no object: refused where its row is known
 
 

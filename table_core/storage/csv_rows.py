@@ -143,16 +143,22 @@ def _source(file: Any, commas_max: int, schema: pa.Schema | None) -> Iterator[_E
         source.end()
 
 
-def csv_line(file: Any, row: int) -> int:
-    """The line on which ``row``, counted from 0, begins: a quoted cell may have many lines."""
+def csv_line(file: Any, row: int) -> int | None:
+    """The line on which ``row``, counted from 0, begins: a quoted cell may have many lines.
+
+    None where a cell is longer than Python reads.
+    """
     reader = csv.reader(io.TextIOWrapper(file, encoding="utf-8", errors="replace", newline=""))
     before, number = 0, -2
-    for cells in reader:
-        if cells:
-            number += 1
-        if number == row:
-            return before + 1
-        before = reader.line_num
+    try:
+        for cells in reader:
+            if cells:
+                number += 1
+            if number == row:
+                return before + 1
+            before = reader.line_num
+    except csv.Error:
+        return None
     return before + 1
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
@@ -21,9 +22,12 @@ from table_core.options.budgets import LINE_BYTES
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["json_line", "json_rows"]
+__all__ = ["json_line", "json_rows", "json_schema"]
 
 _BLOCK_BYTES: Final = 4 << 20
+_DEPTH_MAX: Final = 500
+_NESTING: Final = re.compile(rb"[\[\]{}]")
+_TEXT: Final = re.compile(rb'"(?:[^"\\]|\\.)*+"')
 _ROW_KIND: Final = ROW_KIND_COLUMN.encode()
 
 
@@ -42,6 +46,31 @@ def json_rows(file: Any, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         first_row += batch.num_rows
         if batch.num_rows:
             yield batch
+
+
+def json_schema(file: Any) -> pa.Schema:
+    """The columns of ``file``, and types that its first megabytes have.
+
+    Raises:
+        DataError: a line is nested so deep that Arrow would end the process.
+        pa.ArrowException: it is no JSON.
+    """
+    block = next(_blocks(file), b"")
+    for row, line in enumerate(block.split(b"\n")):
+        if line.count(b"[") + line.count(b"{") > _DEPTH_MAX and _depth(line) > _DEPTH_MAX:
+            raise DataError("no JSON of ours: it is nested too deep", row=row)
+    schema: pa.Schema = pj.read_json(
+        io.BytesIO(block), read_options=pj.ReadOptions(block_size=len(block) + 1)
+    ).schema
+    return schema
+
+
+def _depth(line: bytes) -> int:
+    depth = deepest = 0
+    for mark in _NESTING.finditer(_TEXT.sub(b"", line)):
+        depth += 1 if mark[0] in b"[{" else -1
+        deepest = max(deepest, depth)
+    return deepest
 
 
 def json_line(file: Any, row: int) -> int:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import gzip
+import zlib
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
-import pyarrow.json as pj
 import pyarrow.parquet as pq
 
 from table_core.errors import ArgumentError, DataError
 from table_core.storage.csv_rows import BLOCK_BYTES, csv_line, csv_rows, csv_schema
-from table_core.storage.json_rows import json_line, json_rows
+from table_core.storage.json_rows import json_line, json_rows, json_schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -38,6 +38,8 @@ _ENDINGS: Final = {
     ".json": "json",
 }
 _PACKED: Final = ".gz"
+_NO_ROWS: Final = (pa.ArrowException, gzip.BadGzipFile, zlib.error, EOFError, UnicodeDecodeError)
+"""What a file makes readers raise that is no rows."""
 FORMATS: Final = ("parquet", "csv", "json")
 """What rows can be read from; JSON is one object a line."""
 
@@ -65,13 +67,17 @@ def inferred_schema(storage: Storage, path: str, format: str) -> pa.Schema:
         return parquet_schema(storage, path)
     try:
         with _opened(storage, path, format) as (file, _):
-            schema = csv_schema(file) if format == "csv" else pj.open_json(file).schema
-    except (pa.ArrowException, gzip.BadGzipFile, EOFError) as error:
+            schema = csv_schema(file) if format == "csv" else json_schema(file)
+            # nothing but NULL in the first rows says nothing
+            return pa.schema(
+                [(f.name, pa.string() if pa.types.is_null(f.type) else f.type) for f in schema]
+            )
+    except _NO_ROWS as error:
         raise DataError(f"{storage.uri}/{path}: {error}", path=path) from error
-    return pa.schema(
-        # nothing but NULL in the first rows says nothing
-        [(f.name, pa.string() if pa.types.is_null(f.type) else f.type) for f in schema]
-    )
+    except DataError as error:
+        raise DataError(
+            f"{storage.uri}/{path}: {error}", **{**error.facts, "path": path}
+        ) from error
 
 
 def parquet_column(storage: Storage, path: str, column: str) -> pa.ChunkedArray:
@@ -117,9 +123,7 @@ def read_rows(
                     taken(read if part is None else part)
             if taken is not None:
                 taken(1.0)
-    except pa.ArrowException as error:
-        raise DataError(f"{storage.uri}/{path}: {error}", path=path) from error
-    except (gzip.BadGzipFile, EOFError) as error:
+    except _NO_ROWS as error:
         raise DataError(f"{storage.uri}/{path}: {error}", path=path) from error
     except DataError as error:
         raise _placed(error, storage, path, format, error.facts.get("row")) from error
@@ -143,7 +147,7 @@ def _placed(error: DataError, storage: Storage, path: str, format: str, row: obj
     if isinstance(row, int) and find is not None:
         with _opened(storage, path, format) as (file, _):
             facts["line"] = find(file, row)
-        where += f", line {facts['line']}"
+        where += f", line {facts['line']}" if facts["line"] else ""
     elif isinstance(row, int):
         where += f", row {row}"
     return DataError(f"{where}: {error}", **facts)

@@ -255,6 +255,11 @@ BOMBS: dict[str, tuple[Callable[[Path], object], str, str]] = {
         'said = type(parse_type("ROW<" + ",".join(f"a{i} INT" for i in range(100_000)) + ">")).__name__',
         "Row",
     ),
+    "JSON that nobody named, and is nested deep": (
+        lambda folder: packed_lines(folder, b'{"a":' + b"[" * 400_000 + b"]" * 400_000 + b"}\n", 1),
+        'inferred_schema(LocalStorage(folder), "f.jsonl.gz", "json")',
+        "nested too deep",
+    ),
     "texts of blanks": (
         lambda folder: None,
         BLANKS,
