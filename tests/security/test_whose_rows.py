@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from paimon_provider.pages.answers import Asker
-from paimon_provider.pages.cache import writing
+from paimon_provider.pages.cache import packed, writing
+from paimon_provider.pages.lines import make_lines
 from paimon_provider.pages.rows_right import named_dags, require_rows, rows_right
 from table_core.errors import AccessDeniedError, ArgumentError
 
@@ -100,6 +101,29 @@ def test_the_configuration_names_tables_and_what_cannot_be_read_shows_nothing(
             named_dags(URI)
     else:
         assert named_dags(URI) == dags
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "paimon://c/hr/salaries$audit_log", "paimon://c/hr/salaries$branch_b", "paimon://c/hr/%73alaries",
+        "paimon://c/hr/salaries%24audit_log", "paimon://C/hr/salaries", "paimon://c/HR/salaries",
+        "paimon://c/hr/salaries/", "paimon://c/hr//salaries", "paimon://c/hr/salaries#x",
+        "paimon://c/hr/salaries?on=changes", "paimon://c/hr$x/salaries", "PAIMON://c/hr/salaries",
+    ],
+)  # fmt: skip
+def test_another_name_of_a_table_gives_no_right_to_its_rows(
+    db: Any, monkeypatch: pytest.MonkeyPatch, uri: str
+) -> None:
+    """A branch and a system table have the rows of their table, and another spelling is the table itself."""
+    db.execute("INSERT INTO creation VALUES (?, 'of_ben', 0)", (uri,))
+    document = packed(json.dumps({"table": "hr.salaries"}))
+    db.execute("INSERT INTO document VALUES ('line', ?, '', 0, ?)", (uri, document))
+    make_lines(db, [uri])
+    assert db.execute("SELECT count(*) FROM line").fetchone() == (0,)
+    for option in ("", '{"hr.salaries": "payroll", "*.*": "of_ben", "paimon://*/*/*": "of_ben"}'):
+        monkeypatch.setenv("AIRFLOW__PAIMON__ROWS_OF", option)
+        assert not rows_right(Dags(), Asker(db, {"of_ben"}, 0), uri).may  # type: ignore[arg-type]
 
 
 def test_the_configuration_comes_before_the_creator(

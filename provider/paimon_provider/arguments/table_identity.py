@@ -70,6 +70,10 @@ class TableIdentity:
         parts = map(quoted, (self.catalog, self.database, self.name))
         return f"{SCHEME}://{'/'.join(parts)}"
 
+    def is_plain(self, uri: str) -> bool:
+        """Whether ``uri`` is the one spelling of a table itself, and no branch or system table of one."""
+        return uri == self.uri and "$" not in self.name and "$" not in self.database
+
     def to_asset(self, **more: Any) -> Asset:
         """The asset; ``more`` are further arguments of ``Asset``, e.g. ``watchers``."""
         return Asset(name=self.uri, uri=self.uri, **more)

@@ -31,7 +31,8 @@ def make_lines(db: sqlite3.Connection, uris: Iterable[str]) -> None:
         asset = db.execute(
             "SELECT max(last_at), count(*) FROM asset WHERE base = ?", (uri,)
         ).fetchone()
-        if identity is None or (kept is None and not asset[1]):
+        is_table = identity is not None and identity.is_plain(uri)
+        if identity is None or not is_table or (kept is None and not asset[1]):
             db.execute("DELETE FROM line WHERE uri = ?", (uri,))
             continue
         line = _line(uri, identity, kept or {}, asset[0])

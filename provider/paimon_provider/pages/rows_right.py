@@ -63,6 +63,10 @@ def rows_right(session: Session, asker: Asker, uri: str) -> RowsRight:
     Raises:
         ArgumentError: ``[paimon] rows_of`` cannot be read: then nobody sees rows.
     """
+    identity = TableIdentity.of_uri(uri)
+    if identity is None or not identity.is_plain(uri):
+        # Another spelling, a branch or a system table: its rows are those of a table with a right of its own.
+        return _right(session, asker, False, "every", ())
     named = named_dags(uri)
     if named is not None:
         may = any(dag_id in asker.dags for dag_id in named)

@@ -112,17 +112,17 @@ class _Columns:
         held = self.tail.types[number]
         width = _WIDTHS.get(held.kind, _WIDEST)
         room = Room(count * width, width)
-        each = 1
+        times = 1
         if held.kind in (_LIST, _MAP):
             lengths = self._lengths(number, count)
-            count, each = _total(lengths), _longest(lengths)
+            count, times = _total(lengths), _longest(lengths)
         elif held.kind in _TEXTS:
             room += self._texts(number, count)
         for child in held.children:
             if child <= number:
                 raise ValueError("a type within itself")
             within = self.room(child, count)
-            room += Room(within.whole, within.row * each, within.always)
+            room += Room(within.whole, within.row * times, within.always)
         return room
 
     def _texts(self, number: int, count: int) -> Room:
