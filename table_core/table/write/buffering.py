@@ -78,7 +78,8 @@ class BufferLimits:
         """
         most = max(self.buffer_bytes // _PIECES, _PIECE_BYTES_MIN)
         for table in tables:
-            for piece in pieces(table, most) if table.nbytes > self.buffer_bytes else (table,):
+            is_small = table.nbytes <= min(self.buffer_bytes, most * table.num_rows)
+            for piece in (table,) if is_small else pieces(table, most):
                 if piece.num_rows == 1:
                     refuse_wide_row(piece.nbytes, self.granted, self.option, COPIES_WRITTEN)
                 yield piece

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import datetime as dt
 import random
+import re
 import uuid
 from decimal import Decimal
 from itertools import pairwise
@@ -16,8 +17,10 @@ import pyarrow as pa
 import pytest
 
 import table_core as tc
+from table_core.errors import OptionError
 from table_core.ondisk.binary_row import decode_row
 from table_core.table.metadata.access import TableAccess
+from table_core.table.write.buffering import BufferLimits
 from tests.tables import new_catalog, write_rows
 
 ROWS = pa.schema(
@@ -194,3 +197,24 @@ def test_a_key_of_any_type_is_found_again_in_its_bucket(catalog: tc.Catalog, kin
     for value in values:
         found = table.read(where=tc.col("k") == value).to_arrow()
         assert found.to_pylist() == [{"k": value, "v": 1}]
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3])
+def test_rows_that_are_too_wide_are_refused_also_where_several_come_at_once(rows: int) -> None:
+    """And the value that the message names is enough."""
+    wide = pa.table({"v": ["x" * (21 << 20)] * rows})
+
+    def taken(megabytes: int) -> int:
+        limits = BufferLimits(megabytes << 20, "write-buffer-size", spills=True, threads=1)
+        return sum(piece.num_rows for piece in limits.pieces([wide]))
+
+    with pytest.raises(
+        OptionError, match="write-buffer-size=.* is too small for one row"
+    ) as caught:
+        taken(256)
+    assert caught.value.facts["option"] == "write-buffer-size"
+    enough = re.search(r"Set write-buffer-size to '(\d+) mb' or more", str(caught.value))
+    assert enough is not None
+    assert taken(int(enough[1])) == rows
+    with pytest.raises(OptionError):
+        taken(int(enough[1]) - 1)
