@@ -102,4 +102,4 @@ def test_a_warm_write_asks_for_little(
     put(table, 99)
     puts = [request for request in requests if request in PUTS]
     assert len(puts) <= 6
-    assert len(requests) - len(puts) <= 11
+    assert len(requests) - len(puts) <= 9

@@ -104,6 +104,14 @@ class TableAccess:
             self.require_there()
         return snapshot
 
+    def probable_head(self) -> Snapshot | None:
+        """As ``head``, for what is prepared: the commit looks again, and does over what it prepared on another head.
+
+        Raises:
+            NotFoundError: as ``head``.
+        """
+        return self.metadata.head_after_seen() or self.head()
+
     def snapshot_ids(self) -> list[int]:
         """Ids of all snapshots up to the newest, ascending; asks like ``head`` where there are none.
 

@@ -185,6 +185,23 @@ class Metadata:
         path = layout.snapshot_path(id, self.branch)
         return Snapshot.from_json(body, path=path), hashlib.sha256(body).hexdigest()
 
+    def head_after_seen(self) -> Snapshot | None:
+        """The newest snapshot from the one on that the last commit of this handle made; None: that is not there.
+
+        One request less than ``head``, because no hint is read.  It may be a snapshot that a rollback has just taken
+        back, so only who finds out later asks for it.
+        """
+        if not self.seen:
+            return None
+        made = self.seen[-1]
+        newest = _walked_from(self, made.id)
+        if newest is None:
+            return None
+        id, body = newest
+        if id == made.id and hashlib.sha256(body).hexdigest() != made.digest:
+            return None
+        return Snapshot.from_json(body, path=layout.snapshot_path(id, self.branch))
+
     def has_snapshot(self, id: int) -> bool:
         """Whether the snapshot ``id`` is there."""
         return self.snapshot_if_there(id) is not None

@@ -106,7 +106,7 @@ class BucketWriter:
         if not unknown or (not schema.is_key_table and schema.bucket < 0):
             return
         partitions = {partition for partition, _ in unknown}
-        head = self.access.head()
+        head = self.access.probable_head()
         self._as_of.update(dict.fromkeys(unknown, AsOf.of(head)))
         live = self.access.files_of_partitions(head, partitions)
         for bucket, entries in live.items():

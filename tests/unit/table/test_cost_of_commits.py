@@ -161,3 +161,40 @@ def test_a_hint_of_expiry_is_not_replaced_by_a_commit() -> None:
     assert floor == 4
     put(table, 6)
     assert table.access.metadata.hinted_floor() == floor
+
+
+def test_a_writer_that_has_committed_reads_the_hint_once() -> None:
+    table, faults = made(primary_key=("k",), options={"bucket": "1", "write-only": "true"})
+    put(table, 1)
+    faults.calls.clear()
+    put(table, 2)
+    assert [c.name for c in faults.calls if c.path == "snapshot/LATEST"] == ["read", "write"]
+
+
+@pytest.mark.parametrize("others", [1, 2, 12])
+def test_a_writer_that_has_committed_numbers_its_rows_after_those_of_others(others: int) -> None:
+    """Whether they are few, which are read one after the other, or many, for which the hint is read."""
+    table, _ = made(primary_key=("k",), options={"bucket": "1", "write-only": "true"})
+    other = tc.Table(replace(table.access, metadata=Metadata(table.access.storage)))
+    rows = pa.table({"k": [1], "v": [0]}, schema=table.arrow_schema)
+    put(table, 1)
+    for value in range(others):
+        with other.write() as writer:
+            writer.write(rows.set_column(1, "v", pa.array([value])))
+            writer.commit()
+    with table.write() as writer:
+        writer.write(rows.set_column(1, "v", pa.array([99])))
+        writer.commit()
+    assert table.read().to_arrow().to_pylist() == [{"k": 1, "v": 99}]
+    assert table.latest_snapshot().id == others + 2
+
+
+def test_a_writer_that_has_committed_goes_on_after_a_rollback_by_another() -> None:
+    table, _ = made(primary_key=("k",), options={"bucket": "1", "write-only": "true"})
+    other = tc.Table(replace(table.access, metadata=Metadata(table.access.storage)))
+    for n in range(3):
+        put(table, n)
+    other.rollback_to(snapshot=1)
+    put(table, 9)
+    assert sorted(table.read().to_arrow()["k"].to_pylist()) == [0, 9]
+    assert table.latest_snapshot().id == 2
