@@ -209,7 +209,7 @@ def test_rows_that_are_too_wide_are_refused_also_where_several_come_at_once(rows
         return sum(piece.num_rows for piece in limits.pieces([wide]))
 
     with pytest.raises(
-        OptionError, match="write-buffer-size=.* is too small for one row"
+        OptionError, match=r"write-buffer-size=.* is too small for one row"
     ) as caught:
         taken(256)
     assert caught.value.facts["option"] == "write-buffer-size"
