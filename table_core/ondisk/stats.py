@@ -68,6 +68,8 @@ _NO_BOUNDS: Final = frozenset({Root.VARIANT, Root.BLOB})
 _TEXT: Final = frozenset({Root.CHAR, Root.VARCHAR})
 _BINARY: Final = frozenset({Root.BINARY, Root.VARBINARY})
 _FLOATS: Final = frozenset({Root.FLOAT, Root.DOUBLE})
+_LONG_BYTES: Final = 1 << 12
+"""A longer text is cut before it is compared; shorter ones, of which there are many, are compared as they are."""
 
 
 def parse_mode(text: str) -> StatsMode:
@@ -159,9 +161,21 @@ class _ColumnStats:
         if self.root in _FLOATS and pc.any(pc.is_nan(column)).as_py():
             self._unbound()
             return
-        bounds = pc.min_max(column)
+        bounds = pc.min_max(self._shortened(column))
         extremes = pa.array([bounds["min"], bounds["max"]], bounds["min"].type)
         self._widen(*values_of(extremes, self.type))
+
+    def _shortened(self, column: Any) -> Any:
+        """Long texts as far as they tell: the character after the last one says that more would follow.
+
+        The smallest and the largest would be copied several times, and be held until the file is done.
+        """
+        is_long = column.nbytes > _LONG_BYTES * len(column)
+        if self.mode.kind is not StatsKind.TRUNCATE or not is_long:
+            return column
+        if self.root in _TEXT:
+            return pc.utf8_slice_codeunits(column, 0, self.mode.length + 1)
+        return pc.binary_slice(column, 0, self.mode.length + 1) if self.root in _BINARY else column
 
     def add_counted(self, counted: Counted | None) -> None:
         """Rows that another writer counted; None: it did not."""

@@ -102,6 +102,7 @@ SHAPES = {
     "document": Shape(rows=2_000, width=20_000, runs=8),
     "wide": Shape(rows=300, width=200_000, runs=6),
     "huge": Shape(rows=5, width=10 << 20, runs=3),
+    "large": Shape(rows=2, width=30 << 20, runs=2),
     "enormous": Shape(rows=2, width=50 << 20, runs=2),
     "runs": Shape(rows=2_000, width=1_000, runs=150),
     "wide runs": Shape(rows=40, width=100_000, runs=60),

@@ -23,8 +23,8 @@ BY_DAY = {
     ("read", "document", 64),
     ("write", "wide", 64),
     ("full", "wide runs", 32),
-    ("read", "enormous", 64),
-    ("write", "enormous", 32),
+    ("write", "large", 256),
+    ("write", "large", 32),
 }
 CASES = [
     (verb, shape, limit)

@@ -167,6 +167,16 @@ def test_floats_have_no_bounds_which_would_hide_nan():
     assert str(seen["f"].min) == "-0.0"
 
 
+def test_values_that_fill_a_page_have_no_bounds_which_would_be_copied_and_left_out():
+    fields = (Field(0, "narrow", STRING), Field(1, "wide", STRING))
+    table = pa.table({"narrow": ["a", "b"], "wide": ["x" * (1 << 20), "y" * (1 << 21)]})
+    storage = written(fields, table)
+    group = pq.ParquetFile(io.BytesIO(storage.read("f"))).metadata.row_group(0)
+    assert group.column(0).statistics.max == "b"
+    assert group.column(1).statistics is None
+    assert read(storage, fields).equals(table.cast(read(storage, fields).schema))
+
+
 def test_row_groups_are_of_like_size():
     fields = [Field(0, "n", BIGINT)]
     storage = written(fields, pa.table({"n": range(2**20 + 30_000)}))

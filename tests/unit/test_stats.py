@@ -171,6 +171,38 @@ def test_bounds_hold_for_every_type(data, name: str) -> None:
             assert (low, high) == (there[ranks.index(min(ranks))], there[ranks.index(max(ranks))])
 
 
+@given(
+    st.data(),
+    st.sampled_from(["VARCHAR(99)", "CHAR(9)", "STRING", "BYTES", "VARBINARY(99)", "BINARY(9)"]),
+    st.integers(1, 4),
+)
+def test_long_texts_are_cut_before_they_are_compared_and_come_to_the_same(
+    data, name: str, length: int
+) -> None:
+    letters = st.text(alphabet=["a", "b", "\uffff", TOP], max_size=9)
+    values = data.draw(st.lists(st.none() | letters, min_size=1, max_size=8))
+    if "B" in name:
+        values = [None if v is None else v.encode("utf-8")[:9] for v in values]
+    if name == "BINARY(9)":
+        values = [None if v is None else v.ljust(9, b"\xff") for v in values]
+    batches = data.draw(st.integers(1, 3))
+    told = []
+    for long in (-1, 1 << 40):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("table_core.ondisk.stats._LONG_BYTES", long)
+            told.append(stats_of(name, values, f"truncate({length})", batches=batches))
+    assert told[0] == told[1]
+
+
+def test_of_a_long_text_no_more_is_held_than_its_bound_needs() -> None:
+    field = field_of("STRING")
+    builder = StatsBuilder([field], [parse_mode("truncate(16)")])
+    builder.add(pa.table({"c": ["x" * 100_000, "y" * 100_000]}))
+    assert decode_stats(builder.finish()[0], [field])["c"] == ("x" * 16, "y" * 15 + "z", 0)
+    (column,) = builder._columns
+    assert len(str(column.low)) == len(str(column.high)) == 17
+
+
 def test_statistics_of_other_columns_are_blamed() -> None:
     fields = [field_of("INT", "a")]
     row = encode_row([fields[0].type], [1])

@@ -127,7 +127,7 @@ class ParquetFileWriter:
             self._sink,
             schema_with_ids(self._fields, PARQUET_ID),
             use_dictionary=list(chosen.dictionary),
-            write_statistics=_bounded(first.schema),
+            write_statistics=_bounded(first),
             column_encoding=dict(chosen.other) or None,
             store_schema=False,
             store_decimal_as_integer=True,
@@ -143,18 +143,29 @@ def _values_at_once(rows: pa.Table) -> int:
 
     Whoever reads a column holds a page of it.
     """
-    widest: int = max((column.nbytes for column in rows.columns), default=0) // max(
-        rows.num_rows, 1
-    )
+    widest = max((_width(column) for column in rows.columns), default=0)
     return max(1, min(_VALUES_MAX, _PAGE_BYTES // max(widest, 1)))
 
 
-def _bounded(schema: pa.Schema) -> list[str]:
-    """Parquet columns with bounds: Java takes those of floats, which leave NaN out, at their word."""
-    floats = {field.name for field in schema if pa.types.is_floating(field.type)}
-    others = (field for field in schema if field.name not in floats)
+def _width(column: Any) -> int:
+    """Bytes of a value."""
+    width: int = column.nbytes // max(len(column), 1)
+    return width
+
+
+def _bounded(rows: pa.Table) -> list[str]:
+    """Parquet columns with bounds: Java takes those of floats, which leave NaN out, at their word.
+
+    Values that fill a page have none: Arrow leaves bounds of more than 4 kB out, but first copies each value six times.
+    """
+    without = {
+        field.name
+        for field, column in zip(rows.schema, rows.columns, strict=True)
+        if pa.types.is_floating(field.type) or _width(column) >= _PAGE_BYTES
+    }
+    others = (field for field in rows.schema if field.name not in without)
     paths = (path for field in others for path in leaf_paths(field.name, field.type))
-    return [path for path in paths if path not in floats]  # also the field d of c beside "c.d"
+    return [path for path in paths if path not in without]  # also the field d of c beside "c.d"
 
 
 def _writer_options(settings: WriterSettings) -> dict[str, Any]:

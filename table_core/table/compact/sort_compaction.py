@@ -19,7 +19,7 @@ from table_core.storage.spill import Spill
 from table_core.table.commit_io.prepared import CompactChange
 from table_core.table.compact.compaction import with_index
 from table_core.table.files.file_reader import FileReader
-from table_core.table.files.merging import COPIES_WRITTEN, merge_in_passes, refuse_wide_row
+from table_core.table.files.merging import COPIES_SORTED, merge_in_passes, refuse_wide_row
 from table_core.table.write.append_vectors import AppendVectors
 from table_core.table.write.buffering import BufferLimits
 
@@ -104,7 +104,7 @@ def _sorted(
         held = count = 0
         for batch in batches:
             if batch.num_rows == 1:
-                refuse_wide_row(batch.nbytes, limits.granted, limits.option, COPIES_WRITTEN)
+                refuse_wide_row(batch.nbytes, limits.granted, limits.option, COPIES_SORTED)
             rows = clustering.placed(pa.Table.from_batches([batch]), count)
             count += rows.num_rows
             held += rows.nbytes

@@ -16,9 +16,11 @@ import pyarrow as pa
 
 from table_core.datatypes.arrow import arrow_type, is_varied
 from table_core.errors import OptionError
+from table_core.lsm.triggers import needs_lookup
 from table_core.merge.engines.kway import merge_runs
 from table_core.merge.engines.sort_only import SortOnly
-from table_core.options import keys_files, keys_write
+from table_core.options import keys_files, keys_scan, keys_write
+from table_core.storage.columns.data_format import format_name
 from table_core.storage.spill import Spill
 
 if TYPE_CHECKING:
@@ -32,8 +34,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BUCKETS_AT_ONCE",
+    "COPIES_AS_ORC",
+    "COPIES_SORTED",
     "COPIES_WRITTEN",
     "MergeLimits",
+    "fitting_bytes",
     "merge_in_passes",
     "refuse_wide_row",
     "rows_for_merge",
@@ -48,9 +53,13 @@ _VARIED_BYTES, _FIXED_BYTES = 5 << 18, 5 << 16
 """What a reader of a file holds of a column: a page, and the piece of the file that it comes from."""
 _DECODED: Final = 4
 """Bytes in memory per byte of a small file."""
-_COPIES_READ, _COPIES_COMPACTED, COPIES_WRITTEN = 4, 12, 16
-"""So often a row is in memory: as page, value, in a window, as result; then in a group, encoded, packed; and in
-the buffer, dealt, sorted, on its way to the local disk."""
+_COPIES_READ, _COPIES_COMPACTED, COPIES_WRITTEN = 4, 8, 6
+"""So often a row is in memory: as page, value, in a window, as result; then in a group, encoded, packed.  A writer holds it
+once where it is encoded, and beside one of another run."""
+_COPIES_TOLD, COPIES_SORTED = 12, 16
+"""Where changes are told of too; and to sort rows without a key, in the buffer and on its way to the local disk."""
+COPIES_AS_ORC: Final = 16
+"""For a writer of ORC, which encodes a stripe at once."""
 _SPARE_BYTES: Final = 64 << 20
 
 
@@ -73,16 +82,24 @@ class MergeLimits:
     def of_compaction(cls, options: TableOptions) -> Self:
         """For one bucket of several, whose rows are written again."""
         whole = options.get(keys_files.READ_MEMORY_LIMIT)
-        return cls(options=options, memory=whole // BUCKETS_AT_ONCE, copies=_COPIES_COMPACTED)
+        tells = needs_lookup(options) or options.get(keys_scan.CHANGELOG_PRODUCER) != "none"
+        as_orc = format_name(options, level=1) == "orc"
+        copies = _COPIES_TOLD if tells or as_orc else _COPIES_COMPACTED
+        return cls(options=options, memory=whole // BUCKETS_AT_ONCE, copies=copies)
 
     def at_once(self, runs: Sequence[SortedRun], fields: Sequence[Field]) -> int:
         """How many of ``runs`` are merged at once, of which ``fields`` are read."""
         of_columns = sum(
             _VARIED_BYTES if is_varied(arrow_type(f.type)) else _FIXED_BYTES for f in fields
         )
-        largest = max((file.file_size for run in runs for file in run.files), default=0)
+        files = [file for run in runs for file in run.files]
+        largest = max((file.file_size for file in files), default=0)
         run_bytes = min(of_columns, _DECODED * largest) + 1
-        return max(2, min(len(runs), _most_runs(self.options), self.memory // run_bytes))
+        widest = max((file.file_size // max(file.row_count, 1) for file in files), default=0)
+        limit = self.options.get(keys_files.READ_MEMORY_LIMIT)
+        rows_at_once = fitting_bytes(limit, self.copies) // (_DECODED * widest + 1)
+        most = min(self.memory // run_bytes, rows_at_once, _most_runs(self.options))
+        return max(2, min(len(runs), most))
 
     def batch_bytes(self, at_once: int) -> int:
         """Bytes of a batch of each run."""
@@ -164,13 +181,18 @@ def rows_for_merge(
         yield from rows.batches(batch_bytes)
 
 
+def fitting_bytes(limit: int, copies: int) -> int:
+    """How many bytes of rows that are in memory ``copies`` times ``limit`` has room for."""
+    return (limit + _SPARE_BYTES) // copies
+
+
 def refuse_wide_row(held: int, limit: int, option: str, copies: int) -> None:
     """Refuse rows of which ``held`` bytes have to be in memory ``copies`` times, a row of each run.
 
     Raises:
         OptionError: ``limit`` is too small for them; names ``option``, and what would do.
     """
-    if held * copies <= limit + _SPARE_BYTES:
+    if held <= fitting_bytes(limit, copies):
         return
     enough = -(-(held * copies - _SPARE_BYTES) // (1 << 20))
     raise OptionError(

@@ -11,8 +11,14 @@ import pyarrow as pa
 
 from table_core.datatypes.pieces import pieces
 from table_core.options import keys_files, keys_write
+from table_core.storage.columns.data_format import format_name
 from table_core.storage.spill import Spill
-from table_core.table.files.merging import COPIES_WRITTEN, refuse_wide_row
+from table_core.table.files.merging import (
+    COPIES_AS_ORC,
+    COPIES_WRITTEN,
+    fitting_bytes,
+    refuse_wide_row,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -42,6 +48,8 @@ class BufferLimits:
     spills: bool
     threads: int
     """How many buckets are written at once: each needs memory for a row group."""
+    copies: int = COPIES_WRITTEN
+    """How often a row is in memory at the same time."""
 
     @property
     def buffer_bytes(self) -> int:
@@ -53,6 +61,11 @@ class BufferLimits:
         """What a bucket may hold of its runs while they are merged: there are no rows in the buffer then."""
         return self.buffer_bytes // (2 * self.threads)
 
+    def threads_for(self, widest: int) -> int:
+        """How many buckets are written at once, if there is a row of ``widest`` bytes."""
+        fitting = fitting_bytes(self.granted, self.copies)
+        return max(1, min(self.threads, fitting // max(widest, 1)))
+
     @classmethod
     def of(cls, options: TableOptions) -> Self:
         """The smaller of ``write-buffer-size`` and ``write.memory-limit``."""
@@ -63,11 +76,15 @@ class BufferLimits:
         limit = options.get(keys_files.WRITE_MEMORY_LIMIT)
         if limit is not None and limit < granted:
             granted, option = limit, keys_files.WRITE_MEMORY_LIMIT.key
+        formats = {
+            format_name(options, level=0, changelog=changelog) for changelog in (False, True)
+        }
         return cls(
             granted,
             option,
             options.get(keys_write.WRITE_BUFFER_SPILLABLE),
             min(max(granted // _BYTES_A_THREAD, 1), _THREADS_MAX),
+            COPIES_AS_ORC if "orc" in formats else COPIES_WRITTEN,
         )
 
     def pieces(self, tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
@@ -81,7 +98,7 @@ class BufferLimits:
             is_small = table.nbytes <= min(self.buffer_bytes, most * table.num_rows)
             for piece in (table,) if is_small else pieces(table, most):
                 if piece.num_rows == 1:
-                    refuse_wide_row(piece.nbytes, self.granted, self.option, COPIES_WRITTEN)
+                    refuse_wide_row(piece.nbytes, self.granted, self.option, self.copies)
                 yield piece
 
 

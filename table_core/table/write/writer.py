@@ -93,7 +93,7 @@ class TableWriter:
         self._assigner = assigner_for(access, replaces=replaces, bucket=bucket)
         self._buffer: list[pa.Table] = []
         self._buffered_bytes = 0
-        self._rows = 0
+        self._rows = self._widest = 0
         self._files: dict[Bucket, tuple[list[DataFile], list[DataFile]]] = {}
         self._buckets = BucketWriter.of(access, self._factory, numbering, replaces=replaces)
         self._limits = BufferLimits.of(access.options)
@@ -205,13 +205,20 @@ class TableWriter:
         if self._writes_directly():
             self._write_directly(rows)
             return
+        if rows.num_rows == 1:  # as wide ones come: one makes no buffer much larger than it may be
+            self._widest = max(self._widest, rows.nbytes)
+            if self._buffer and self._buffered_bytes + rows.nbytes > self._limits.buffer_bytes:
+                self._empty_buffer()
         self._buffer.append(rows)
         self._buffered_bytes += rows.nbytes
         if self._buffered_bytes >= self._limits.buffer_bytes:
-            if self._limits.spills:
-                self._spill()
-            else:
-                self._flush()
+            self._empty_buffer()
+
+    def _empty_buffer(self) -> None:
+        if self._limits.spills:
+            self._spill()
+        else:
+            self._flush()
 
     def _change(
         self, bucket: Bucket, added: list[DataFile], changelog: list[DataFile]
@@ -290,7 +297,7 @@ class TableWriter:
                 pa.default_memory_pool().release_unused()
             return done
 
-        with ThreadPoolExecutor(self._limits.threads) as pool:
+        with ThreadPoolExecutor(self._limits.threads_for(self._widest)) as pool:
             for bucket, added, changelog in pool.map(tidied, inputs):
                 old = self._files.setdefault(bucket, ([], []))
                 old[0].extend(added)

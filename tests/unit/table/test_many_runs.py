@@ -6,6 +6,8 @@ import gc
 import os
 import random
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -147,8 +149,32 @@ def test_a_row_that_does_not_fit_is_refused_and_the_option_is_named() -> None:
     assert limits.batch_bytes(2) == 1 << 18
 
 
-def new_options(limit: str):
-    table = new_catalog().create_table("d.o", SCHEMA, options={"read.memory-limit": limit})
+def test_of_wide_rows_fewer_runs_are_merged_at_once_before_a_row_is_refused() -> None:
+    def at_once(row_bytes: int, limit: str) -> int:
+        file = SimpleNamespace(file_size=4 * row_bytes, row_count=4)
+        runs: Any = [SimpleNamespace(files=[file])] * 40
+        limits = MergeLimits.of_read(new_options(limit), shares=1)
+        return limits.at_once(runs, ())
+
+    assert at_once(1_000, "256 mb") == 40
+    assert 2 < at_once(1 << 20, "256 mb") < 40
+    assert at_once(30 << 20, "256 mb") == 2
+    assert at_once(1 << 20, "1 gb") == 40
+
+
+def test_a_row_is_in_memory_more_often_where_changes_are_told_of_or_a_stripe_is_encoded() -> None:
+    def copies(**options: str) -> int:
+        return MergeLimits.of_compaction(new_options("1 gb", **options)).copies
+
+    plain = copies()
+    assert copies(**{"changelog-producer": "full-compaction"}) > plain
+    assert copies(**{"deletion-vectors.enabled": "true"}) > plain
+    assert copies(**{"file.format": "orc"}) > plain
+
+
+def new_options(limit: str, **more: str):
+    options = {"read.memory-limit": limit, "bucket": "1", **more}
+    table = new_catalog().create_table("d.o", SCHEMA, primary_key=("k",), options=options)
     return table.access.options
 
 

@@ -25,7 +25,7 @@ SCHEMA = pa.schema(
         ("v", pa.int64()),
     ]
 )
-PARTITIONS = 60
+PARTITIONS = 24
 
 
 @pytest.fixture

@@ -19,6 +19,7 @@ import pytest
 import table_core as tc
 from table_core.errors import OptionError
 from table_core.ondisk.binary_row import decode_row
+from table_core.storage.spill import Spill
 from table_core.table.metadata.access import TableAccess
 from table_core.table.write.buffering import BufferLimits
 from tests.tables import new_catalog, write_rows
@@ -202,7 +203,7 @@ def test_a_key_of_any_type_is_found_again_in_its_bucket(catalog: tc.Catalog, kin
 @pytest.mark.parametrize("rows", [1, 2, 3])
 def test_rows_that_are_too_wide_are_refused_also_where_several_come_at_once(rows: int) -> None:
     """And the value that the message names is enough."""
-    wide = pa.table({"v": ["x" * (21 << 20)] * rows})
+    wide = pa.table({"v": ["x" * (54 << 20)] * rows})
 
     def taken(megabytes: int) -> int:
         limits = BufferLimits(megabytes << 20, "write-buffer-size", spills=True, threads=1)
@@ -218,3 +219,45 @@ def test_rows_that_are_too_wide_are_refused_also_where_several_come_at_once(rows
     assert taken(int(enough[1])) == rows
     with pytest.raises(OptionError):
         taken(int(enough[1]) - 1)
+
+
+def test_of_wide_rows_fewer_buckets_are_written_at_once() -> None:
+    limits = BufferLimits(256 << 20, "write-buffer-size", spills=True, threads=4)
+    assert limits.threads_for(0) == limits.threads_for(1 << 20) == 4
+    assert limits.threads_for(20 << 20) == 2
+    assert limits.threads_for(50 << 20) == 1
+
+
+@pytest.mark.parametrize("where", ["file.format", "changelog-file.format"])
+def test_a_row_that_becomes_orc_has_to_be_less_wide(catalog: tc.Catalog, where: str) -> None:
+    def copies(**options: str) -> int:
+        given = {"bucket": "1", **options}
+        table = catalog.create_table(
+            f"d.c{len(options)}", ROWS, primary_key=("k", "dt"), options=given
+        )
+        return BufferLimits.of(table.access.options).copies
+
+    assert copies(**{where: "orc"}) > copies()
+
+
+def test_wide_rows_do_not_make_the_buffer_larger_than_it_may_be(
+    catalog: tc.Catalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Six rows of 5 MB, and 10.7 MB of buffer: two wait at a time."""
+    table = catalog.create_table(
+        "d.t",
+        ROWS,
+        primary_key=("k", "dt"),
+        options={"bucket": "1", "write-only": "true", "write-buffer-size": "32 mb"},
+    )
+    put, spilled = Spill.put, []
+    monkeypatch.setattr(
+        Spill, "put", lambda self, rows: spilled.append(rows.num_rows) or put(self, rows)
+    )
+    wide = [{"dt": "d", "k": k, "v": k, "text": chr(97 + k) * (5 << 20)} for k in range(6)]
+    with table.write() as writer:
+        for row in wide:
+            writer.write(pa.Table.from_pylist([row], schema=ROWS))
+        writer.commit()
+    assert spilled == [2, 2, 2]
+    assert table.read().to_arrow().sort_by("k").to_pylist() == wide
