@@ -23,6 +23,7 @@ __all__ = [
     "LINE_BYTES",
     "MANIFEST_BYTES",
     "MANIFEST_ENTRIES",
+    "ROW_BYTES",
     "SQL_DEPTH",
     "SQL_WORDS",
     "STRIPE_BYTES",
@@ -94,6 +95,9 @@ DOCUMENT_BYTES: Final = Budget(
 )
 JSON_BYTES: Final = Budget(
     "TABLE_CORE_JSON_BYTES_MAX", 8 << 20, "how large a metadata file of JSON may be"
+)
+ROW_BYTES: Final = Budget(
+    "TABLE_CORE_ROW_BYTES_MAX", 256 << 20, "what one row of a Parquet file may take in memory"
 )
 STRIPE_BYTES: Final = Budget(
     "TABLE_CORE_STRIPE_BYTES_MAX", 512 << 20, "what one stripe of an ORC file may take in memory"

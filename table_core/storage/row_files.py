@@ -5,14 +5,19 @@ from __future__ import annotations
 import gzip
 import zlib
 from contextlib import contextmanager
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from table_core.errors import ArgumentError, DataError
+from table_core.storage.columns.data_format import rows_within
 from table_core.storage.csv_rows import BLOCK_BYTES, csv_line, csv_rows, csv_schema
 from table_core.storage.json_rows import json_line, json_rows, json_schema
+from table_core.storage.parquet.batch_sizes import batch_budget
+from table_core.storage.parquet.footer import read_chunk_stats
+from table_core.storage.parquet.row_room import require_rows_fit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -30,6 +35,7 @@ __all__ = [
 ]
 
 _BATCH_ROWS: Final = 64 * 1024
+_BATCH_BYTES: Final = 32 << 20
 _ENDINGS: Final = {
     ".parquet": "parquet",
     ".csv": "csv",
@@ -183,8 +189,16 @@ def format_of(path: str) -> str:
 
 def _parquet_rows(file: Any, _: pa.Schema) -> Iterator[tuple[pa.RecordBatch, float | None]]:
     rows, parquet = 0, pq.ParquetFile(file)
-    for batch in parquet.iter_batches(_BATCH_ROWS):
+    groups, columns = range(parquet.num_row_groups), parquet.schema_arrow
+    require_rows_fit(parquet.metadata, groups, set(columns.names))
+    types = {field.name: field.type for field in columns}
+    chunks = cache(partial(read_chunk_stats, parquet.metadata))
+    budget = batch_budget(parquet, groups, types, chunks, _BATCH_ROWS, _BATCH_BYTES)
+    for batch in parquet.iter_batches(budget.rows):
         rows += batch.num_rows
+        if budget.later is not None:
+            size = rows_within(_BATCH_BYTES, batch.num_rows, batch.nbytes, budget.later)
+            parquet.reader.set_batch_size(size)
         yield batch, rows / parquet.metadata.num_rows
 
 

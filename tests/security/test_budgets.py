@@ -19,6 +19,7 @@ import fastavro
 import numpy as np
 import pyarrow as pa
 import pyarrow.orc as po
+import pyarrow.parquet as pq
 import pytest
 
 import table_core as tc
@@ -51,6 +52,7 @@ from table_core.ondisk.manifest import decode_file_columns, decode_manifest
 from table_core.options.budgets import take_budgets
 from table_core.storage.avro.rows import AvroFormat
 from table_core.storage.orc.format import OrcFormat
+from table_core.storage.parquet.format import ParquetFormat
 from table_core.datatypes.kinds import Field
 from table_core.datatypes.text import parse_type
 from table_core.storage.row_files import inferred_schema, read_rows
@@ -172,6 +174,8 @@ def orc(folder: Path, rows: pa.Table, dictionaries: float = 1.0) -> None:
 ORC = """take_budgets({"TABLE_CORE_STRIPE_BYTES_MAX": "32 mb"})
     said = str(sum(b.num_rows for b in OrcFormat().read(LocalStorage(folder), "f.orc", None,
         (Field(0, "s", FIELD),), batch_rows=1000, batch_bytes=64 << 20)))"""
+PARQUET = """list(ParquetFormat().read(LocalStorage(folder), "f.parquet", None,
+    (Field(0, "s", FIELD),), batch_rows=1000, batch_bytes=16 << 20))"""
 ROWS = 'list(read_rows(LocalStorage(folder), "f.jsonl.gz", pa.schema([("a", pa.string())])))'
 CSV = 'list(read_rows(LocalStorage(folder), "f.csv.gz", pa.schema([("a", pa.string())])))'
 BLANKS = """blanks = " " * 100_000
@@ -224,6 +228,27 @@ BOMBS: dict[str, tuple[Callable[[Path], object], str, str]] = {
         lambda folder: orc(folder, pa.table({"s": one_list(20_000_000)})),
         ORC.replace("FIELD", "parse_type('ARRAY<BIGINT>')"),
         "TABLE_CORE_STRIPE_BYTES_MAX",
+    ),
+    "a Parquet row of one list": (
+        lambda folder: pq.write_table(
+            pa.table({"s": one_list(100_000_000)}), folder / "f.parquet", compression="zstd"
+        ),
+        PARQUET.replace("FIELD", "parse_type('ARRAY<INT>')"),
+        "TABLE_CORE_ROW_BYTES_MAX",
+    ),
+    "rows of Parquet with a list": (
+        lambda folder: pq.write_table(
+            pa.table({"s": one_list(100_000_000)}), folder / "f.parquet", compression="zstd"
+        ),
+        'list(read_rows(LocalStorage(folder), "f.parquet", None))',
+        "TABLE_CORE_ROW_BYTES_MAX",
+    ),
+    "rows of Parquet with one text": (
+        lambda folder: pq.write_table(
+            pa.table({"s": pa.repeat("x" * 40_000, 20_000)}), folder / "f.parquet"
+        ),
+        'said = str(sum(b.num_rows for b in read_rows(LocalStorage(folder), "f.parquet", None)))',
+        "20000",
     ),
     "a CSV line without an end": (
         lambda folder: packed_csv(folder, b"a\n", b"x" * (1 << 20), 1024),

@@ -23,6 +23,7 @@ from table_core.storage.columns.stored_schema import leaf_counts
 from table_core.storage.parquet.batch_sizes import PIECE_BYTES_MIN, batch_budget
 from table_core.storage.parquet.footer import read_chunk_stats
 from table_core.storage.parquet.row_ranges import RowRange, find_row_ranges, row_range_batches
+from table_core.storage.parquet.row_room import require_rows_fit
 from table_core.storage.parquet.stats import row_group_ranges
 from table_core.storage.parquet.writer import ParquetFileWriter
 
@@ -113,6 +114,7 @@ class ParquetFormat:
                 _check_instants(storage, path, legacy, groups, batch_rows)
             left = _rows(file, groups)
             with decoding(storage, path):
+                require_rows_fit(file.metadata, groups, set(names))
                 columns = {name: stored.field(name).type for name in names}
                 budget = batch_budget(file, groups, columns, chunks, batch_rows, batch_bytes)
             a_column = (batch_bytes or 0) // max(len(names), 1)
