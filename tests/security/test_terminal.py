@@ -5,9 +5,9 @@ from __future__ import annotations
 import io
 import json
 import os
-import pty
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import jinja2
@@ -19,7 +19,9 @@ from hypothesis import strategies as st
 import table_core as tc
 from table_core.cli.grid import show_grid
 from table_core.options.shown import shown, shown_in_json
+from tests.forking import ForkServer
 
+ON_TERMINAL = Path(__file__).parents[1] / "on_terminal.py"
 EVIL = "\x1b]0;pwned\x07\x1b[2J\x9b31m\r\x08\u202etxt[bold red]x[/]"
 STEERS = {*map(chr, range(32)), *map(chr, range(127, 160)), "\u202e", "\u2028", "\u2066"} - {
     "\n",
@@ -49,31 +51,10 @@ def warehouse(tmp_path: Path) -> Path:
     return tmp_path / "wh"
 
 
-def on_terminal(*arguments: str) -> bytes:
-    """What the command writes to a terminal; both streams."""
-    ours, theirs = pty.openpty()
-    environment = {
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
-        "COLUMNS": "200",
-    }
-    process = subprocess.Popen(
-        [sys.executable, "-m", "table_core.cli.main", *arguments],
-        stdout=theirs, stderr=theirs, stdin=subprocess.DEVNULL, env={**environment, "NO_COLOR": "1", "TERM": "dumb"},
-    )  # fmt: skip
-    os.close(theirs)
-    told = b""
-    while True:
-        try:
-            part = os.read(ours, 65536)
-        except OSError:
-            break
-        if not part:
-            break
-        told += part
-    os.close(ours)
-    process.wait()
-    return told
+@pytest.fixture(scope="module")
+def server() -> Iterator[ForkServer]:
+    with ForkServer("table_core.cli.main", environment={}) as server:
+        yield server
 
 
 @pytest.mark.parametrize(
@@ -86,9 +67,10 @@ def on_terminal(*arguments: str) -> bytes:
     ids=lambda a: ascii(" ".join(a)),
 )  # fmt: skip
 def test_no_value_name_or_error_steers_a_terminal(
-    warehouse: Path, arguments: tuple[str, ...]
+    server: ForkServer, warehouse: Path, arguments: tuple[str, ...]
 ) -> None:
-    told = on_terminal(*arguments, "--warehouse", str(warehouse)).replace(b"\r\n", b"\n").decode()
+    words = (str(ON_TERMINAL), *arguments, "--warehouse", str(warehouse))
+    told = server.run(*words, folder=warehouse).stdout.replace("\r\n", "\n")
     assert told.strip()
     assert not STEERS & set(told), ascii(told)
     if arguments[0] != "describe" and "none" not in arguments[1] and "--where" not in arguments:

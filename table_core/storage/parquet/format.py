@@ -114,7 +114,6 @@ class ParquetFormat:
                 _check_instants(storage, path, legacy, groups, batch_rows)
             left = _rows(file, groups)
             with decoding(storage, path):
-                require_rows_fit(file.metadata, groups, set(names))
                 columns = {name: stored.field(name).type for name in names}
                 budget = batch_budget(file, groups, columns, chunks, batch_rows, batch_bytes)
             a_column = (batch_bytes or 0) // max(len(names), 1)
@@ -176,6 +175,7 @@ def _wanted_groups(
 
     Of a single one they say what the manifest said, and looking into it takes less than reading them.
     """
+    require_rows_fit(file.metadata, groups, set(names))
     keep = wanted.keep
     if keep is None or not groups or (len(groups) == 1 and wanted.probe is not None):
         return groups
