@@ -17,6 +17,7 @@ __all__ = [
     "has_offset",
     "parse_date",
     "parse_time",
+    "parse_time_nanos",
     "parse_timestamp",
     "time_text",
     "timestamp_text",
@@ -42,10 +43,15 @@ def parse_date(text: str) -> int:
 
 def parse_time(text: str) -> int:
     """``12:30``, ``12:30:15``, ``12:30:15.123``, as milliseconds of the day."""
+    return parse_time_nanos(text) // 1_000_000
+
+
+def parse_time_nanos(text: str) -> int:
+    """The same, as nanoseconds of the day."""
     match = _TIME_ONLY.fullmatch(text)
     if match is None:
         raise ValueError(f"expected a time such as '12:30:15', not {text!r}")
-    return _nanos_of_day(match, text) // 1_000_000
+    return _nanos_of_day(match, text)
 
 
 def parse_timestamp(text: str) -> int:

@@ -2,8 +2,9 @@
 
 Source: ``org.apache.paimon.operation.NormalPartitionExpire``,
 ``org.apache.paimon.partition.PartitionTimeExtractor``; format 11.4.  Wall-clock times are encoded
-as UTC, as in ``_CREATION_TIME`` (format T12).  A DATE partition column never expires by value: its
-text is a number of days (format T60); that is reported, like every value that is no time.
+as UTC.  Paimon dates the stored value, whatever folders are called: a DATE is a number of days there, so it
+never expires by value (format T60), and a TIMESTAMP is a text such as ``2026-01-02T07:00``, for which a
+formatter is needed.  That is reported, like every value that is no time.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
+from table_core.datatypes.date_parser import lenient_time, parser_of
 from table_core.errors import UnsupportedFeatureError
-from table_core.expire.formatter import lenient_time, parser_of
 from table_core.options import keys_retention
 
 if TYPE_CHECKING:
@@ -35,7 +36,9 @@ class Partition:
     texts: Mapping[str, str | None]
     """Column to value text, as in the folder name but unescaped; None: NULL.  In partition-key order."""
     updated_ms: int | None
-    """Largest creation time of its live files; None: a file does not say."""
+    """When the newest of its live files was made, epoch ms; None: a file does not say."""
+    dated_by: Mapping[str, str | None] | None = None
+    """Column to the text that Paimon dates; None: ``texts``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,11 +131,20 @@ def partition_time(
 
 
 def plan_partitions(
-    partitions: Iterable[Partition], expiry: PartitionExpiry, *, now_local_ms: int
+    partitions: Iterable[Partition],
+    expiry: PartitionExpiry,
+    *,
+    now_local_ms: int,
+    now_ms: int | None = None,
 ) -> PartitionPlan:
-    """Which of ``partitions`` go.  ``now_local_ms``: wall clock of the local zone, encoded as UTC."""
+    """Which of ``partitions`` go.
+
+    ``now_local_ms``: wall clock of the local zone, encoded as UTC, which values are compared with.
+    ``now_ms``: the moment, which last updates are compared with; the same where the zone is UTC.
+    """
     now = datetime.fromtimestamp(now_local_ms / 1000, UTC)
-    cutoff_ms = now_local_ms - expiry.expiration_ms
+    moment_ms = now_local_ms if now_ms is None else now_ms
+    cutoff_ms = (moment_ms if expiry.by_update else now_local_ms) - expiry.expiration_ms
     expired: list[Partition] = []
     undated: list[Partition] = []
     for partition in partitions:
@@ -140,7 +152,9 @@ def plan_partitions(
             at_ms = partition.updated_ms
         else:
             time = partition_time(
-                partition.texts, pattern=expiry.pattern, formatter=expiry.formatter
+                partition.texts if partition.dated_by is None else partition.dated_by,
+                pattern=expiry.pattern,
+                formatter=expiry.formatter,
             )
             at_ms = None if time is None else now_local_ms - _ms(now - time)
         if at_ms is None:

@@ -12,6 +12,8 @@ from table_core.merge.ordinal import ordinals, single_chunk
 from table_core.merge.take_indices import TakeIndices
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy.typing as npt
 
 __all__ = ["pairs_of", "side_of"]
@@ -22,8 +24,8 @@ def pairs_of(
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Rows with equal values in all columns, as pairs of numbers; -1 where one has no partner.
 
-    NULL is equal to nothing, NaN to NaN, and -0.0 to 0.0, as in Spark; not the last if values are compared
-    as ``stored``, which tells keys of rows apart.  Pairs come by row of ``right``, then of ``left``; with ``left outer``
+    NULL is equal to nothing, NaN to NaN, and -0.0 to 0.0, as in Spark.  If values are compared as ``stored``,
+    which tells keys of rows apart, -0.0 is another value than 0.0, and NULL is one value, equal to itself.  Pairs come by row of ``right``, then of ``left``; with ``left outer``
     the other way round.
 
     >>> left, right = pa.table({"k": [1, 2, 2, None]}), pa.table({"k": [2, 9, None]})
@@ -32,15 +34,16 @@ def pairs_of(
 
     Shape: ``left[n]`` and ``right[m]`` with columns of the same types to ``int64[p]`` twice.
     """
-    keys = [f"k{i}" for i in range(left.num_columns)]
+    mine, theirs = _comparable(left, stored=stored), _comparable(right, stored=stored)
+    if stored:
+        empty = [bool(mine[n].null_count or theirs[n].null_count) for n in mine.column_names]
+        mine, theirs = _with_nulls_told(mine, empty), _with_nulls_told(theirs, empty)
+    keys = [f"k{i}" for i in range(mine.num_columns)]
     joined = (
-        _comparable(left, stored=stored)
-        .rename_columns(keys)
+        mine.rename_columns(keys)
         .append_column("left", _numbers(left))
         .join(
-            _comparable(right, stored=stored)
-            .rename_columns(keys)
-            .append_column("right", _numbers(right)),
+            theirs.rename_columns(keys).append_column("right", _numbers(right)),
             keys=keys,
             join_type=join_type,
         )
@@ -67,6 +70,31 @@ def _comparable(rows: pa.Table, *, stored: bool) -> pa.Table:
             numbers = pa.array(ordinals(column), mask=pc.is_null(column).to_numpy(False))
             rows = rows.set_column(at, field.name, numbers)
     return rows
+
+
+def _with_nulls_told(rows: pa.Table, empty: Sequence[bool]) -> pa.Table:
+    """``rows`` where each column that is ``empty`` somewhere says so in one more column, and has no NULL.
+
+    k: 1, NULL gives k: 1, 0 and 0, 1.
+    """
+    columns = list(rows.columns)
+    for at, is_empty in enumerate(empty):
+        if is_empty:
+            column = single_chunk(rows.column(at))
+            columns.append(pc.is_null(column).cast(pa.int8()))
+            columns[at] = pc.coalesce(column, pa.array([_some(column.type)], column.type)[0])
+    return pa.table(columns, names=[str(at) for at in range(len(columns))])
+
+
+def _some(type_: pa.DataType) -> Any:
+    """A value of ``type_``, whichever."""
+    if pa.types.is_fixed_size_binary(type_):
+        return bytes(type_.byte_width)
+    if pa.types.is_string(type_) or pa.types.is_large_string(type_):
+        return ""
+    if pa.types.is_binary(type_) or pa.types.is_large_binary(type_):
+        return b""
+    return False if pa.types.is_boolean(type_) else 0
 
 
 def _numbers(rows: pa.Table) -> pa.Array:

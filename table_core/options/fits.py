@@ -9,9 +9,11 @@ import math
 import re
 from typing import TYPE_CHECKING, Any, Final
 
+from table_core.datatypes.date_parser import parser_of
 from table_core.datatypes.date_pattern import date_parts
 from table_core.datatypes.temporal_text import parse_timestamp
-from table_core.datatypes.time_zone import zone_of
+from table_core.datatypes.time_zone import java_zone
+from table_core.errors import UnsupportedFeatureError
 from table_core.options import codecs
 from table_core.options.nearest import meant
 
@@ -150,6 +152,10 @@ def date_pattern(value: str) -> None:
     fields = {{"u": "y", "L": "M"}.get(run[0], run[0]) for run in letters}
     if not any(needed <= fields for needed in _DATE):
         raise ValueError("it says no date: give year, month and day, as in yyyy-MM-dd")
+    try:
+        parser_of(value)
+    except UnsupportedFeatureError as error:
+        raise ValueError(f"no partition could be dated by it: {error}") from error
 
 
 def timestamp(value: str) -> None:
@@ -159,7 +165,7 @@ def timestamp(value: str) -> None:
 
 def zone(value: str) -> None:
     """A time zone by its name or its distance from UTC."""
-    zone_of(value)
+    java_zone(value)
 
 
 def name(value: str) -> None:

@@ -22,7 +22,7 @@ from table_core.datatypes.temporal_text import (
     NANOS_OF_DAY,
     has_offset,
     parse_date,
-    parse_time,
+    parse_time_nanos,
     parse_timestamp,
 )
 from table_core.predicate.expression import Folded
@@ -78,8 +78,15 @@ def _natural(value: Any) -> Typed:
             return (value - dt.date(1970, 1, 1)).days, Atomic(Root.DATE)
         case dt.time():
             seconds = (value.hour * 60 + value.minute) * 60 + value.second
-            return seconds * 1000 + value.microsecond // 1000, Atomic(Root.TIME, precision=3)
+            nanos = seconds * 1_000_000_000 + value.microsecond * 1000
+            return _exact_time(nanos), Atomic(Root.TIME, precision=3)
     raise ValueError(f"no column holds a {type(value).__name__}")
+
+
+def _exact_time(nanos: int) -> Value:
+    """A time in the unit of TIME columns, milliseconds; a part of one beside a column is not cut away."""
+    millis = Fraction(nanos, 1_000_000)
+    return int(millis) if millis.denominator == 1 else millis  # a part is never stored
 
 
 def _decimal(value: int | decimal.Decimal) -> Atomic:
@@ -154,7 +161,7 @@ def _parsed(text: str, type_: Atomic) -> Value:
             raise ValueError(f"a TIMESTAMP without zone has no offset: leave it out of {text!r}")
         return parse_timestamp(text)
     if type_.root is Root.TIME:
-        return parse_time(text)
+        return _exact_time(parse_time_nanos(text))
     try:
         number = decimal.Decimal(text.strip())
     except decimal.InvalidOperation as error:

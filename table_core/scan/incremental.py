@@ -170,7 +170,8 @@ def _refuse_rescaled(before: Sequence[ManifestEntry], after: Sequence[ManifestEn
 def requested_range(options: TableOptions, timeline: Timeline) -> ChangeRange | None:
     """What ``incremental-between`` or ``incremental-between-timestamp`` asks for, None if neither.
 
-    Two tags mean ``diff`` unless ``incremental-between-tag-to-snapshot`` is set.
+    Two tags mean ``diff`` unless ``incremental-between-tag-to-snapshot`` is set.  Digits are tags where
+    both ends are, as automatic tags ``20241201`` are, and else ids of snapshots.
 
     Raises:
         OptionError: not two ends, or the start is after the end.
@@ -192,7 +193,8 @@ def requested_range(options: TableOptions, timeline: Timeline) -> ChangeRange | 
     scan_mode = options.get(keys_scan.INCREMENTAL_BETWEEN_SCAN_MODE)
     mode, states = change_mode(scan_mode, options), None
     if between is not None:
-        if all(end.isdecimal() for end in ends):  # numbers are ids, whatever tags are called
+        tagged = all(timeline.has_tag(end) for end in ends)  # tags first: 20241201 may be one
+        if not tagged and all(end.isdecimal() for end in ends):
             after, to = (int(end) for end in ends)
         else:
             states = _tag(timeline, ends[0], option), _tag(timeline, ends[1], option)

@@ -9,8 +9,11 @@ Source: ``org.apache.paimon.schema.SchemaChange``; format 2.4.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from table_core.errors import ArgumentError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -31,6 +34,7 @@ __all__ = [
     "UpdateColumnPosition",
     "UpdateColumnType",
     "UpdateComment",
+    "changes_of",
 ]
 
 
@@ -135,6 +139,20 @@ class DropPrimaryKey:
     """Make the table an append table; only while it has no snapshot."""
 
 
+_CHANGES: Final = (
+    AddColumn,
+    DropColumn,
+    DropPrimaryKey,
+    RemoveOption,
+    RenameColumn,
+    SetOption,
+    UpdateColumnComment,
+    UpdateColumnDefault,
+    UpdateColumnNullability,
+    UpdateColumnPosition,
+    UpdateColumnType,
+    UpdateComment,
+)
 SchemaChange: TypeAlias = (
     AddColumn
     | DropColumn
@@ -149,3 +167,22 @@ SchemaChange: TypeAlias = (
     | UpdateColumnType
     | UpdateComment
 )
+
+
+def changes_of(changes: object) -> tuple[SchemaChange, ...]:
+    """``changes`` as a caller gives them: several, or one by itself.
+
+    Raises:
+        ArgumentError: they are none.
+    """
+    given = (changes,) if isinstance(changes, _CHANGES) else changes
+    if isinstance(given, list | tuple) and all(isinstance(change, _CHANGES) for change in given):
+        return tuple(given)
+    if hasattr(given, "__iter__") and not isinstance(given, Mapping | str | list | tuple):
+        return changes_of(list(given))
+    raise ArgumentError(
+        "changes: give a list such as [AddColumn('name', 'STRING'), SetOption('key', 'value')], not "
+        f"{changes!r}",
+        argument="changes",
+        value=repr(changes),
+    )

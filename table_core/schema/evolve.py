@@ -14,11 +14,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, assert_never
 
+import pyarrow as pa
+
 from table_core.datatypes.arrow import from_arrow
 from table_core.datatypes.kinds import Atomic, Field, Root, Row, with_nullability
-from table_core.datatypes.text import parse_type
-from table_core.errors import OptionError, SchemaError, UnsupportedFeatureError
-from table_core.options import keys_identity
+from table_core.datatypes.text import parse_type, type_text
+from table_core.errors import ArgumentError, OptionError, SchemaError, UnsupportedFeatureError
+from table_core.options import keys_files, keys_identity
 from table_core.options.old_names import replacement_of
 from table_core.options.user_options import refuse_wrong
 from table_core.schema.change import (
@@ -36,6 +38,7 @@ from table_core.schema.change import (
     UpdateColumnType,
     UpdateComment,
 )
+from table_core.schema.column_names import column_names
 from table_core.schema.evolve_columns import change_column, refused
 from table_core.schema.evolve_options import (
     check_option_change,
@@ -49,11 +52,13 @@ from table_core.schema.validate import unsupported_feature, violations_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    import pyarrow as pa
 
 __all__ = ["create", "evolve"]
 
 _NEVER_STORED: Final = ("connector", "path", "auto-create", "write-mode")
+
+
+_ORC_MOMENTS: Final = "orc.timestamp-ltz.legacy.type"
 
 
 def create(
@@ -94,7 +99,7 @@ def create(
         comment=comment,
         time_millis=now_ms,
     )
-    return _sound(_with_bucket_key(_with_key_not_null(schema)), problems)
+    return _sound(_with_orc_moments(_with_bucket_key(_with_key_not_null(schema))), problems)
 
 
 def evolve(
@@ -163,7 +168,7 @@ def _applied(schema: TableSchema, change: SchemaChange, *, has_snapshots: bool) 
 def _fields(columns: pa.Schema | Sequence[Field]) -> tuple[Field, ...]:
     fields: list[Field] = []
     problems = []
-    for column in columns:
+    for column in _columns(columns):
         if isinstance(column, Field):
             fields.append(column)
             continue
@@ -174,6 +179,31 @@ def _fields(columns: pa.Schema | Sequence[Field]) -> tuple[Field, ...]:
     if problems:
         raise SchemaError("; ".join(problems), problems=problems)
     return tuple(fields)
+
+
+def _columns(columns: Any) -> Any:
+    """The columns of a schema, or of rows in any Arrow form.
+
+    Raises:
+        ArgumentError: they are neither.
+    """
+    if isinstance(columns, pa.Schema):
+        return columns
+    if isinstance(columns, list | tuple) and all(isinstance(c, Field | pa.Field) for c in columns):
+        return columns
+    own = getattr(columns, "schema", None)
+    if isinstance(own, pa.Schema):
+        return own
+    if hasattr(columns, "__arrow_c_schema__"):
+        return pa.schema(columns)
+    if hasattr(columns, "__arrow_c_stream__"):
+        return pa.RecordBatchReader.from_stream(columns).schema
+    raise ArgumentError(
+        f"schema: give an Arrow schema, such as pa.schema([('id', pa.int64())]), or rows whose columns it "
+        f"shall have, not {type(columns).__name__}; of a dict, pa.table(…).schema",
+        argument="schema",
+        value=type(columns).__name__,
+    )
 
 
 def _from_arrow(column: Any) -> Field:
@@ -188,11 +218,9 @@ def _one_of(
     problems: list[str], option: str, argument: Sequence[str], text: str | None
 ) -> tuple[str, ...]:
     """Keys given as an argument or as an option, never as both."""
-    if isinstance(argument, str):
-        problems.append(f"{option}: give a list of columns, not the text {argument!r}")
-        return ()
+    argument = column_names(option, argument)
     if text is None:
-        return tuple(argument)
+        return argument
     named = tuple(name.strip() for name in text.split(",") if name.strip())
     if argument and tuple(argument) != named:
         problems.append(f"option {option!r} says {list(named)}, the argument {list(argument)}")
@@ -246,10 +274,27 @@ def _with_bucket_key(schema: TableSchema) -> TableSchema:
     return replace(schema, raw_options={**schema.raw_options, "bucket-key": ",".join(hashed)})
 
 
+def _with_orc_moments(schema: TableSchema) -> TableSchema:
+    """ORC files of zoned times as moments, which Java reads alike in any zone; unless a user says otherwise.
+
+    Without the option Java shifts them by the zone of its process, and two processes disagree.
+    """
+    options = schema.options
+    formats = {
+        options.get(keys_files.FILE_FORMAT).lower(),
+        (options.get(keys_files.CHANGELOG_FILE_FORMAT) or "").lower(),
+        *(name.lower() for name in options.get(keys_files.FILE_FORMAT_PER_LEVEL).values()),
+    }
+    zoned = any("LOCAL TIME ZONE" in type_text(field.type).upper() for field in schema.fields)
+    if "orc" not in formats or not zoned or _ORC_MOMENTS in schema.raw_options:
+        return schema
+    return replace(schema, raw_options={**schema.raw_options, _ORC_MOMENTS: "false"})
+
+
 def _sound(schema: TableSchema, problems: list[str]) -> TableSchema:
-    problems = [*problems, *violations_of(schema)]
-    if problems:
+    violations = violations_of(schema)
+    if not problems and (unsupported := unsupported_feature(schema)) is not None:
+        raise unsupported.error("the schema", "make")  # what it lacks beside would not help
+    if problems := [*problems, *violations]:
         raise SchemaError("; ".join(problems), problems=problems)
-    if (unsupported := unsupported_feature(schema)) is not None:
-        raise unsupported.error("the schema", "make")
     return schema

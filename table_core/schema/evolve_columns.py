@@ -235,8 +235,11 @@ def _retyped(schema: TableSchema, path: tuple[str, ...], change: UpdateColumnTyp
     explicit = not schema.options.get(keys_retention.DISABLE_EXPLICIT_TYPE_CASTING)
     allow_not_null = not schema.options.get(keys_retention.ALTER_COLUMN_NULL_TO_NOT_NULL_DISABLED)
 
+    says = isinstance(change.type, str) and not target.nullable  # NOT NULL in words is meant
+    keeps = change.keep_nullability and not says
+
     def retype(old: DataType) -> DataType:
-        new = with_nullability(target, nullable=old.nullable) if change.keep_nullability else target
+        new = with_nullability(target, nullable=old.nullable) if keeps else target
         if old.nullable and not new.nullable and not allow_not_null:
             raise refused(f"nullable column {change.name!r} cannot become NOT NULL")
         if not is_castable(old, new, explicit=explicit):

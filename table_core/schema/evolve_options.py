@@ -121,8 +121,12 @@ def _refuse_new_problems(
     before: TableSchema, after: TableSchema, options: Mapping[str, str]
 ) -> None:
     """Refuse what only together is wrong, or wrong for the columns, as a stored option would be."""
-    known = set(violations_of(before)) if options else set()
-    problems = [problem for problem in violations_of(after) if options and problem not in known]
+    known = set(violations_of(before, of_handle=True)) if options else set()
+    problems = [
+        problem
+        for problem in (violations_of(after, of_handle=True) if options else ())
+        if problem not in known
+    ]
     if problems:
         blamed = next((key for key in options if key in problems[0]), next(iter(options)))
         raise OptionError(

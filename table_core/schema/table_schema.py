@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from table_core.datatypes.kinds import Atomic, Field, Root, not_null
+from table_core.datatypes.kinds import Atomic, Field, Root
 from table_core.datatypes.row_kind import KIND_COLUMN, SEQUENCE_COLUMN
 from table_core.errors import NotFoundError
 from table_core.options import keys_identity
@@ -109,7 +109,7 @@ class TableSchema:
     def stored_key_fields(self) -> tuple[Field, ...]:
         """The ``_KEY_`` columns of data files (format 5.1)."""
         return tuple(
-            Field(KEY_ID_OFFSET + f.id, KEY_PREFIX + f.name, not_null(f.type))
+            Field(KEY_ID_OFFSET + f.id, KEY_PREFIX + f.name, f.type)
             for f in self.trimmed_key_fields
         )
 

@@ -29,8 +29,10 @@ from table_core.options import (
 from table_core.options.refusal import refusal_of
 from table_core.options.refused import Act
 from table_core.schema.table_schema import KEY_PREFIX, SYSTEM_NAMES
+from table_core.schema.validate_features import feature_option_problems
 from table_core.schema.validate_fields import field_option_problems
 from table_core.schema.validate_files import file_option_problems
+from table_core.schema.validate_scan import scan_option_problems
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -111,8 +113,11 @@ def _unwritten_format(options: TableOptions) -> str | None:
     return None
 
 
-def violations_of(schema: TableSchema) -> list[str]:
-    """Every rule that ``schema`` breaks, in words; empty if it is sound."""
+def violations_of(schema: TableSchema, *, of_handle: bool = False) -> list[str]:
+    """Every rule that ``schema`` breaks, in words; empty if it is sound.
+
+    ``of_handle``: whether its options are those of one handle, which may say more of a read.
+    """
     violations = [*_names(schema), *_keys(schema)]
     if violations:  # what follows looks columns up
         return violations
@@ -128,8 +133,10 @@ def violations_of(schema: TableSchema) -> list[str]:
         *_named_columns(schema),
         *_partition_options(schema),
         *_defaults(schema),
+        *scan_option_problems(schema.options, of_handle=of_handle),
         *field_option_problems(schema),
         *file_option_problems(schema),
+        *feature_option_problems(schema),
     ]
 
 
@@ -225,6 +232,11 @@ def _engine(schema: TableSchema) -> Iterator[str]:
             yield "ignore-delete and partial-update.remove-record-on-delete exclude each other"
         if any(k.endswith(".sequence-group") for k in options.raw):
             yield "sequence groups and partial-update.remove-record-on-delete exclude each other"
+    by_group = options.get(keys_merge.PARTIAL_UPDATE_REMOVE_RECORD_ON_SEQUENCE_GROUP)
+    if engine == "partial-update" and ignores and by_group:
+        yield (
+            "ignore-delete and partial-update.remove-record-on-sequence-group exclude each other"
+        )
     name = options.get(keys_merge.ROWKIND_FIELD)
     if name is not None:
         field = schema.by_name.get(name)
@@ -253,6 +265,16 @@ def _sequence(schema: TableSchema) -> Iterator[str]:
 
 def _producer(schema: TableSchema) -> Iterator[str]:
     options = schema.options
+    if not schema.is_key_table:
+        if options.get(keys_scan.STREAMING_READ_OVERWRITE):
+            yield (
+                "streaming-read-overwrite needs a primary key; an append table has "
+                "streaming-read-append-overwrite"
+            )
+        if options.get(keys_scan.TABLE_READ_SEQUENCE_NUMBER_ENABLED):
+            yield "table-read.sequence-number.enabled needs a primary key: only its rows are numbered"
+        if options.get(keys_identity.PRIMARY_KEY_NULLABLE):
+            yield "primary-key.nullable needs a primary key"
     producer = options.get(keys_scan.CHANGELOG_PRODUCER)
     if producer == "none":
         return
@@ -281,6 +303,8 @@ def _deletion_vectors(schema: TableSchema) -> Iterator[str]:
 
 def _retention(schema: TableSchema) -> Iterator[str]:
     options = schema.options
+    if options.get(keys_files.TARGET_FILE_ROW_NUM) < 1:
+        yield "target-file-row-num must be at least 1"
     low = options.get(keys_retention.SNAPSHOT_NUM_RETAINED_MIN)
     high = options.get(keys_retention.SNAPSHOT_NUM_RETAINED_MAX)
     if low < 1:
@@ -289,8 +313,14 @@ def _retention(schema: TableSchema) -> Iterator[str]:
         yield f"snapshot.num-retained.max {high} is below snapshot.num-retained.min {low}"
     least = options.get(keys_retention.CHANGELOG_NUM_RETAINED_MIN)
     most = options.get(keys_retention.CHANGELOG_NUM_RETAINED_MAX)
-    if least is not None and most is not None and most < least:
-        yield f"changelog.num-retained.max {most} is below changelog.num-retained.min {least}"
+    if least is not None and least < 1:
+        yield f"changelog.num-retained.min must be at least 1, not {least}"
+    least, most = (low if least is None else least), (high if most is None else most)
+    if most < least:
+        yield (
+            f"changelog.num-retained.max {most} is below changelog.num-retained.min {least} "
+            "(where one is not given, it is that of snapshots)"
+        )
 
 
 def _named_columns(schema: TableSchema) -> Iterator[str]:
@@ -309,13 +339,23 @@ def _named_columns(schema: TableSchema) -> Iterator[str]:
 
 def _partition_options(schema: TableSchema) -> Iterator[str]:
     """Options that name partition columns; a table without them has nothing to go by."""
+    if schema.options.get(keys_commit.MANIFEST_SORT_ENABLED) and not schema.partition_keys:
+        yield f"{keys_commit.MANIFEST_SORT_ENABLED.key} needs partition columns"
     first = schema.options.get(keys_commit.MANIFEST_SORT_PARTITION_FIELD)
     if first is not None and first not in schema.partition_keys:
         yield (
             f"{keys_commit.MANIFEST_SORT_PARTITION_FIELD.key} {first!r} is no partition column: "
             f"there are {list(schema.partition_keys)}"
         )
-    if schema.options.get(keys_files.PARTITION_LEGACY_NAME):
+    if not schema.options.get(keys_files.PARTITION_LEGACY_NAME):
+        for field in schema.partition_fields:
+            if isinstance(field.type, Atomic) and field.type.root is Root.TIMESTAMP_LTZ:
+                yield (
+                    f"partition column {field.name!r} is TIMESTAMP_LTZ, and Paimon names its folders by the "
+                    f"zone of each process while {keys_files.PARTITION_LEGACY_NAME.key} is false: leave "
+                    "that true"
+                )
+    else:
         for field in schema.partition_fields:
             if isinstance(field.type, Atomic) and field.type.root in BINARIES:
                 yield (

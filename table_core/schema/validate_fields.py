@@ -30,13 +30,39 @@ def field_option_problems(schema: TableSchema) -> Iterator[str]:
             continue
         for name in match["columns"].split(","):
             if name.strip() not in schema.by_name:
-                yield f"{key}: column {name.strip()!r} does not exist"
+                yield f"{key}: column {name.strip()!r} does not exist{_inside(schema, name)}"
         if match["suffix"] == "aggregate-function" and match["columns"] in schema.by_name:
             yield from _function(schema, match["columns"], value)
     default = schema.options.get(keys_merge.FIELDS_DEFAULT_AGGREGATE_FUNCTION)
     if default is not None and default not in AGGREGATE_FUNCTIONS:
         yield f"fields.default-aggregate-function: no function is called {default!r}"
     yield from _groups(schema)
+    yield from _ungrouped(schema, default)
+
+
+def _inside(schema: TableSchema, name: str) -> str:
+    """A hint where ``name`` is a path into a ROW."""
+    parent, dot, _ = name.partition(".")
+    if dot and parent in schema.by_name:
+        return f"; an option is of a whole column, such as {parent!r}, not of a member"
+    return ""
+
+
+def _ungrouped(schema: TableSchema, default: str | None) -> Iterator[str]:
+    """Columns of a partial update that a default function would fold outside any group."""
+    engine = schema.options.get(keys_merge.MERGE_ENGINE)
+    if engine != "partial-update" or default in {None, LAST_NON_NULL}:
+        return
+    groups = _grouped(schema)
+    inside = {name for group, names in groups.items() for name in (*group, *names)}
+    for field in schema.fields:
+        if field.name in inside or field.name in schema.primary_keys:
+            continue
+        if schema.options.for_column(field.name, "aggregate-function") is None:
+            yield (
+                f"fields.default-aggregate-function {default!r}: with merge-engine partial-update "
+                f"column {field.name!r} must be in a sequence group"
+            )
 
 
 def _function(schema: TableSchema, column: str, function: str) -> Iterator[str]:
@@ -69,6 +95,9 @@ def _groups(schema: TableSchema) -> Iterator[str]:
     owner: dict[str, tuple[str, ...]] = {}
     for group, protected in _grouped(schema).items():
         where = f"fields.{','.join(group)}.sequence-group"
+        for name in group:
+            if name in schema.primary_keys:
+                yield f"{where}: primary key column {name!r} cannot order a group"
         for name in protected:
             if name not in schema.by_name:
                 yield f"{where}: column {name!r} does not exist"

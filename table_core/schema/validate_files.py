@@ -5,17 +5,20 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from table_core.datatypes.kinds import Array, Atomic, Map, Multiset, Root, Row
 from table_core.options import codecs, keys_commit, keys_files, keys_write
 from table_core.options.fits import STATS_MODE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from table_core.datatypes.kinds import DataType
     from table_core.options.table import TableOptions
     from table_core.schema.table_schema import TableSchema
 
 __all__ = ["file_option_problems"]
 
+_AVRO_DIGITS: Final = 6
 _COLUMN_MODE: Final = re.compile(r"fields\..+\.stats-mode")
 
 
@@ -24,8 +27,39 @@ def file_option_problems(schema: TableSchema) -> Iterator[str]:
     options = schema.options
     yield from _codecs(options)
     yield from _stats_modes(options)
+    yield from _avro_timestamps(schema)
     if schema.is_key_table:
         yield from _levels(options)
+
+
+def _avro_timestamps(schema: TableSchema) -> Iterator[str]:
+    """Avro has no timestamps finer than microseconds."""
+    options, formats = schema.options, keys_files.FILE_FORMAT_PER_LEVEL
+    asked = {
+        keys_files.FILE_FORMAT.key: options.get(keys_files.FILE_FORMAT),
+        **{f"{formats.key} {level}": name for level, name in options.get(formats).items()},
+    }
+    by = next((key for key, name in asked.items() if name.lower() == "avro"), None)
+    for field in schema.fields if by else ():
+        if any(part.precision > _AVRO_DIGITS for part in _timestamps(field.type)):
+            yield (
+                f"{by}=avro: column {field.name!r} has more than {_AVRO_DIGITS} digits of a second, which "
+                "avro cannot hold; use TIMESTAMP(6), or parquet or orc"
+            )
+
+
+def _timestamps(type_: DataType) -> Iterator[Atomic]:
+    match type_:
+        case Atomic(root=Root.TIMESTAMP | Root.TIMESTAMP_LTZ):
+            yield type_
+        case Row(fields):
+            for field in fields:
+                yield from _timestamps(field.type)
+        case Map(key, value):
+            yield from _timestamps(key)
+            yield from _timestamps(value)
+        case Array(element) | Multiset(element):
+            yield from _timestamps(element)
 
 
 def _codecs(options: TableOptions) -> Iterator[str]:

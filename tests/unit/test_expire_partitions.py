@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 
+from table_core.datatypes.date_parser import lenient_time, parser_of
 from table_core.errors import UnsupportedFeatureError
-from table_core.expire.formatter import lenient_time, parser_of
 from table_core.expire.partitions import (
     Partition,
     PartitionExpiry,

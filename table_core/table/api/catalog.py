@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from table_core.errors import AlreadyExistsError, ArgumentError, NotFoundError, TableError
 from table_core.ondisk import layout
+from table_core.schema.change import changes_of
+from table_core.schema.column_names import column_names
 from table_core.schema.evolve import create
 from table_core.storage.stores.lock import locked
 from table_core.table.api.catalog_maintenance import CatalogUpkeep
@@ -163,8 +165,8 @@ class Catalog(CatalogUpkeep):
         self._check_database(database)
         document = create(
             schema,
-            primary_key=tuple(primary_key),
-            partition_by=tuple(partition_by),
+            primary_key=column_names("primary_key", primary_key),
+            partition_by=column_names("partition_by", partition_by),
             options=dict(options or {}),
             comment=comment,
             now_ms=self.clock.now_ms(),
@@ -274,7 +276,7 @@ class Catalog(CatalogUpkeep):
             CommitConflictError: the newest schema is not ``expect``.
         """
         access = self.table(name).access
-        schema = alter(access, tuple(changes), commit, expect=expect)
+        schema = alter(access, changes_of(changes), commit, expect=expect)
         # Not opened anew: a store that fails now would say that nothing has changed.
         return Table(replace(access, schema=schema))
 

@@ -176,10 +176,9 @@ class _Run:
 def _idle(access: TableAccess, idle_ms: int) -> frozenset[bytes]:
     """Partitions whose newest file is older; one with a file that has no date is never idle."""
     now_ms = access.clock.now_ms()
-    local_ms = now_ms + access.clock.local_offset_ms(now_ms)
     live = access.metadata.live_files(access.head())
     return frozenset(
         partition.row
         for partition in partitions_of(access, live)
-        if partition.updated_ms is not None and partition.updated_ms < local_ms - idle_ms
+        if partition.updated_ms is not None and partition.updated_ms < now_ms - idle_ms
     )

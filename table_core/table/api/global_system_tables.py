@@ -164,7 +164,7 @@ def _folder_name(access: TableAccess, partition: bytes) -> str:
 
 def _instant(table: Table, local_ms: int) -> int:
     """Wall clock of the local zone as epoch milliseconds (format T12)."""
-    return local_ms - table.access.clock.local_offset_ms(local_ms)
+    return table.access.wall_clock.moment(local_ms)
 
 
 _TABLES: Final[Mapping[str, Callable[[CatalogView], pa.Table]]] = {

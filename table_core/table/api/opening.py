@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from table_core.errors import ArgumentError, NotFoundError, OptionError
 from table_core.ondisk import layout
 from table_core.options.catalog import CatalogOptions
+from table_core.schema.column_names import column_names
 from table_core.schema.evolve import create
 from table_core.storage.stores.jdbc import JdbcDatabase
 from table_core.storage.stores.jdbc_lock import JdbcLock
@@ -108,8 +109,8 @@ def open_table(
             )
         document = create(
             schema,
-            primary_key=tuple(primary_key),
-            partition_by=tuple(partition_by),
+            primary_key=column_names("primary_key", primary_key),
+            partition_by=column_names("partition_by", partition_by),
             options=handle_options,
             comment=None,
             now_ms=clock.now_ms(),

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from table_core.errors import UnsupportedFeatureError
+from table_core.errors import ArgumentError, UnsupportedFeatureError
 from table_core.table.api.table import Table
+from table_core.table.metadata.timestamps import epoch_ms
 from table_core.table.system_tables.listing import system_scan
 from table_core.table.system_tables.narrowed import narrowed
+from table_core.table.system_tables.state import STATES, at_state
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -95,24 +97,48 @@ class SystemTable(Table):
         watermark: int | None = None,
         limit: int | None = None,
     ) -> Scan:
-        """Its rows; of the newest state, unless ``scan.*`` options of the handle name another.
+        """Its rows; of the newest state, unless an argument or ``scan.*`` options name another.
 
         A condition on the column ``partition`` spares the manifests of others; no other saves reading.
 
         Raises:
             ArgumentError, NotFoundError, PredicateError: as ``Table.read``.
-            UnsupportedFeatureError: a state by argument.
+            UnsupportedFeatureError: a state of a system table that shows none.
         """
-        if any(point is not None for point in (snapshot, tag, timestamp, watermark)):
-            raise UnsupportedFeatureError(
-                f"{self._name} is read as the newest state is; open the handle with a scan.* option "
-                "for another",
-                feature="states of system tables by argument",
-            )
         scan = self._scan()
+        if any(point is not None for point in (snapshot, tag, timestamp, watermark)):
+            scan = self._scan_at(snapshot, tag, timestamp, watermark)
         if columns is None and where is None and limit is None:
             return scan
         return narrowed(scan, columns, where, limit)
+
+    def _scan_at(
+        self,
+        snapshot: int | None,
+        tag: str | None,
+        timestamp: PointInTime | None,
+        watermark: int | None,
+    ) -> Scan:
+        plain = self._name.rpartition("$")[2].lower()
+        if self._described is None or plain not in STATES:
+            raise UnsupportedFeatureError(
+                f"{self._name} shows all there is, not one state: leave snapshot, tag, timestamp and "
+                f"watermark out; those of a state are {', '.join(f'${name}' for name in sorted(STATES))}",
+                feature="states of system tables that show none",
+            )
+        at_ms = None if timestamp is None else epoch_ms("timestamp", timestamp)
+        points = {"snapshot": snapshot, "tag": tag, "timestamp": at_ms, "watermark": watermark}
+        named = [name for name, value in points.items() if value is not None]
+        if len(named) > 1:
+            raise ArgumentError(
+                f"one state can be read at a time, not {' and '.join(named)}",
+                argument=named[1],
+                value=str(points[named[1]]),
+            )
+        state = at_state(
+            self._described, snapshot=snapshot, tag=tag, timestamp_ms=at_ms, watermark=watermark
+        )
+        return system_scan(state, plain)
 
     def follow(
         self,

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from table_core.errors import ArgumentError
 from table_core.ondisk import layout
+from table_core.table.api.frames import Frames
 from table_core.table.api.shown import Shown
 from table_core.table.api.verbs import Upkeep
 from table_core.table.metadata.access import TableAccess
@@ -81,7 +83,7 @@ def _after_commit(access: TableAccess, newest: int, written: frozenset[bytes]) -
     run_maintenance(access, newest, written)
 
 
-class Table(Shown, Upkeep):
+class Table(Frames, Shown, Upkeep):
     """A handle on a Paimon table: cheap to create, with the schema that was newest then."""
 
     def __repr__(self) -> str:
@@ -386,6 +388,13 @@ class Table(Shown, Upkeep):
 
 
 def _commit_as(commit: CommitAs | None, user: str | None, identifier: int | None) -> CommitAs:
+    if commit is not None and not isinstance(commit, CommitAs):
+        raise ArgumentError(
+            f"write() opens a writer and takes no rows, such as this {type(commit).__name__}: write\n"
+            "with table.write() as writer:\n    writer.write(rows)\n    writer.commit()",
+            argument="commit",
+            value=type(commit).__name__,
+        )
     if commit is not None:
         return commit
     return CommitAs(user=user, identifier=identifier)

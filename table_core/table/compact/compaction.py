@@ -217,7 +217,7 @@ def rewritten_anyway(access: TableAccess) -> Callable[[DataFile], bool]:
 
 def _automatic(access: TableAccess, levels: Levels) -> Pick | None:
     now_ms = access.clock.now_ms()
-    local_ms = now_ms + access.clock.local_offset_ms(now_ms)
+    local_ms = access.wall_clock.shown(now_ms)
     hour = datetime.fromtimestamp(local_ms / 1000, UTC).hour
     waiting = len(levels.level_zero) - 1  # every write leaves one there
     settings = universal.Settings.of(access.options, hour=hour, attempts=waiting)
@@ -234,7 +234,7 @@ def _since_full_ms(access: TableAccess, levels: Levels) -> int | None:
     newest = max((ms for ms in made if ms is not None), default=None)
     if newest is None:
         return None
-    return access.clock.now_ms() - (newest - access.clock.local_offset_ms(newest))  # format T12
+    return access.clock.now_ms() - access.wall_clock.moment(newest)
 
 
 def wants_full(access: TableAccess) -> bool:

@@ -8,7 +8,6 @@ written like any other rows; in a table without key the files of changed rows ar
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,11 +16,18 @@ import pyarrow as pa
 
 from table_core.commit.request import ChangedRows
 from table_core.datatypes.arrow import arrow_schema
-from table_core.errors import ArgumentError, DataError
+from table_core.errors import DataError
 from table_core.merge.pairs import pairs_of, side_of
 from table_core.table.commit_io.committer import commit_parts, find_commit
 from table_core.table.dml.expressions import evaluate, holds
 from table_core.table.dml.key_changes import changes_of, target_rows, wanted_rows
+from table_core.table.dml.merge_checks import (
+    columns_of,
+    refuse_absent,
+    refuse_clauses,
+    refuse_wrong_expressions,
+    source_column,
+)
 from table_core.table.dml.merge_clauses import (
     DELETES,
     MatchedDelete,
@@ -38,14 +44,13 @@ from table_core.table.dml.overwrite import Reads, open_writer
 from table_core.table.dml.postponed_rows import in_buckets, spreads_first
 from table_core.table.dml.redo import done_again
 from table_core.table.dml.row_changes import RowChanges
-from table_core.table.dml.row_deletes import refuse_deletes
 from table_core.table.files.file_reader import POSITION_COLUMN
 from table_core.table.metadata.describing import committed
 from table_core.table.read.committed_rows import committed_rows, refuse_fallback_rows
 from table_core.table.write.coerce import cast_column, gathered
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from table_core.ondisk.snapshot import Snapshot
     from table_core.table.metadata.access import TableAccess
@@ -97,6 +102,7 @@ def merge_into(
     if landed is not None:
         return described(access, access.head(), landed, {}, access.clock.now_ms())
     rows = _source_table(source)
+    refuse_wrong_expressions(access, rows.schema, columns, when)
     return done_again(access, lambda: _once(access, rows, columns, when, commit))
 
 
@@ -130,9 +136,11 @@ def foreseen(
     refuse_clauses(access, when)
     started_ms, head = access.clock.now_ms(), access.head()
     refuse_fallback_rows(access, head)
+    rows, columns = _source_table(source), columns_of(access, on)
+    refuse_wrong_expressions(access, rows.schema, columns, when)
     names = [field.name for field in access.schema.fields]
     target = committed_rows(access, head).to_arrow().select(names)
-    pairs = _Pairs.of(access, target, _source_table(source), columns_of(access, on))
+    pairs = _Pairs.of(access, target, rows, columns)
     counts = Counter[str]()
     for clause, chosen in pairs.through(when):
         _count(counts, clause, chosen)
@@ -154,51 +162,6 @@ def with_request(
     told = source if isinstance(source, str) else name
     wanted = {"source": told, "on": columns_of(access, on), "when": list(when), **more}
     return commit.with_request("merge-into", access.branch, **wanted)
-
-
-def refuse_clauses(access: TableAccess, when: Sequence[MergeClause]) -> None:
-    """Refuse a merge that cannot change anything, or deletes where a ``-D`` takes no row away.
-
-    Raises:
-        ArgumentError: no clause.
-        NotFoundError: a clause sets a column that the table has not.
-        UnsupportedFeatureError: a clause deletes, and the table does not.
-    """
-    if not when:
-        raise ArgumentError("merge_into without a clause changes nothing", argument="when")
-    for clause in when:
-        access.schema.select(getattr(clause, "values", None) or ())  # refuses unknown columns
-    if access.schema.is_key_table and any(map(deletes, when)):
-        refuse_deletes(access.schema)
-
-
-def refuse_absent(on: Mapping[str, str], source: Sequence[str]) -> None:
-    """Refuse a merge on columns that the source has not."""
-    missing = [name for name in on.values() if name not in source]
-    if missing:
-        raise ArgumentError(
-            f"on: the source has no column {missing}; it has {source}",
-            argument="on",
-            value=missing,
-        )
-
-
-def source_column(source: Sequence[str], name: str) -> str | None:
-    """The column of the source that is called ``name``, in any case if none is spelled so; None without.
-
-    Raises:
-        ArgumentError: several are.
-    """
-    if name in source:
-        return name
-    matches = [column for column in source if column.lower() == name.lower()]
-    if len(matches) > 1:
-        raise ArgumentError(
-            f"the source has {matches}, so nobody can tell which of them is {name!r}; use its exact name",
-            argument="source",
-            value=matches,
-        )
-    return matches[0] if matches else None
 
 
 def described(
@@ -301,15 +264,6 @@ def _source_table(source: Any) -> pa.Table:
         table: pa.Table = source.read().to_arrow()
         return table
     return gathered(source)
-
-
-def columns_of(access: TableAccess, on: Sequence[str] | Mapping[str, str]) -> dict[str, str]:
-    """Target column to source column."""
-    pairs = dict(on) if isinstance(on, Mapping) else {name: name for name in on}
-    if not pairs:
-        raise ArgumentError("on: name the columns that must be equal", argument="on", value=on)
-    access.schema.select(pairs)  # refuses unknown columns by name
-    return pairs
 
 
 @dataclass(frozen=True, slots=True)

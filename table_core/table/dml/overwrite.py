@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -33,7 +34,7 @@ from table_core.table.write.choose_assigner import crosses_partitions
 from table_core.table.write.writer import TableWriter
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from table_core.ondisk.snapshot import Snapshot
     from table_core.table.metadata.access import TableAccess
@@ -220,6 +221,8 @@ def drop_partitions(
     dry_run: bool = False,
 ) -> ResultDocument:
     """See ``Table.drop_partitions``."""
+    if isinstance(partitions, Mapping):
+        partitions = [partitions]
     if not partitions or any(not spec for spec in partitions):
         raise ArgumentError(
             "name at least one partition, each by a column; truncate() empties the table",

@@ -31,6 +31,12 @@ def refuse_deletes(schema: TableSchema) -> None:
         why = "'ignore-delete' is true"
     elif engine == "first-row":
         why = "merge-engine 'first-row' keeps the first row of a key"
+    elif engine == "partial-update" and any(k.endswith(".sequence-group") for k in options.raw):
+        group = keys_merge.PARTIAL_UPDATE_REMOVE_RECORD_ON_SEQUENCE_GROUP.key
+        why = (
+            "merge-engine 'partial-update' with sequence groups removes a row only on a -D row that a "
+            f"column of {group!r} orders: write rows with _ROW_KIND '-D' and such a value"
+        )
     elif needed is not None and not options.get(needed):
         why = f"merge-engine {engine!r} deletes rows only with {needed.key!r} = 'true'"
     else:

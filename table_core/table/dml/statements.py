@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from table_core.commit.request import ChangedRows
+from table_core.datatypes.arrow import arrow_schema
 from table_core.errors import ArgumentError, UnsupportedFeatureError
 from table_core.merge.engines.versions import Versions
 from table_core.options import keys_merge
 from table_core.table.commit_io.committer import commit_parts, find_commit
-from table_core.table.dml.expressions import evaluate
+from table_core.table.dml.expressions import evaluate, refuse_wrong_values
 from table_core.table.dml.key_changes import wanted_rows, with_kind
 from table_core.table.dml.overwrite import Reads, open_writer
 from table_core.table.dml.postponed_rows import in_buckets, spreads_first
@@ -114,6 +115,7 @@ def deletion(access: TableAccess, where: str | Expression) -> Statement:
     """
     _need_where("delete", where)
     access = access.in_newest_schema()
+    bound_where(access.schema, where)
     if access.schema.is_key_table:
         refuse_deletes(access.schema)
     return Statement(access=access, action="delete", where=where)
@@ -131,6 +133,9 @@ def updating(access: TableAccess, values: Mapping[str, str], where: str | Expres
         raise ArgumentError("update without a column changes nothing", argument="values")
     access = access.in_newest_schema()
     access.schema.select(values)  # refuses unknown columns by name
+    own = arrow_schema(access.schema.fields)
+    refuse_wrong_values(access.schema, values, {"": own, "target": own})
+    bound_where(access.schema, where)
     statement = Statement(access=access, action="update", where=where, values=dict(values))
     if not access.schema.is_key_table:
         return statement

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
@@ -12,14 +13,16 @@ from table_core.commit.overwrite import Selection
 from table_core.commit.request import CommitPart
 from table_core.errors import ArgumentError
 from table_core.expire.partitions import Partition, PartitionExpiry, plan_partitions
+from table_core.expire.undatable import dated_texts, never_dated, readable_values
 from table_core.ondisk.file_columns import UNKNOWN
 from table_core.ondisk.partition_text import partition_text
 from table_core.ondisk.snapshot import CommitKind
-from table_core.options.parse import duration_ms
 from table_core.table.commit_io.committer import commit_parts, find_commit
 from table_core.table.dml.overwrite import TRUNCATE
 from table_core.table.dml.redo import done_again
+from table_core.table.maintenance.update_moments import UpdateMoments
 from table_core.table.metadata.describing import committed, foretold
+from table_core.table.metadata.timestamps import length_ms
 
 if TYPE_CHECKING:
     from table_core.expire.partitions import PartitionPlan
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["expire_partitions", "partitions_of"]
 
 _ACTION: Final = "expire-partitions"
+_log = logging.getLogger(__name__)
 
 
 def expire_partitions(
@@ -63,9 +67,12 @@ def expire_partitions(
     expired = [*run.dropped, *(p for p in plan.expired if p not in run.dropped)]
     details = {
         "partitions": [dict(partition.texts) for partition in expired],
-        "undated": [dict(partition.texts) for partition in plan.undated],
+        "undated": [readable_values(access.schema, partition.row) for partition in plan.undated],
         "left_for_next_run": plan.left,
     }
+    if (advice := never_dated(access.schema, expiry)) is not None:
+        details["advice"] = advice
+        _log.warning("%s: %s", access.name, advice)
     if dry_run:
         rows = {partition.row for partition in expired}
         sizes = live.of_partitions(rows.__contains__).size.tolist()
@@ -75,14 +82,7 @@ def expire_partitions(
 
 
 def _age_ms(text: str | None) -> int | None:
-    if text is None:
-        return None
-    try:
-        return duration_ms(text)
-    except ValueError as error:
-        raise ArgumentError(
-            f"expiration_time={text!r}: {error}", argument="expiration_time", value=text
-        ) from error
+    return None if text is None else length_ms("expiration_time", text)
 
 
 @dataclass(slots=True)
@@ -103,7 +103,8 @@ class _Run:
         self.planned = plan_partitions(
             partitions_of(access, live),
             self.expiry,
-            now_local_ms=now_ms + access.clock.local_offset_ms(now_ms),
+            now_local_ms=access.wall_clock.shown(now_ms),
+            now_ms=now_ms,
         )
         return AsOf.of(head)
 
@@ -134,15 +135,21 @@ def _nth(commit: CommitAs, number: int) -> CommitAs:
 
 
 def partitions_of(access: TableAccess, live: FileColumns) -> list[Partition]:
-    """The partitions of the ``live`` files, with the time of their last update."""
+    """The partitions of the ``live`` files, with the moment of their last update."""
     there, group = np.unique(live.partition, return_inverse=True)
     group = group.reshape(-1)
     newest = np.full(len(there), UNKNOWN, np.int64)
     np.maximum.at(newest, group, live.created_ms)
     undated = np.bincount(group, live.created_ms == UNKNOWN, minlength=len(there)) > 0
-    partitions = []
+    moments, partitions = UpdateMoments(access, live), []
     for i, at_ms, unknown in zip(there.tolist(), newest.tolist(), undated.tolist(), strict=True):
         row = live.partitions[i]
-        texts = dict(partition_text(access.schema, row))
-        partitions.append(Partition(row=row, texts=texts, updated_ms=None if unknown else at_ms))
+        partitions.append(
+            Partition(
+                row=row,
+                texts=dict(partition_text(access.schema, row)),
+                updated_ms=None if unknown else moments.of(i, at_ms),
+                dated_by=dated_texts(access.schema, row),
+            )
+        )
     return partitions

@@ -38,7 +38,7 @@ def expired_tags(access: TableAccess, *, older_than_ms: int | None = None) -> li
     were made before.  One without a retention never.
     """
     now_ms = access.clock.now_ms()
-    local_ms = now_ms + access.clock.local_offset_ms(now_ms)
+    local_ms = access.wall_clock.shown(now_ms)
     names = []
     for name in tag_names(access):
         tag = tagged(access, name)
@@ -47,7 +47,7 @@ def expired_tags(access: TableAccess, *, older_than_ms: int | None = None) -> li
         created_ms = tag.created_ns // _NANOS_PER_MS
         over = created_ms + tag.retained_ns // _NANOS_PER_MS < local_ms
         made_before = older_than_ms is not None and created_ms < (
-            older_than_ms + access.clock.local_offset_ms(older_than_ms)
+            access.wall_clock.shown(older_than_ms)
         )
         if over or made_before:
             names.append(name)
@@ -64,4 +64,4 @@ def next_tag_expiry_ms(access: TableAccess) -> int | None:
     ]
     if not ends:
         return None
-    return min(ends) - access.clock.local_offset_ms(access.clock.now_ms())
+    return access.wall_clock.moment(min(ends))

@@ -222,9 +222,11 @@ def _partition_counts(
     expiry = PartitionExpiry.of(access.options)
     if expiry is None:
         return {"partitions": len(partitions)}
-    local_ms = now_ms + access.clock.local_offset_ms(now_ms)
-    now = plan_partitions(partitions, expiry, now_local_ms=local_ms)
-    soon = plan_partitions(partitions, expiry, now_local_ms=local_ms + limits.partitions_near_ms)
+    local_ms, near_ms = access.wall_clock.shown(now_ms), limits.partitions_near_ms
+    now = plan_partitions(partitions, expiry, now_local_ms=local_ms, now_ms=now_ms)
+    soon = plan_partitions(
+        partitions, expiry, now_local_ms=local_ms + near_ms, now_ms=now_ms + near_ms
+    )
     expired = len(now.expired) + now.left
     return {
         "partitions": len(partitions),

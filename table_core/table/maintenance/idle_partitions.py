@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from table_core.errors import ArgumentError
 from table_core.ondisk.binary_row import array_of, decode_row
-from table_core.options.parse import duration_ms
 from table_core.table.maintenance.expire_partitions import partitions_of
 from table_core.table.maintenance.partition_state import mark_paths, marked_ms
+from table_core.table.metadata.timestamps import length_ms
 
 if TYPE_CHECKING:
     from table_core.table.metadata.access import TableAccess
@@ -24,22 +24,16 @@ def idle_partitions(access: TableAccess, idle_time: str) -> list[dict[str, objec
     """
     if not access.schema.partition_keys:
         raise ArgumentError(f"{access.name} is not partitioned", argument="idle_time")
-    try:
-        idle_ms = duration_ms(idle_time)
-    except ValueError as error:
-        raise ArgumentError(
-            f"idle_time={idle_time!r}: {error}", argument="idle_time", value=idle_time
-        ) from error
+    idle_ms = length_ms("idle_time", idle_time)
     now_ms = access.clock.now_ms()
-    local_ms = now_ms + access.clock.local_offset_ms(now_ms)
     live = access.metadata.live_files(access.head())
     idle = []
     for partition in partitions_of(access, live):
         at_ms = partition.updated_ms
-        if at_ms is None or at_ms >= local_ms - idle_ms:
+        if at_ms is None or at_ms >= now_ms - idle_ms:
             continue
         marked_ms = _marked_ms(access, partition.row)
-        if marked_ms is None or marked_ms + access.clock.local_offset_ms(marked_ms) < at_ms:
+        if marked_ms is None or marked_ms < at_ms:
             idle.append(named_partition(access, partition.row))
     return idle
 

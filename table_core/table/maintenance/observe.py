@@ -243,7 +243,7 @@ def _refs(access: TableAccess, head: Snapshot | None, now_ms: int) -> dict[str, 
 
 
 def _utc_ms(access: TableAccess, local_ms: int) -> int:
-    return local_ms - access.clock.local_offset_ms(local_ms)
+    return access.wall_clock.moment(local_ms)
 
 
 def _branches(access: TableAccess) -> list[dict[str, Any]]:

@@ -11,11 +11,13 @@ from table_core.ondisk.partition_key import partition_values
 from table_core.ondisk.success_file import SUCCESS_NAME, SuccessFile
 from table_core.options import keys_files, keys_retention
 from table_core.table.commit_io.deliveries import partitions_of, recorded_delivery
+from table_core.table.maintenance.update_moments import CHANGE_MS, made_ms
 from table_core.table.metadata.partition_spec import encoded_partition, partition_matcher
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from table_core.ondisk.data_file import ManifestEntry
     from table_core.table.metadata.access import TableAccess
 
 __all__ = [
@@ -50,9 +52,9 @@ class PartitionState:
     """Of the files: a key table may hold several of one key."""
     bytes: int
     updated_ms: int | None
-    """When its newest file was made; None if a file does not say."""
+    """When its newest file was made, epoch ms; None if a file does not say."""
     done_ms: int | None
-    """When it was last marked done; None if it was not, or if only a part of it was named."""
+    """When it was last marked done, epoch ms; None if it was not, or if only a part of it was named."""
 
 
 def partition_state(
@@ -79,9 +81,22 @@ def partition_state(
         files=len(live),
         rows=sum(entry.file.row_count for entry in live),
         bytes=sum(entry.file.file_size for entry in live),
-        updated_ms=max(known) if len(known) == len(times) else None,
+        updated_ms=_newest_ms(access, live) if len(known) == len(times) else None,
         done_ms=done_ms(access, encoded_partition(access, partition)) if with_done else None,
     )
+
+
+def _newest_ms(access: TableAccess, live: Sequence[ManifestEntry]) -> int:
+    newest = max(entry.file.creation_time_ms or 0 for entry in live)
+    near = {
+        (entry.partition, entry.file.creation_time_ms)
+        for entry in live
+        if (entry.file.creation_time_ms or 0) >= newest - CHANGE_MS
+    }
+    clock = access.wall_clock
+    if len({clock.offset_ms(newest + far) for far in (-2 * CHANGE_MS, 2 * CHANGE_MS)}) == 1:
+        return clock.moment(newest)
+    return max(made_ms(access, row, stamp or 0) for row, stamp in near)
 
 
 def touched_partitions(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from table_core.commit.basis import Opened
+from table_core.datatypes.wall_clock import WallClock
 from table_core.errors import NotFoundError
 from table_core.ondisk.binary_row import decode_row, sort_key
 from table_core.ondisk.manifest import fold_entries
@@ -53,6 +54,11 @@ class TableAccess:
     def options(self) -> TableOptions:
         """The options in force."""
         return self.schema.options
+
+    @property
+    def wall_clock(self) -> WallClock:
+        """The clock that stamps files and tags (format T12)."""
+        return WallClock(self.clock.local_offset_ms)
 
     @property
     def branch(self) -> str:

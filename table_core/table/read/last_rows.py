@@ -55,5 +55,4 @@ def _is_of_writer(file: DataFile) -> bool:
 
 
 def _made_ms(access: TableAccess, file: DataFile) -> int:
-    made = file.creation_time_ms or 0
-    return made - access.clock.local_offset_ms(made)  # format T12
+    return access.wall_clock.moment(file.creation_time_ms or 0)

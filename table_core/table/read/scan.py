@@ -17,6 +17,7 @@ from table_core.errors import ArgumentError, PredicateError
 from table_core.predicate.bind import bind
 from table_core.predicate.expression import Condition, Expression
 from table_core.scan.prune import Explain
+from table_core.schema.column_names import column_names
 from table_core.table.files.row_form import RowForm
 from table_core.table.read.split_reader import CORES, PartReader, SplitReader
 from table_core.table.read.state_plan import (
@@ -322,7 +323,7 @@ def refuse_negative(limit: int | None) -> None:
 
 def selected_fields(schema: TableSchema, columns: Sequence[str] | None) -> tuple[Field, ...]:
     """The fields called ``columns``, all by default."""
-    return schema.fields if columns is None else schema.select(columns)
+    return schema.fields if columns is None else schema.select(column_names("columns", columns))
 
 
 def bound_where(schema: TableSchema, where: str | Expression | None) -> Bound | None:

@@ -134,8 +134,7 @@ class StatePlanner:
             return False
         if self.created_after_ms is None or file.creation_time_ms is None:
             return True
-        offset = self.access.clock.local_offset_ms(file.creation_time_ms)  # format T12
-        return file.creation_time_ms - offset >= self.created_after_ms
+        return self.access.wall_clock.moment(file.creation_time_ms) >= self.created_after_ms
 
 
 @dataclass(frozen=True, slots=True)

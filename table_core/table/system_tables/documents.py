@@ -13,6 +13,7 @@ from table_core.options.stored_json import json_object
 from table_core.table.metadata.refs.branches import branch_names
 from table_core.table.metadata.refs.consumers import consumers as known_consumers
 from table_core.table.metadata.refs.tags import tag_names, tagged
+from table_core.table.system_tables.state import shown_state
 from table_core.validation_errors import ValidationErrors
 
 if TYPE_CHECKING:
@@ -185,7 +186,7 @@ def consumers(access: TableAccess) -> pa.Table:
 
 
 def statistics(access: TableAccess) -> pa.Table:
-    """``$statistics``: what ANALYZE has stored last, no row before the first."""
+    """``$statistics``: what ANALYZE had stored at the state that is shown, no row before the first."""
     columns = [
         ("snapshot_id", _LONG, False),
         ("schema_id", _LONG, False),
@@ -193,7 +194,7 @@ def statistics(access: TableAccess) -> pa.Table:
         ("mergedRecordSize", _LONG, True),
         ("colstat", _TEXT, True),
     ]
-    head = access.head()
+    head = shown_state(access)
     if head is None or head.statistics is None:
         return rows_table(columns, [])
     path = layout.statistics_path(head.statistics)

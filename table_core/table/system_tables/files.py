@@ -21,6 +21,7 @@ from table_core.options import keys_files, keys_write
 from table_core.scan.prune import value_ranges
 from table_core.table.read.state_plan import index_entries
 from table_core.table.system_tables.documents import rows_table
+from table_core.table.system_tables.state import shown_state
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -150,7 +151,7 @@ def manifests(access: TableAccess) -> pa.Table:
         ("min_row_id", _LONG, True),
         ("max_row_id", _LONG, True),
     ]
-    head = access.head()
+    head = shown_state(access)
     metas = list(access.metadata.data_manifests(head)) if head else []
     if head and head.changelog_manifest_list is not None:
         metas += access.metadata.manifest_list(head.changelog_manifest_list)
@@ -236,8 +237,8 @@ def buckets(access: TableAccess, keep: Keep | None = None) -> pa.Table:
 
 # ------------------------------------------------------------------------------------------ parts
 def live_files(access: TableAccess, keep: Keep | None = None) -> list[ManifestEntry]:
-    """The live entries of the newest snapshot, or those of the partitions that ``keep`` wants."""
-    return access.live_entries(access.head(), keep_partition=keep)
+    """The live entries of the state that is shown, or those of the partitions that ``keep`` wants."""
+    return access.live_entries(shown_state(access), keep_partition=keep)
 
 
 def placed_files(access: TableAccess, keep: Keep | None = None) -> list[ManifestEntry]:
@@ -264,7 +265,7 @@ def _newest(
 ) -> Mapping[Any, int]:
     """By ``key`` the latest creation of a file that manifests still speak of, or spoke of."""
     created: dict[Any, int] = {}
-    head = access.head()
+    head = shown_state(access)
     for entry in access.entries(head, keep_partition=keep) if head else ():
         made = entry.file.creation_time_ms
         if made is not None:
@@ -385,7 +386,7 @@ def _deleted_rows(access: TableAccess) -> dict[bytes, int]:
     counts: dict[bytes, int] = defaultdict(int)
     if not access.options.get(keys_write.DELETION_VECTORS_ENABLED):
         return counts
-    head = access.head()
+    head = shown_state(access)
     for entry in index_entries(access, head) if head else []:
         counts[entry.partition] += sum(r.cardinality or 0 for r in entry.ranges or ())
     return counts

@@ -11,6 +11,7 @@ from table_core.ondisk.file_index import decode_file_index
 from table_core.table.read.state_plan import index_entries
 from table_core.table.system_tables.documents import rows_table
 from table_core.table.system_tables.files import file_path, live_files, row_text
+from table_core.table.system_tables.state import shown_state
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,7 +51,7 @@ def table_indexes(access: TableAccess) -> pa.Table:
         ("index_field_id", _INT, True),
         ("index_field_name", _TEXT, True),
     ]
-    head = access.head()
+    head = shown_state(access)
     names = {f.id: f.name for f in access.schema.fields}
     rows = []
     for e in index_entries(access, head) if head else []:

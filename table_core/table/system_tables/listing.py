@@ -1,6 +1,7 @@
 """System tables: what Paimon shows behind ``$``, with its columns, types and values (format 12).
 
-Those of metadata show the newest state and are small; those of rows are scans like any other.
+Those of metadata are small; those of rows are scans like any other.  Those of one state show the one that
+``scan.*`` options of the handle name, else the newest.
 """
 
 from __future__ import annotations

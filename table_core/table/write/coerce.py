@@ -85,7 +85,7 @@ def gathered(data: Any) -> pa.Table:
     """
     tables = list(batches_of(data))
     rows = pa.concat_tables(tables) if tables else pa.table({})
-    columns = [without_views(column) for column in rows.columns]
+    columns = [without_views(plain(column)) for column in rows.columns]
     return pa.Table.from_arrays(columns, names=rows.column_names)
 
 

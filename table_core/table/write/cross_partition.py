@@ -222,10 +222,8 @@ class CrossPartition:
         ttl_ms = self.access.options.get(keys_identity.CROSS_PARTITION_UPSERT_INDEX_TTL)
         if ttl_ms is None:
             return True
-        clock = self.access.clock
-        now_ms = clock.now_ms()
         newest = max(file.creation_time_ms or 0 for file in split.files)
-        return now_ms + clock.local_offset_ms(now_ms) <= newest + ttl_ms
+        return self.access.clock.now_ms() <= self.access.wall_clock.moment(newest) + ttl_ms
 
     def _note(self, keys: pa.Table, settled: _Placements) -> None:
         new = _with_placement(keys, settled)

@@ -44,23 +44,58 @@ _FLOAT_ERROR: Final = 2.0**-50
 
 
 def plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """``column`` without dictionary, runs, views of lists or names that extensions give a type.
+    """``column`` without dictionaries, runs, views of lists or names that extensions give a type.
 
-    These Arrow casts badly or not at all.
+    These Arrow casts badly or not at all; polars gives Categorical and Enum as dictionaries of views.
     """
-    type_ = column.type
+    if not _is_coded(column.type):
+        return column
+    chunks = [_plain(chunk) for chunk in column.chunks or [pa.nulls(0, column.type)]]
+    return pa.chunked_array(chunks)
+
+
+def _is_coded(type_: pa.DataType) -> bool:
+    if isinstance(type_, pa.BaseExtensionType) or _T.is_dictionary(type_):
+        return True
+    if _T.is_run_end_encoded(type_) or _T.is_list_view(type_) or _T.is_large_list_view(type_):
+        return True
+    if _T.is_map(type_):
+        return _is_coded(type_.key_type) or _is_coded(type_.item_type)
+    if _T.is_struct(type_):
+        return any(_is_coded(member.type) for member in type_)
+    return hasattr(type_, "value_type") and _is_coded(type_.value_type)
+
+
+def _plain(array: Any) -> Any:
+    """The same for one array, down to the members of nested values."""
+    type_ = array.type
+    if not _is_coded(type_):
+        return array
     if isinstance(type_, pa.BaseExtensionType):
-        chunks = [chunk.storage for chunk in column.chunks]
-        return plain(pa.chunked_array(chunks, type=type_.storage_type))
+        return _plain(array.storage)
     if _T.is_dictionary(type_):
-        return plain(column.cast(type_.value_type))
+        values = _plain(array.dictionary)
+        return values.cast(_viewless(values.type)).take(array.indices)
     if _T.is_run_end_encoded(type_):
-        chunks = [pc.run_end_decode(chunk) for chunk in column.chunks]
-        return plain(pa.chunked_array(chunks, type=type_.value_type))
-    if _T.is_list_view(type_) or _T.is_large_list_view(type_):
-        listed = pa.large_list(type_.value_field)
-        return pa.chunked_array([_listed(chunk) for chunk in column.chunks], type=listed)
-    return column
+        return _plain(pc.run_end_decode(array))
+    missing = array.is_null() if array.null_count else None
+    if _T.is_struct(type_):
+        parts = [_plain(array.field(at)) for at in range(type_.num_fields)]
+        names = [member.name for member in type_]
+        return pa.StructArray.from_arrays(parts, names=names, mask=missing)
+    if _T.is_map(type_):
+        keys, items = _lists(array)
+        offsets = _offsets(keys).cast(pa.int32())
+        return pa.MapArray.from_arrays(
+            offsets, _plain(keys.flatten()), _plain(items.flatten()), mask=missing
+        )
+    return pa.LargeListArray.from_arrays(_offsets(array), _plain(array.flatten()), mask=missing)
+
+
+def _offsets(lists: pa.Array) -> pa.Array:
+    """Where each of ``lists`` begins in what ``flatten`` gives."""
+    lengths = pc.fill_null(pc.list_value_length(lists), 0)
+    return pa.array(np.append(0, np.cumsum(lengths.to_numpy(zero_copy_only=False))), pa.int64())
 
 
 def without_views(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -84,16 +119,6 @@ def _viewless(type_: pa.DataType) -> pa.DataType:
     return type_
 
 
-def _listed(views: pa.Array) -> pa.Array:
-    lengths = pc.fill_null(pc.list_value_length(views), 0).to_numpy()
-    offsets = pa.array(np.append(0, np.cumsum(lengths)), pa.int64())
-    missing = views.is_null() if views.null_count else None
-    values = views.flatten()
-    return pa.LargeListArray.from_arrays(
-        offsets, values, type=pa.large_list(views.type.value_field), mask=missing
-    )
-
-
 def _family(type_: pa.DataType) -> str:
     return next((n for n, tests in _FAMILIES.items() if any(t(type_) for t in tests)), str(type_))
 
@@ -102,7 +127,7 @@ def keeps_values(have: pa.DataType, want: pa.DataType) -> bool:
     """Whether values of ``have`` mean the same as ``want``; one of them may still not fit."""
     if _T.is_null(have) or have == want:
         return True
-    if _T.is_dictionary(have):
+    if _T.is_dictionary(have) or _T.is_run_end_encoded(have):
         return keeps_values(have.value_type, want)
     pair = _family(have), _family(want)
     if pair[0] != pair[1]:

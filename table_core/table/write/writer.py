@@ -10,6 +10,7 @@ writer away.
 
 from __future__ import annotations
 
+import logging
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias
 
@@ -56,6 +57,9 @@ def refuse_unwritable(access: TableAccess, *, adds_only: bool = False) -> None:
             f"table {access.name} uses {feature}: this release only adds rows to it",
             feature=feature,
         )
+
+
+_log = logging.getLogger(__name__)
 
 
 class Compaction(Protocol):
@@ -109,8 +113,16 @@ class TableWriter:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if not self._done:
-            self.abort()
+        if self._done:
+            return
+        if kind is None and self._rows:
+            _log.warning(
+                "%s: the writer was left without commit(): its %d rows are dropped; call writer.commit() at "
+                "the end of the with statement, or writer.abort() if that is meant",
+                self._access.name,
+                self._rows,
+            )
+        self.abort()
 
     def write(self, data: Any) -> None:
         """Take rows: a table, batch, reader, or anything with ``__arrow_c_stream__``.

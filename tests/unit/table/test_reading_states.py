@@ -331,7 +331,7 @@ class TestSystemTables:
             snapshots.read(where="x = 1")
         with pytest.raises(tc.errors.ArgumentError, match="limit=-1"):
             snapshots.read(limit=-1)
-        with pytest.raises(tc.errors.UnsupportedFeatureError, match="scan"):
+        with pytest.raises(tc.errors.UnsupportedFeatureError, match="not one state"):
             snapshots.read(snapshot=1)
 
     def test_the_audit_log_keeps_what_is_deleted(self, three: tc.Table) -> None:

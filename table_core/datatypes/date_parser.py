@@ -19,7 +19,8 @@ from __future__ import annotations
 import functools
 import re
 from calendar import isleap, monthrange
-from datetime import UTC, datetime, timedelta
+from collections import Counter
+from datetime import MAXYEAR, MINYEAR, UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from table_core.datatypes.date_pattern import date_parts
@@ -35,6 +36,8 @@ __all__ = ["lenient_time", "parser_of"]
 _FIELDS: Final = {"y": "year", "u": "year", "M": "month", "L": "month", "d": "day", "H": "hour"}
 _FIELDS_BELOW: Final = {"m": "minute", "s": "second", "S": "fraction", "D": "day_of_year"}
 _WIDEST: Final = 19
+_FIRST: Final = datetime.min.replace(tzinfo=UTC)
+_LAST: Final = datetime.max.replace(tzinfo=UTC)
 _END_OF_DAY: Final = 24
 _MARKS: Final = {"[": "(?:", "]": ")?"}
 _DEFAULT: Final = re.compile(
@@ -57,9 +60,23 @@ def parser_of(pattern: str) -> Callable[[str], datetime | None]:
 
     def parse(text: str) -> datetime | None:
         match = expression.fullmatch(text)
-        return None if match is None else _smart(match.groupdict())
+        fields = None if match is None else _agreed(match.groupdict())
+        return None if fields is None else _smart(fields)
 
     return parse
+
+
+def _agreed(groups: dict[str, str | None]) -> dict[str, str] | None:
+    """Field to its digits, from what each place of a field took; None if two places say different numbers.
+
+    ``[yyyy-MM-dd][yyyyMMdd]`` has two places for each field, and one of them is empty.
+    """
+    fields: dict[str, str] = {}
+    for place, digits in groups.items():
+        name = place.rpartition("_")[0]
+        if digits is not None and int(fields.setdefault(name, digits)) != int(digits):
+            return None
+    return fields
 
 
 def lenient_time(text: str) -> datetime | None:
@@ -71,6 +88,8 @@ def lenient_time(text: str) -> datetime | None:
         name: int(value or 0) for name, value in match.groupdict().items() if name != "fraction"
     }
     months = part["year"] * 12 + part["month"] - 1
+    if not MINYEAR <= months // 12 <= MAXYEAR:  # in order, and that is all that is asked
+        return _FIRST if months // 12 < MINYEAR else _LAST
     try:
         first = datetime(months // 12, months % 12 + 1, 1, tzinfo=UTC)
         return first + timedelta(
@@ -85,9 +104,9 @@ def lenient_time(text: str) -> datetime | None:
 
 
 def _expression(pattern: str) -> str:
-    """The regular expression of a pattern; a field that occurs twice must agree with itself."""
+    """The regular expression of a pattern, with one group for each place of a field."""
     out: list[str] = []
-    seen: set[str] = set()
+    seen: Counter[str] = Counter()
     try:
         parts = date_parts(pattern)
     except ValueError as error:
@@ -106,8 +125,8 @@ def _expression(pattern: str) -> str:
         if widths[0] != widths[1] or letters[0] in "yu":
             after = sum(_fixed(parts[at + 1 :]))
             digits += rf"(?=\d{{{after}}}(?!\d))"
-        out.append(f"(?P={name})" if name in seen else f"(?P<{name}>{digits})")
-        seen.add(name)
+        out.append(f"(?P<{name}_{seen[name]}>{digits})")
+        seen[name] += 1
     return "".join(out)
 
 
@@ -141,9 +160,8 @@ def _fixed(parts: list[DatePart]) -> Iterator[int]:
         yield widths[0]
 
 
-def _smart(parts: dict[str, str | None]) -> datetime | None:
+def _smart(text: dict[str, str]) -> datetime | None:
     """A time from its parts, as resolver style SMART does: the 31st of a short month is its last day."""
-    text = {name: value for name, value in parts.items() if value is not None}
     if not _has_prefix(text):
         return None
     if "short_year" in text:
