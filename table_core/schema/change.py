@@ -175,11 +175,11 @@ def changes_of(changes: object) -> tuple[SchemaChange, ...]:
     Raises:
         ArgumentError: they are none.
     """
-    given = (changes,) if isinstance(changes, _CHANGES) else changes
-    if isinstance(given, list | tuple) and all(isinstance(change, _CHANGES) for change in given):
-        return tuple(given)
-    if hasattr(given, "__iter__") and not isinstance(given, Mapping | str | list | tuple):
-        return changes_of(list(given))
+    listed = (changes,) if isinstance(changes, _CHANGES) else changes
+    if isinstance(listed, list | tuple) and all(isinstance(change, _CHANGES) for change in listed):
+        return tuple(listed)
+    if hasattr(listed, "__iter__") and not isinstance(listed, Mapping | str | list | tuple):
+        return changes_of(list(listed))
     raise ArgumentError(
         "changes: give a list such as [AddColumn('name', 'STRING'), SetOption('key', 'value')], not "
         f"{changes!r}",

@@ -17,11 +17,13 @@ def column_names(argument: str, names: object) -> tuple[str, ...]:
     """
     if isinstance(names, str):
         return (names,)
-    given = tuple(names) if isinstance(names, Iterable) and not isinstance(names, Mapping) else None
-    if given is None or not all(isinstance(name, str) for name in given):
+    columns = (
+        tuple(names) if isinstance(names, Iterable) and not isinstance(names, Mapping) else None
+    )
+    if columns is None or not all(isinstance(name, str) for name in columns):
         raise ArgumentError(
             f"{argument} takes column names, such as ['id', 'day'], not {names!r}",
             argument=argument,
             value=repr(names),
         )
-    return given
+    return columns

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 __all__ = ["feature_option_problems"]
 
 _LAYOUT: Final = re.compile(r"fields\.(?P<column>.+)\.map\.storage-layout")
+_CARDINALITY: Final = "variant.shredding.minFieldCardinalityRatio"
+_RETENTION: Final = "variant.shredding.adaptive.retentionRatio"
 _BLOB_LISTS: Final = ("blob-field", "blob-descriptor-field", "blob-view-field")
 _KEY_INDEXES: Final = tuple(
     f"pk-{kind}.index.columns" for kind in ("vector", "btree", "bitmap", "full-text")
@@ -120,36 +122,26 @@ def _shared_shredding(schema: TableSchema, key: str, type_: Map) -> Iterator[str
 
 def _shredding(schema: TableSchema) -> Iterator[str]:
     raw = schema.options.raw
-    ratios = {}
-    for key, least in (
-        ("variant.shredding.maxInferBufferRow", 1),
-        ("variant.shredding.adaptive.maxInferBufferRow", 1),
+    for key in (
+        "variant.shredding.maxInferBufferRow",
+        "variant.shredding.adaptive.maxInferBufferRow",
     ):
         if key in raw and (not _adaptive(key) or _mode(schema) == "adaptive"):
             try:
-                if int(raw[key]) < least:
-                    yield f"{key} must be at least {least}"
+                if int(raw[key]) < 1:
+                    yield f"{key} must be at least 1"
             except ValueError:
                 yield f"{key} must be a whole number, not {raw[key]!r}"
-    for key, default in (
-        ("variant.shredding.minFieldCardinalityRatio", 0.1),
-        ("variant.shredding.adaptive.retentionRatio", None),
-    ):
-        if _adaptive(key) and _mode(schema) != "adaptive":
-            continue
-        try:
-            ratios[key] = float(raw[key]) if key in raw else default
-        except ValueError:
-            yield f"{key} must be a number, not {raw[key]!r}"
-            return
-    least, kept = (*ratios.values(), None)[:2]
-    if least is not None and not 0 <= least <= 1:  # as it is given, or Paimon's default
-        yield "variant.shredding.minFieldCardinalityRatio must be from 0 to 1"
-    elif kept is not None and least is not None and not 0 <= kept <= least:
-        yield (
-            "variant.shredding.adaptive.retentionRatio must be from 0 to "
-            f"variant.shredding.minFieldCardinalityRatio, {least}"
-        )
+    try:
+        least = float(raw.get(_CARDINALITY, 0.1))
+        kept = float(raw[_RETENTION]) if _mode(schema) == "adaptive" and _RETENTION in raw else None
+    except ValueError:
+        yield f"{_CARDINALITY} and {_RETENTION} must be numbers"
+        return
+    if not 0 <= least <= 1:
+        yield f"{_CARDINALITY} must be from 0 to 1"
+    elif kept is not None and not 0 <= kept <= least:
+        yield f"{_RETENTION} must be from 0 to {_CARDINALITY}, {least}"
 
 
 def _adaptive(key: str) -> bool:

@@ -83,10 +83,10 @@ def scan_option_problems(options: TableOptions, *, of_handle: bool = False) -> I
     needed = start.one_of
     if of_handle and mode == "from-snapshot":
         needed = (*needed, keys_scan.SCAN_VERSION)
-    given = [option.key for option in needed if options.is_set(option)]
-    if needed and len(given) != 1:
+    named = [option.key for option in needed if options.is_set(option)]
+    if needed and len(named) != 1:
         keys = ", ".join(option.key for option in needed)
-        what = f"not {' and '.join(given)}" if given else "and none is given"
+        what = f"not {' and '.join(named)}" if named else "and none is given"
         yield f"scan.mode {mode} takes exactly one of {keys}, {what}"
     for option in start.none_of:
         if options.is_set(option):

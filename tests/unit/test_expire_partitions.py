@@ -61,7 +61,7 @@ def test_the_time_of_a_partition(
         ("2024-13-32", at(2025, 2, 1)),
         ("2024-01-05 03:04", None),
         ("2024-01-05T03:04:05", None),
-        ("99999999-01-01", None),
+        ("99999999-01-01", datetime.max.replace(tzinfo=UTC)),
         ("", None),
     ],
 )
