@@ -134,6 +134,8 @@ class RandomLives(RandomMerges):
         ):
             if chance.random() < luck:
                 options[key] = text
+        if any("LOCAL" in str(type_) for name, type_ in self.columns if name in self.partitions):
+            options.pop("partition.legacy-name", None)  # each process would name their folders
         if options["file.format"] != "parquet" or "file.format.per.level" in options:
             options.pop("changelog-file.format", None)
             for key in ("file.compression", "file.compression.per.level"):

@@ -144,6 +144,8 @@ class RandomTable:
         ):
             if chance.random() < likely and (self.keys or not key.endswith("thin-mode")):
                 found[key] = chance.choice(values)
+        if any("LOCAL" in str(type_) for name, type_ in self.columns if name in self.partitions):
+            found.pop("partition.legacy-name", None)  # their folders would be named by each process
         if chance.random() < 0.3:
             flat = [n for n, t in self.columns if t in INDEXED and n not in self.partitions]
             if flat:

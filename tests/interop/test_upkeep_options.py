@@ -147,15 +147,17 @@ def test_partition_values_are_the_same_times(paimon: Judge, tmp_path: Path) -> N
     wrong = []
     for (pattern, formatter, texts), theirs in zip(cases, told, strict=True):
         found = partition_time(texts, pattern=pattern, formatter=formatter)
-        if found != _time(theirs):
+        if found != _time(theirs, lenient=formatter is None):
             wrong.append((pattern, formatter, texts, theirs, found))
     assert not wrong, "\n".join(map(str, wrong))
 
 
-def _time(theirs: str) -> datetime | None:
-    """Nanoseconds are cut off; years that Python has not are none."""
+def _time(theirs: str, *, lenient: bool) -> datetime | None:
+    """Nanoseconds are cut off.  Years that Python has not are none, or without a formatter its first or last moment."""
     if theirs.endswith("Exception"):
         return None
+    if lenient and theirs.startswith(("-", "+")):
+        return (datetime.min if theirs.startswith("-") else datetime.max).replace(tzinfo=UTC)
     head, _, fraction = theirs.partition(".")
     try:
         return datetime.fromisoformat(head + (f".{fraction[:6]}" if fraction else "")).replace(
