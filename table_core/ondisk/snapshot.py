@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
 from table_core.errors import UnsupportedFeatureError
-from table_core.options.stored_json import json_object
+from table_core.options.stored_json import json_object, readable
 from table_core.validation_errors import ValidationErrors
 
 if TYPE_CHECKING:
@@ -72,13 +72,18 @@ class Snapshot:
         return f"{self.id}/{self.delta_manifest_list}"
 
     def to_json(self) -> bytes:
-        """Encode with known members first, so golden files diff cleanly."""
+        """Encode with known members first, so golden files diff cleanly.
+
+        Raises:
+            ArgumentError: it would be too large to be read again.
+        """
         document: dict[str, object] = {"version": _VERSION}
         for key, (attribute, _, _) in _MEMBERS.items():
             value = getattr(self, attribute)
             if value is not None and not (key == "properties" and not value):
                 document[key] = value
-        return json.dumps(document | dict(self.extra), indent=2, ensure_ascii=False).encode()
+        body = json.dumps(document | dict(self.extra), indent=2, ensure_ascii=False).encode()
+        return readable(body, f"snapshot {self.id}")
 
     @classmethod
     def from_json(cls, body: bytes, *, path: str) -> Snapshot:

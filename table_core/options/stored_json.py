@@ -10,11 +10,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from table_core.errors import CorruptFileError, TableError
+from table_core.errors import ArgumentError, CorruptFileError, TableError
 from table_core.options.budgets import JSON_BYTES
 from table_core.validation_errors import ValidationErrors
 
-__all__ = ["json_document", "json_object"]
+__all__ = ["json_document", "json_object", "readable"]
 
 
 def json_document(body: bytes | str, *, path: str) -> Any:
@@ -28,6 +28,18 @@ def json_document(body: bytes | str, *, path: str) -> Any:
         what = JSON_BYTES.told(f"it has {len(body):,} bytes")
         raise CorruptFileError(f"{path}: {what}", path=path, problems=[what])
     return json.loads(body)
+
+
+def readable(body: bytes, what: str) -> bytes:
+    """``body``, a document that is to be stored as ``what``, if it can be read again.
+
+    Raises:
+        ArgumentError: it has more bytes than a document may have.
+    """
+    if len(body) > JSON_BYTES.most:
+        told = JSON_BYTES.told(f"{what} would have {len(body):,} bytes")
+        raise ArgumentError(f"{told}, and of all who read it. Nothing was stored", argument=what)
+    return body
 
 
 def json_object(body: bytes, *, path: str) -> dict[str, object]:

@@ -363,6 +363,24 @@ def test_the_budget_is_an_option_of_who_reads(monkeypatch: pytest.MonkeyPatch) -
     take_budgets({})
 
 
+def test_what_could_not_be_read_again_is_not_written() -> None:
+    catalog = tc.open_catalog("memory://too-large")
+    catalog.create_database("d", if_not_exists=True)
+    rows = pa.table({"id": [1]})
+    table = catalog.create_table("d.t", rows.schema, options={"bucket": "-1"})
+    with table.write() as writer:
+        writer.write(rows)
+        writer.commit()
+    snapshot = table.latest_snapshot()
+    assert snapshot is not None
+    large = replace(snapshot, properties={"shapes": "x" * (9 << 20)})
+    with pytest.raises(ArgumentError, match=r"snapshot 1 would have .* TABLE_CORE_JSON_BYTES_MAX"):
+        large.to_json()
+    with pytest.raises(TableError, match="TABLE_CORE_JSON_BYTES_MAX"):
+        catalog.alter_table("d.t", [tc.AddColumn("n", "STRING", comment="x" * (9 << 20))])
+    assert catalog.table("d.t").read().to_arrow().num_rows == 1
+
+
 @pytest.mark.parametrize("stripe_size", [64, 1 << 30])
 def test_a_stripe_beyond_the_budget_is_read_in_batches_as_it_would_be_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stripe_size: int
