@@ -22,19 +22,30 @@ class PaimonDeleteOperator(PaimonTableOperator):
 
     :param where: SQL over the table's columns, e.g. ``"country = 'is' AND amount IS NULL"``.
         (templated)
+    :param parameters: the values of ``$name`` in ``where``, e.g. ``{"name": "{{ params.name }}"}``. They are
+        bound, not pasted: what a user types is never SQL.  (templated)
     """
 
-    template_fields: Sequence[str] = (*PaimonTableOperator.template_fields, "where")
+    template_fields: Sequence[str] = (*PaimonTableOperator.template_fields, "where", "parameters")
     template_fields_renderers: ClassVar[dict[str, str]] = {
         **PaimonTableOperator.template_fields_renderers,
         "where": "sql",
+        "parameters": "json",
     }
     action = "delete"
     checks = with_checks(where=written)
 
-    def __init__(self, *, where: str, engine: str = "local", **kwargs: Any) -> None:
+    def __init__(
+        self,
+        *,
+        where: str,
+        parameters: Mapping[str, Any] | None = None,
+        engine: str = "local",
+        **kwargs: Any,
+    ) -> None:
         super().__init__(engine=engine, **kwargs)
         self.where = where
+        self.parameters = parameters
 
 
 class PaimonUpdateOperator(PaimonTableOperator):
@@ -43,20 +54,31 @@ class PaimonUpdateOperator(PaimonTableOperator):
     :param values: maps each column to SQL over the old row, e.g. ``{"qty": "qty + 1"}``.
         (templated)
     :param where: SQL over the table's columns.  (templated)
+    :param parameters: the values of ``$name`` in ``values`` and ``where``, bound.  (templated)
     """
 
-    template_fields: Sequence[str] = (*PaimonTableOperator.template_fields, "values", "where")
+    template_fields: Sequence[str] = (
+        *(*PaimonTableOperator.template_fields, "values", "where", "parameters"),
+    )
     template_fields_renderers: ClassVar[dict[str, str]] = {
         **PaimonTableOperator.template_fields_renderers,
         "values": "json",
         "where": "sql",
+        "parameters": "json",
     }
     action = "update"
     checks = with_checks(where=written)
 
     def __init__(
-        self, *, values: Mapping[str, str], where: str, engine: str = "local", **kwargs: Any
+        self,
+        *,
+        values: Mapping[str, str],
+        where: str,
+        parameters: Mapping[str, Any] | None = None,
+        engine: str = "local",
+        **kwargs: Any,
     ) -> None:
         super().__init__(engine=engine, **kwargs)
         self.values = values
         self.where = where
+        self.parameters = parameters

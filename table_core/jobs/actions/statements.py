@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from table_core.jobs.action import Action, Command, Heading, Job, Option, Parameter, RunBy, Step
-from table_core.jobs.common_parameters import DRY_RUN
+from table_core.jobs.common_parameters import DRY_RUN, SQL_PARAMETERS
 from table_core.jobs.kinds import Kind
+from table_core.jobs.sql_parameters import checked_parameters
 
 if TYPE_CHECKING:
     from table_core.jobs.engine_choice import Touched
@@ -37,17 +38,29 @@ def _update(job: Job) -> ResultDocument:
 
 def _done(job: Job, name: str) -> ResultDocument:
     """By the engine; to count rows takes none."""
-    args = dict(job.args)
+    args = _bound(job)
     if args.pop("dry_run"):
         counted: ResultDocument = getattr(job.table, name)(**args, dry_run=True)
         return counted
     return job.verb(name, job.table)(**args)
 
 
+def _bound(job: Job) -> dict[str, Any]:
+    """The arguments, with each ``$name`` in its SQL replaced by the literal of its value."""
+    from table_core.predicate.parameters import bind, bind_condition
+
+    args = dict(job.args)
+    parameters = checked_parameters(args.pop("parameters", None))
+    args["where"] = bind_condition(args["where"], parameters)
+    if "values" in args:
+        args["values"] = {name: bind(sql, parameters) for name, sql in args["values"].items()}
+    return args
+
+
 def _touched(job: Job) -> Touched:
     from table_core.jobs.touched import touched_where
 
-    return touched_where(job.table, job.args["where"])
+    return touched_where(job.table, _bound(job)["where"])
 
 
 ACTIONS: Final = (
@@ -57,7 +70,7 @@ ACTIONS: Final = (
         run=_delete,
         run_by=RunBy.SPARK,
         touches=_touched,
-        parameters=(_WHERE, _DRY_RUN),
+        parameters=(_WHERE, SQL_PARAMETERS, _DRY_RUN),
         command=Command(
             heading=Heading.ROWS,
             commits=True,
@@ -83,6 +96,7 @@ ACTIONS: Final = (
                 ),
             ),
             _WHERE,
+            SQL_PARAMETERS,
             _DRY_RUN,
         ),
         command=Command(

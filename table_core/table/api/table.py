@@ -334,9 +334,15 @@ class Table(Frames, Shown, Upkeep):
         return merge_into(self.access, source, on, tuple(when), commit or CommitAs())
 
     def delete(
-        self, where: str | Expression, commit: CommitAs | None = None, dry_run: bool = False
+        self,
+        where: str | Expression,
+        commit: CommitAs | None = None,
+        dry_run: bool = False,
+        parameters: Mapping[str, object] | None = None,
     ) -> ResultDocument:
         """Delete the rows that match ``where``, in one commit.
+
+        ``parameters`` are the values of ``$name`` in it.
 
         A key table gets ``-D`` rows. In a table without a key, files are rewritten (OVERWRITE).
         ``dry_run`` only counts the rows.
@@ -345,9 +351,12 @@ class Table(Frames, Shown, Upkeep):
             UnsupportedFeatureError: the merge engine does not delete.
             CommitConflictError: another writer changed the same files.
         """
+        from table_core.predicate.parameters import bind_condition
         from table_core.table.dml.statements import delete
 
-        return delete(self.access, where, commit or CommitAs(), dry_run=dry_run)
+        return delete(
+            self.access, bind_condition(where, parameters), commit or CommitAs(), dry_run=dry_run
+        )
 
     def update(
         self,
@@ -355,19 +364,27 @@ class Table(Frames, Shown, Upkeep):
         where: str | Expression,
         commit: CommitAs | None = None,
         dry_run: bool = False,
+        parameters: Mapping[str, object] | None = None,
     ) -> ResultDocument:
         """Set columns, each to SQL over the old row: ``{"qty": "qty + 1"}``.
 
-        ``dry_run`` only counts the rows.
+        ``dry_run`` only counts the rows.  ``parameters`` are the values of ``$name`` in the SQL.
 
         Raises:
             ArgumentError: a key column would change.
             DataError: a value does not fit.
             CommitConflictError: another writer changed the same files.
         """
+        from table_core.predicate.parameters import bind, bind_condition
         from table_core.table.dml.statements import update
 
-        return update(self.access, values, where, commit or CommitAs(), dry_run=dry_run)
+        return update(
+            self.access,
+            {column: bind(value, parameters or {}) for column, value in values.items()},
+            bind_condition(where, parameters),
+            commit or CommitAs(),
+            dry_run=dry_run,
+        )
 
     def truncate(self, commit: CommitAs | None = None, dry_run: bool = False) -> ResultDocument:
         """Delete every row, in one OVERWRITE commit."""
