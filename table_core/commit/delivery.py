@@ -156,8 +156,8 @@ def _by_files(
     retracted = sum(e.file.delete_row_count or 0 for e in delta if e.kind is EntryKind.ADD)
     fewer = max(0, went - came)
     match operation:
-        case "OVERWRITE" if came:  # other rows in the place of those that it takes out
-            return came - retracted, 0, retracted
+        case "OVERWRITE":  # what it takes out, whatever comes in its place
+            return came - retracted, 0, max(0, went)
         case "UPDATE":
             return 0, masked or came, 0
         case "DELETE" | "MERGE" if went:  # files that are written anew bring nothing

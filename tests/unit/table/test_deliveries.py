@@ -89,7 +89,7 @@ def test_a_table_without_key_counts_rows_and_not_the_files_that_are_written_anew
     table.merge_into(source, on=["id"], when=[gone, tc.MatchedUpsert(), tc.NotMatchedInsert()])
     assert said(table) == ("MERGE", 1, 1, 1)
     write(table, [7], overwrite="partitions")
-    assert said(table) == ("OVERWRITE", 1, 0, 0)
+    assert said(table) == ("OVERWRITE", 1, 0, 3)
     table.truncate()
     assert said(table)[0] == "TRUNCATE"
     assert said(table)[3] == 1
@@ -97,6 +97,9 @@ def test_a_table_without_key_counts_rows_and_not_the_files_that_are_written_anew
         write(table, [8, 9])
         write(table, [], overwrite=emptied)
         assert said(table) == ("OVERWRITE", 0, 0, 2), "nothing came in their place"
+    write(table, [1, 2, 3])
+    write(table, [4], overwrite="table")
+    assert said(table) == ("OVERWRITE", 1, 0, 3), "fewer came in their place"
 
 
 @pytest.mark.parametrize("vectors", ["true", "false"])
