@@ -15,6 +15,7 @@ from table_core.errors import (
     ArgumentError,
     EventError,
     StorageUnavailableError,
+    TableError,
     UnsupportedFeatureError,
 )
 from table_core.http_answer import Answer, http_answer
@@ -113,6 +114,8 @@ class SchemaRegistry:
                 if answer.status == HTTPStatus.OK:
                     return self._text(number, json.loads(answer.body))
                 failure = f"{url}: status {answer.status}"
+            except TableError:
+                raise
             except OSError as error:
                 failure = f"{url}: {getattr(error, 'reason', error)}"
             except (ValueError, RecursionError) as error:
