@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import threading
 from collections import Counter
 from contextlib import contextmanager
@@ -26,6 +27,7 @@ __all__ = ["BLOCK_BYTES", "csv_line", "csv_rows", "csv_schema"]
 BLOCK_BYTES: Final = 4 << 20
 _COLUMNS_MAX: Final = 20_000
 """Of a file whose columns nobody named: Arrow ends the process where it has no memory for millions."""
+_END_OF_LINE: Final = re.compile(rb"[\r\n]")
 _SHOWN_BYTES: Final = 10_000
 _CUT: Final = "straddles two block boundaries"
 """How Arrow says that a row is longer than a block."""
@@ -131,9 +133,10 @@ def _source(file: Any, commas_max: int, schema: pa.Schema | None) -> Iterator[_E
         DataError: it has.
     """
     head = bytes(file.read(BLOCK_BYTES))
-    if head.partition(b"\n")[0].count(b",") > commas_max:
+    line = _END_OF_LINE.split(head, 1)[0]
+    if line.count(b",") > commas_max:
         if schema is not None:
-            shown = head[:_SHOWN_BYTES].partition(b"\n")[0].decode(errors="replace")
+            shown = line[:_SHOWN_BYTES].decode(errors="replace")
             _refuse_unknown(next(csv.reader([shown]))[:-1], schema)
         raise DataError(f"the first line names more than {commas_max:,} columns")
     source = _Ending(head, file)

@@ -11,6 +11,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.json as pj
 
@@ -26,6 +27,8 @@ __all__ = ["json_line", "json_rows", "json_schema"]
 
 _BLOCK_BYTES: Final = 4 << 20
 _DEPTH_MAX: Final = 500
+_NO_OBJECT: Final = "write one object a line: this is none"
+_OBJECT, _END_OF_LINE = b"{\n"
 _NESTING: Final = re.compile(rb"[\[\]{}]")
 _TEXT: Final = re.compile(rb'"(?:[^"\\]|\\.)*+"')
 _ROW_KIND: Final = ROW_KIND_COLUMN.encode()
@@ -57,6 +60,8 @@ def json_schema(file: Any) -> pa.Schema:
     """
     block = next(_blocks(file), b"")
     for row, line in enumerate(block.split(b"\n")):
+        if line.strip() and not line.lstrip().startswith(b"{"):  # of null Arrow's reader dies
+            raise DataError(_NO_OBJECT, row=row)
         if line.count(b"[") + line.count(b"{") > _DEPTH_MAX and _depth(line) > _DEPTH_MAX:
             raise DataError("no JSON of ours: it is nested too deep", row=row)
     schema: pa.Schema = pj.read_json(
@@ -107,6 +112,9 @@ def _by_arrow(block: bytes, schema: pa.Schema) -> pa.RecordBatch | None:
     """None where a value is wrong, or in a form that Arrow does not read."""
     if _ROW_KIND in block or any(_is_odd(field.type, top=True) for field in schema):
         return None
+    objects = _count_of_objects(block)
+    if objects is None:
+        return None
     wanted = pa.schema([(field.name, _read_type(field.type)) for field in schema])
     try:
         table = pj.read_json(
@@ -116,6 +124,8 @@ def _by_arrow(block: bytes, schema: pa.Schema) -> pa.RecordBatch | None:
                 explicit_schema=wanted, unexpected_field_behavior="error"
             ),
         ).combine_chunks()
+        if table.num_rows != objects:
+            return None
         columns = [
             column_of_texts(_one(table[field.name]), field.type)
             if pa.types.is_string(wanted.field(field.name).type)
@@ -125,6 +135,18 @@ def _by_arrow(block: bytes, schema: pa.Schema) -> pa.RecordBatch | None:
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, WrongValueError):
         return None
     return pa.RecordBatch.from_arrays(columns, names=schema.names)
+
+
+def _count_of_objects(block: bytes) -> int | None:
+    r"""How many lines begin with ``{``; None where one begins otherwise: of ``null`` Arrow's reader dies.
+
+    >>> _count_of_objects(b'{"a": 1}\n\n{}'), _count_of_objects(b'{}\nnull')
+    (2, None)
+    """
+    letters = np.frombuffer(b"\n" + block, np.uint8)
+    first = letters[1:][letters[:-1] == _END_OF_LINE]
+    count = int(np.count_nonzero(first == _OBJECT))
+    return count if count + np.count_nonzero(first == _END_OF_LINE) == len(first) else None
 
 
 def _one(column: pa.ChunkedArray) -> pa.Array:
@@ -188,7 +210,7 @@ def _object(line: bytes, schema: pa.Schema, row: int) -> dict[str, Any]:
     except ValueError as error:
         raise DataError(f"no JSON: {error}", row=row) from error
     if not isinstance(members, dict):
-        raise DataError("write one object a line: this is none", row=row)
+        raise DataError(_NO_OBJECT, row=row)
     for name in members:
         if name not in schema.names and name != ROW_KIND_COLUMN:
             raise DataError(

@@ -16,7 +16,7 @@ import pytest
 from table_core.cli.rows import _write_csv, _write_json
 from table_core.errors import ArgumentError, DataError
 from table_core.storage.globs import list_files, split_glob
-from table_core.storage.row_files import read_rows
+from table_core.storage.row_files import inferred_schema, read_rows
 from table_core.storage.stores.local import LocalStorage
 
 SCHEMA = pa.schema([("id", pa.int64()), ("price", pa.decimal128(9, 2))])
@@ -185,3 +185,36 @@ def test_a_long_file_comes_in_pieces_and_its_last_line_is_found(tmp_path: Path) 
             file.write("\nx,2\n" if name == "a.csv" else '\n{"id": "x"}\n')
         with pytest.raises(DataError, match=f"line {line}: column 'id': 'x' is no BIGINT"):
             list(read_rows(storage, name, SCHEMA))
+
+
+@pytest.mark.parametrize(
+    ("body", "line"),
+    [
+        (b"null", 1),
+        (b' null}\n{"id": 3}\n', 1),
+        (b'{"id": 1}\nnull\n{"id": 2}\n', 2),
+        (b'{"id": 1}null\n{"id": 2}\n', 1),
+        (b'{"id": 1}{"id": 2}\n', 1),
+        (b'{"id": 1}\n\r null\n', 2),
+        (b"[{}]\n", 1),
+    ],
+)
+def test_a_line_of_json_that_is_no_object_is_told_and_no_row(
+    tmp_path: Path, body: bytes, line: int
+) -> None:
+    (tmp_path / "f.jsonl").write_bytes(body)
+    storage = LocalStorage(tmp_path)
+    with pytest.raises(DataError) as caught:
+        list(read_rows(storage, "f.jsonl", pa.schema([("id", pa.int64())])))
+    assert caught.value.facts["line"] == line
+    if not body.startswith(b"{"):
+        with pytest.raises(DataError, match="one object a line"):
+            inferred_schema(storage, "f.jsonl", "json")
+
+
+def test_blank_lines_and_blanks_before_an_object_are_no_rows(tmp_path: Path) -> None:
+    (tmp_path / "f.jsonl").write_bytes(b'{"id": 1}\r\n\r\n\n  {"id": 2}\n \n{"id": 3}')
+    (tmp_path / "f.csv").write_bytes(b"id\r1\r2,\r".replace(b",", b""))
+    for name, ids in (("f.jsonl", [1, 2, 3]), ("f.csv", [1, 2])):
+        batches = read_rows(LocalStorage(tmp_path), name, pa.schema([("id", pa.int64())]))
+        assert [id for batch in batches for id in batch["id"].to_pylist()] == ids
