@@ -32,7 +32,7 @@ from table_core.cdc.debezium.source_block import cut_source
 from table_core.cdc.model.bad import UNFORESEEN
 from table_core.cdc.model.changes import Changes, RowImages
 from table_core.cdc.model.embedded_schema import declared_columns
-from table_core.cdc.model.encoding import PlainSettings, json_type
+from table_core.cdc.model.encoding import PlainSettings, json_type, text_columns
 from table_core.cdc.model.envelope import OPS, TIME_MAX_MS, read_event, read_line, unwrap
 from table_core.cdc.model.record import UNNAMED, SourceTable
 from table_core.errors import EventError
@@ -92,7 +92,7 @@ class DebeziumDecoder:
                 raise NotColumnar
             return list(self._columnar(block, first))
         except (NotColumnar, EventError, *UNFORESEEN):  # which line it is, the slow way knows
-            decoded = decode_json_fallback(block, self.wants, together=together)
+            decoded = decode_json_fallback(block, self.wants, texts=self._texts, together=together)
             for changes in decoded:
                 self._learn(changes)
             return decoded
@@ -114,6 +114,9 @@ class DebeziumDecoder:
 
     def _fields(self, table: SourceTable) -> Sequence[Field]:
         return self.fields_of(table) or ()
+
+    def _texts(self, table: SourceTable) -> frozenset[str]:
+        return text_columns(self._fields(table))
 
     def _columnar(self, block: EventLines, first: Any) -> Iterator[Changes]:
         path = _path(first)

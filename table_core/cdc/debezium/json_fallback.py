@@ -19,11 +19,12 @@ from table_core.cdc.model.changes import Changes, RowImages
 from table_core.cdc.model.embedded_schema import Declared, declared_columns
 from table_core.cdc.model.envelope import bad_line, read_event, read_line
 from table_core.cdc.model.geometry import shape_text
+from table_core.cdc.model.json_numbers import WrittenNumber, json_text
 from table_core.cdc.model.single_values import plain_text, unscaled
 from table_core.errors import EventError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from table_core.cdc.model.envelope import Event
     from table_core.cdc.model.record import EventLines, Place, SourceTable
@@ -37,9 +38,13 @@ _COLUMNS_APART: Final = 64
 
 
 def decode_json_fallback(
-    block: EventLines, wants: Callable[[SourceTable], bool], *, together: bool = False
+    block: EventLines,
+    wants: Callable[[SourceTable], bool],
+    *,
+    texts: Callable[[SourceTable], Collection[str]] = lambda _: (),
+    together: bool = False,
 ) -> list[Changes]:
-    """The row changes of ``block``, by table and embedded schema.
+    """The row changes of ``block``, by table and embedded schema; ``texts`` as of ``decode_events``.
 
     Raises:
         EventError: the first line that cannot be read.
@@ -60,7 +65,9 @@ def decode_json_fallback(
             if event is not None and wants(event.table):
                 yield number, event
 
-    return decode_events(events(), block.place, declared_columns, bad, together=together)
+    return decode_events(
+        events(), block.place, declared_columns, bad, texts=texts, together=together
+    )
 
 
 def decode_events(
@@ -69,9 +76,12 @@ def decode_events(
     declared: Callable[[Mapping[str, Any]], Mapping[str, Declared]],
     bad: list[EventError],
     *,
+    texts: Callable[[SourceTable], Collection[str]] = lambda _: (),
     together: bool = False,
 ) -> list[Changes]:
     """Numbered events in columns, by table and schema; ``declared`` reads a schema.
+
+    ``texts``: the columns of text of the table that a source table feeds: they take numbers as they were written.
 
     The events are also apart by the JSON types of their values: what a value means does not depend on
     its neighbours.
@@ -99,7 +109,10 @@ def decode_events(
             bad += [unusable(place(number), error) for number, _ in those]
             continue
         whole = [one for one in those if not _has_half_a_character(one, place, bad)]
-        decoded += [_changes(place, part, columns) for part in _grouped_by_kinds(whole)]
+        decoded += [
+            _changes(place, part, columns, texts(part[0][1].table))
+            for part in _grouped_by_kinds(whole)
+        ]
     refuse(bad, together=together)
     return decoded
 
@@ -188,6 +201,7 @@ def _changes(
     place: Callable[[int], Place],
     events: Sequence[tuple[int, Event]],
     declared: Mapping[str, Declared] | None,
+    texts: Collection[str],
 ) -> Changes:
     numbers = [number for number, _ in events]
     befores = [event.before for _, event in events]
@@ -200,7 +214,7 @@ def _changes(
         columns = [
             [None if row is None else row.get(name) for row in rows] for rows in (befores, afters)
         ]
-        before[name], after[name] = _typed(columns, expected)
+        before[name], after[name] = _typed(columns, expected, as_text=name in texts)
     times = [event.time_ms for _, event in events if event.time_ms is not None]
     return Changes(
         events[0][1].table,
@@ -219,7 +233,9 @@ def _there(rows: Iterable[Any]) -> pa.BooleanArray:
     return pa.array([row is not None for row in rows], pa.bool_())
 
 
-def _typed(columns: Sequence[list[Any]], expected: Declared | None) -> list[pa.Array]:
+def _typed(
+    columns: Sequence[list[Any]], expected: Declared | None, *, as_text: bool
+) -> list[pa.Array]:
     """Both images of one column as one Arrow type: text unless all values are of one JSON type."""
     values = [value for column in columns for value in column if value is not None]
     kinds = {type(value) for value in values}
@@ -230,8 +246,12 @@ def _typed(columns: Sequence[list[Any]], expected: Declared | None) -> list[pa.A
     wants_double = expected is not None and expected.json == pa.float64()
     if kinds == {int} and not wants_double and all(-_HUGE <= value < _HUGE for value in values):
         return [pa.array(column, pa.int64()) for column in columns]
-    may_be_double = expected is None or wants_double
-    if kinds <= {int, Decimal} and may_be_double and all(_is_double(value) for value in values):
+    may_be_double = (expected is None or wants_double) and not as_text
+    if (
+        kinds <= {int, Decimal, WrittenNumber}
+        and may_be_double
+        and all(_is_double(value) for value in values)
+    ):
         return [pa.array([_double(v) for v in column], pa.float64()) for column in columns]
     return [pa.array([_text(v) for v in column], pa.string()) for column in columns]
 
@@ -258,8 +278,8 @@ def _text(value: Any) -> str | None:
     if isinstance(value, list):
         value = [_text(v) if isinstance(v, dict) and _is_variable_decimal(v) else v for v in value]
     if isinstance(value, bool | dict | list):
-        return json.dumps(value, separators=(",", ":"), ensure_ascii=False, default=float)
-    return str(value)
+        return json_text(value)
+    return value.written if isinstance(value, WrittenNumber) else str(value)
 
 
 def _is_variable_decimal(value: Mapping[str, Any]) -> bool:

@@ -8,7 +8,8 @@ Source: ``org.apache.paimon.flink.action.cdc.format``: the record parsers of the
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+import re
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -16,7 +17,7 @@ from table_core.cdc.debezium.canal_values import as_text
 from table_core.cdc.debezium.json_fallback import decode_events
 from table_core.cdc.model.bad import UNFORESEEN, unusable
 from table_core.cdc.model.embedded_schema import Declared, writable
-from table_core.cdc.model.encoding import Encoding, LogicalType
+from table_core.cdc.model.encoding import Encoding, LogicalType, text_columns
 from table_core.cdc.model.envelope import (
     OPS,
     Event,
@@ -32,20 +33,23 @@ from table_core.errors import EventError
 from table_core.validation_errors import unreadable_why
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from table_core.cdc.model.changes import Changes
     from table_core.cdc.model.mysql_types import MySqlColumn
     from table_core.cdc.model.record import EventLines, Place
-    from table_core.datatypes.kinds import DataType
+    from table_core.datatypes.kinds import DataType, Field
     from table_core.schema.type_mapping import TypeMapping
 
     _Read: TypeAlias = Callable[[Mapping[str, Any], Place], Iterator[Event]]
 
-__all__ = ["decode_other_format"]
+__all__ = ["Targets", "decode_other_format"]
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND: Final = timedelta(milliseconds=1)
+_OF_MYSQL: Final = {"canal-json", "maxwell-json"}
+_ZERO_DATE: Final = re.compile(r"(?:0000-\d\d-\d\d|\d{4}-00-\d\d|\d{4}-\d\d-00)(?: |T|$)")
+_DATED: Final = {Root.DATE, Root.TIMESTAMP, Root.TIMESTAMP_LTZ}
 _CANAL_OPS: Final = {"INSERT": "c", "UPDATE": "u", "DELETE": "d"}
 _CANAL_OTHERS: Final = frozenset(
     {"CREATE", "ALTER", "ERASE", "QUERY", "RENAME", "CINDEX", "DINDEX"}
@@ -56,6 +60,16 @@ _DELETED: Final = frozenset({"none", "false", "true"})
 _OGG_OPS: Final = {"I": "c", "U": "u", "D": "d", "T": "t"}
 
 
+@dataclass(frozen=True, slots=True)
+class Targets:
+    """What is known of the table that a source table feeds."""
+
+    key_of: Callable[[SourceTable], tuple[str, ...]]
+    """Its primary key; () if there is none, or nobody knows it yet."""
+    fields_of: Callable[[SourceTable], Sequence[Field] | None]
+    """Its columns; None if it is not there."""
+
+
 def decode_other_format(
     format: str,
     lines: EventLines,
@@ -63,7 +77,7 @@ def decode_other_format(
     mapping: TypeMapping,
     keys: dict[SourceTable, tuple[str, ...]],
     *,
-    key_of: Callable[[SourceTable], tuple[str, ...]] = lambda _: (),
+    targets: Targets,
     by_topic: bool = False,
     together: bool = False,
 ) -> list[Changes]:
@@ -75,8 +89,7 @@ def decode_other_format(
         wants: source tables that are meant.
         mapping: how Canal's types of columns become types of the table.
         keys: takes the primary keys that the events name, or the records of plain rows.
-        key_of: the primary key of the table that a source table feeds; () if there is none, or nobody
-            knows it yet.
+        targets: the tables that source tables feed.
         by_topic: whether rows that do not name their table are of the one that their topic names.
         together: tell all lines that cannot be read, not the first alone.
 
@@ -94,7 +107,7 @@ def decode_other_format(
         if unnamed != UNNAMED and _is_no_row(record["topic"], value):
             return
         decoded_values = (
-            _of_plain_value(value, key, place, key_of(unnamed))
+            _of_plain_value(value, key, place, targets.key_of(unnamed))
             if format == "json"
             else _of_value(read, value, place)
         )
@@ -103,6 +116,8 @@ def decode_other_format(
             if wants(event.table):
                 _check_rows(event, place)
                 event = checked_time(event, place)
+                if format in _OF_MYSQL:
+                    event = _without_zero_dates(event, targets, mapping)
                 names = _key_names(value, key, format)
                 if names is not None and (event.table not in keys or _has_all(event, names)):
                     keys[event.table] = names
@@ -110,8 +125,32 @@ def decode_other_format(
 
     events = _numbered(lines, of_line, bad, together=together)
     return decode_events(
-        events, lines.place, lambda types: _declared(types, mapping), bad, together=together
+        events,
+        lines.place,
+        lambda types: _declared(types, mapping),
+        bad,
+        texts=lambda table: text_columns(targets.fields_of(table) or ()),
+        together=together,
     )
+
+
+def _without_zero_dates(event: Event, targets: Targets, mapping: TypeMapping) -> Event:
+    """Dates of MySQL that there are not, such as 0000-00-00 and 2024-02-00, are null, as from its log."""
+    rows = (event.before, event.after)
+    zero = {
+        name
+        for row in rows
+        for name, value in (row or {}).items()
+        if isinstance(value, str) and _ZERO_DATE.match(value)
+    }
+    if not zero:
+        return event
+    types = {f.name: f.type for f in targets.fields_of(event.table) or ()}
+    if event.row_schema is not None:
+        types = {n: d.type for n, d in _declared(event.row_schema, mapping).items()} | types
+    dates = {name for name in zero if getattr(types.get(name), "root", None) in _DATED}
+    before, after = (row and {n: None if n in dates else v for n, v in row.items()} for row in rows)
+    return replace(event, before=before, after=after)
 
 
 def _numbered(

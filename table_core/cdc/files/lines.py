@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from table_core.cdc.debezium.json_blocks import DebeziumDecoder
-from table_core.cdc.debezium.other_formats import decode_other_format
+from table_core.cdc.debezium.other_formats import Targets, decode_other_format
 from table_core.cdc.debezium.tombstones import lone_tombstones, topics_of
 from table_core.cdc.model.bad import BadEvents
 from table_core.cdc.model.batch import SourceBatch
@@ -190,7 +190,7 @@ class LineDecoder:
                 self.wants,
                 self.mapping,
                 self.keys,
-                key_of=self.target_key,
+                targets=Targets(self.target_key, self.fields_of),
                 by_topic=self.by_topic,
                 together=together,
             )

@@ -28,12 +28,21 @@ from table_core.cdc.model.single_values import (
     unscaled,
     uuid_text,
 )
-from table_core.cdc.model.typed_values import DAY_MS, in_micros, time_of_day, to_type, without_sign
+from table_core.cdc.model.typed_values import (
+    DAY_MS,
+    in_micros,
+    require_years,
+    time_of_day,
+    to_type,
+    without_sign,
+)
 from table_core.datatypes.arrow import arrow_type, timestamp_unit
 from table_core.datatypes.kinds import Array, Atomic, DataType, Root
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
+
+    from table_core.datatypes.kinds import Field
 
 __all__ = [
     "INTEGER_ROOTS",
@@ -46,6 +55,7 @@ __all__ = [
     "json_type",
     "plain_encoding",
     "resolved",
+    "text_columns",
 ]
 
 _OF_UTC: Final = r"(\d\d:\d\d:\d\d(?:\.\d*)?)(?:\+00(?::00)?)?$"
@@ -54,6 +64,7 @@ _HEX_EVIDENCE: Final = 12
 """So many letters are not hexadecimal by chance: one time in ten million."""
 INTEGER_ROOTS: Final = frozenset({Root.TINYINT, Root.SMALLINT, Root.INT, Root.BIGINT})
 _TIMESTAMPS: Final = frozenset({Root.TIMESTAMP, Root.TIMESTAMP_LTZ})
+_TEXT: Final = frozenset({Root.CHAR, Root.VARCHAR})
 _BYTES: Final = frozenset({Root.BINARY, Root.VARBINARY, Root.BLOB})
 
 
@@ -164,6 +175,11 @@ def json_type(type_: DataType, settings: PlainSettings) -> pa.DataType:
             return pa.list_(json_type(element, settings))
         case _:
             return arrow_type(type_)
+
+
+def text_columns(fields: Iterable[Field]) -> frozenset[str]:
+    """Names of the columns that hold text."""
+    return frozenset(f.name for f in fields if isinstance(f.type, Atomic) and f.type.root in _TEXT)
 
 
 def plain_encoding(array: pa.Array, type_: DataType, settings: PlainSettings) -> Encoding:
@@ -365,12 +381,17 @@ def _meant(array: pa.Array, encoding: Encoding) -> pa.Array:
     if not pa.types.is_integer(array.type):
         raise ValueError(f"expected whole numbers or text, not {array.type}")
     if logical_type is LogicalType.DAYS:
+        require_years(array, 1)
         return array.cast(pa.int32()).cast(pa.date32())
     if logical_type in _PER_MILLI:
         return time_of_day(array, _PER_MILLI[logical_type])
     if logical_type is LogicalType.MOMENT:
-        return in_micros(array).cast(pa.timestamp("us"))
-    return array.cast(pa.timestamp(_UNIT[logical_type]))
+        micros = in_micros(array)
+        require_years(micros, _A_DAY["us"])
+        return micros.cast(pa.timestamp("us"))
+    unit = _UNIT[logical_type]
+    require_years(array, _A_DAY[unit])
+    return array.cast(pa.timestamp(unit))
 
 
 def _to_bytes(encoding: Encoding) -> Callable[[str], bytes] | None:
@@ -384,6 +405,7 @@ _OF_BYTES: Final[dict[LogicalType, Callable[[bytes], str]]] = {
     LogicalType.ADDRESS: address_text,
 }
 _UNIT: Final = {LogicalType.MILLIS: "ms", LogicalType.MICROS: "us", LogicalType.NANOS: "ns"}
+_A_DAY: Final = {"ms": DAY_MS, "us": DAY_MS * 1000, "ns": DAY_MS * 1_000_000}
 _PER_MILLI: Final = {
     LogicalType.TIME: 1000,
     LogicalType.TIME_MILLIS: 1,

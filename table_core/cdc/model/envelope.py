@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
+from table_core.cdc.model.json_numbers import WrittenNumber
 from table_core.cdc.model.record import UNNAMED, SourceTable, shortened
 from table_core.errors import EventError
 from table_core.validation_errors import unreadable_why
@@ -100,7 +100,9 @@ def json_value(text: str) -> Any:
     Raises:
         ValueError: it is no JSON, or a member occurs twice.
     """
-    return json.loads(text, parse_float=Decimal, parse_constant=_refuse, object_pairs_hook=_members)
+    return json.loads(
+        text, parse_float=WrittenNumber, parse_constant=_refuse, object_pairs_hook=_members
+    )
 
 
 def _refuse(constant: str) -> Any:

@@ -12,12 +12,22 @@ from table_core.datatypes.kinds import Atomic, DataType, Root
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["DAY_MS", "MILLIS_MAX", "in_micros", "time_of_day", "to_type", "without_sign"]
+__all__ = [
+    "DAY_MS",
+    "MILLIS_MAX",
+    "in_micros",
+    "require_years",
+    "time_of_day",
+    "to_type",
+    "without_sign",
+]
 
 DAY_MS: Final = 86_400_000
 _BITS_64: Final = pa.scalar(2**64, pa.decimal128(20, 0))
 MILLIS_MAX: Final = 253_402_300_800_000
 """The year 10000 in milliseconds."""
+_DAY_MIN, _DAY_END = -719_162, 2_932_897
+"""The first day of the year 1, and of the year 10000, since 1970."""
 _MILLIS_LIKELY: Final = 10**13
 """The year 2286 in milliseconds; less than four months in microseconds."""
 
@@ -32,6 +42,19 @@ def in_micros(array: pa.Array) -> pa.Array:
     large = pc.any(pc.greater_equal(size, MILLIS_MAX)).as_py()
     small = pc.any(pc.and_(pc.greater(size, 0), pc.less(size, _MILLIS_LIKELY))).as_py()
     return pc.multiply(array, 1000) if small and not large else array
+
+
+def require_years(array: pa.Array, a_day: int) -> None:
+    """Require days or moments, of which ``a_day`` make a day, of the years 1 to 9999.
+
+    What Debezium writes for PostgreSQL's ``infinity`` is the end of the numbers.
+
+    Raises:
+        ValueError: one is of another year.
+    """
+    low, high = pc.min_max(array).values()
+    if low.is_valid and (low.as_py() < _DAY_MIN * a_day or high.as_py() >= _DAY_END * a_day):
+        raise ValueError("it is of no year from 1 to 9999, as infinity and -infinity are")
 
 
 def time_of_day(array: pa.Array, per_milli: int) -> pa.Array:

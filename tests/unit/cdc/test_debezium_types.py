@@ -12,10 +12,12 @@ from typing import Any
 
 import pytest
 
+import table_core as tc
 from table_core.cdc.postgres.types import postgres_type
 from table_core.datatypes.kinds import Field
 from table_core.datatypes.text import type_text
 from table_core.schema.type_mapping import TypeMapping
+from tests.unit.cdc.feed import Feed, columns, event, lines
 from tests.unit.cdc.lake import Lake
 
 TIME = "io.debezium.time."
@@ -196,3 +198,60 @@ def test_without_schema_in_a_table_that_was_declared(lake: Lake) -> None:
     for name, case in cases.items():
         expected = case.value if case.plain is None else case.plain
         assert (first[name], second[name]) == (expected, None), name
+
+
+# ------------------------------------------------------------------------------- numbers as written
+WRITTEN = (
+    '{"a":0.1234567890123456789,"c":1e400,"d":100000000000000000000.5,"e":[9007199254740993.0]}'
+)
+
+
+@pytest.mark.parametrize("form", ["json", "debezium-json"])
+def test_what_is_inside_json_and_a_number_in_a_text_stay_as_they_were_written(form: str) -> None:
+    feed = Feed(columns(id="BIGINT NOT NULL", o="STRING", x="STRING"), format=form)
+    rows = [f'{{"id":1,"o":{WRITTEN},"x":2.50}}', '{"id":2,"o":"t","x":1e3}', '{"id":3,"x":-0.0}']
+    if form == "debezium-json":
+        rows = [f'{{"before":null,"after":{row},"op":"c"}}' for row in rows]
+    feed.give(lines(*(row.encode() for row in rows)))
+    assert [(row["o"], row["x"]) for row in feed.state.values()] == [
+        (WRITTEN, "2.50"),
+        ("t", "1e3"),
+        (None, "-0.0"),
+    ]
+
+
+def test_an_object_of_a_new_column_keeps_its_numbers() -> None:
+    feed = Feed(format="json")
+    feed.give(f'{{"id":1,"o":{WRITTEN}}}\n'.encode())
+    assert feed.state[(1,)]["o"] == WRITTEN
+
+
+# ------------------------------------------------------------------------------- times that are none
+@pytest.mark.parametrize(
+    "micros", [9_223_372_036_825_200_000, -9_223_372_036_832_400_000, 253_402_300_800_000_000]
+)
+def test_a_moment_beyond_the_calendar_is_an_error_with_its_line(micros: int) -> None:
+    feed = Feed(columns(id="BIGINT NOT NULL", t="TIMESTAMP(6)"))
+    feed.give(lines(event("c", None, {"id": 1, "t": AT_MICROS})))
+    with pytest.raises(
+        tc.errors.DataError, match=r"f\.jsonl, line 2: column 't' .* of no year from 1 to 9999"
+    ):
+        feed.give(lines(event("c", None, {"id": 2, "t": micros})))
+    assert feed.state == {(1,): {"id": 1, "t": AT}}
+
+
+@pytest.mark.parametrize("form", ["canal-json", "maxwell-json"])
+def test_dates_of_mysql_that_there_are_not_are_null(form: str) -> None:
+    feed = Feed(columns(id="BIGINT NOT NULL", d="DATE", t="TIMESTAMP(6)", s="STRING"), format=form)
+    zero, none = "0000-00-00", "2024-02-00"
+    for id, d, t in ((1, zero, f"{zero} 00:00:00"), (2, none, "2024-01-01 10:00:00")):
+        row = {"id": id, "d": d, "t": t, "s": zero}
+        names = {"database": "x", "table": "t", "type": "insert", "ts": 1, "data": row}
+        if form == "canal-json":
+            texts = {name: str(value) for name, value in row.items()}
+            names |= {"type": "INSERT", "data": [texts], "pkNames": ["id"], "isDdl": False}
+        feed.give(lines(names))
+    assert list(feed.state.values()) == [
+        {"id": 1, "d": None, "t": None, "s": zero},
+        {"id": 2, "d": None, "t": AT, "s": zero},
+    ]
