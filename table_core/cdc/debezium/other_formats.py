@@ -101,8 +101,7 @@ def decode_other_format(
     bad: list[EventError] = []
 
     def of_line(text: bytes, place: Place) -> Iterator[Event]:
-        record = read_line(text, place)
-        value, _, key = unwrap(record)
+        value, _, key = unwrap(record := read_line(text, place))
         unnamed = _of_topic(record, place) if by_topic and format == "json" else UNNAMED
         if unnamed != UNNAMED and _is_no_row(record["topic"], value):
             return
@@ -114,10 +113,8 @@ def decode_other_format(
         for decoded in decoded_values:
             event = replace(decoded, table=unnamed) if decoded.table == UNNAMED else decoded
             if wants(event.table):
-                _check_rows(event, place)
-                event = checked_time(event, place)
-                if format in _OF_MYSQL:
-                    event = _without_zero_dates(event, targets, mapping)
+                event = _checked(event, place)
+                event = _without_zero_dates(format, event, targets, mapping)
                 names = _key_names(value, key, format)
                 if names is not None and (event.table not in keys or _has_all(event, names)):
                     keys[event.table] = names
@@ -134,7 +131,7 @@ def decode_other_format(
     )
 
 
-def _without_zero_dates(event: Event, targets: Targets, mapping: TypeMapping) -> Event:
+def _without_zero_dates(format: str, event: Event, targets: Targets, mapping: TypeMapping) -> Event:
     """Dates of MySQL that there are not, such as 0000-00-00 and 2024-02-00, are null, as from its log."""
     rows = (event.before, event.after)
     zero = {
@@ -143,7 +140,7 @@ def _without_zero_dates(event: Event, targets: Targets, mapping: TypeMapping) ->
         for name, value in (row or {}).items()
         if isinstance(value, str) and _ZERO_DATE.match(value)
     }
-    if not zero:
+    if not zero or format not in _OF_MYSQL:
         return event
     types = {f.name: f.type for f in targets.fields_of(event.table) or ()}
     if event.row_schema is not None:
@@ -224,14 +221,15 @@ def _with_key(row: Any, key: Mapping[str, Any]) -> Any:
     return {**{n: v for n, v in key.items() if n not in row}, **row}
 
 
-def _check_rows(event: Event, place: Place) -> None:
-    """Rows are objects, and the one that its kind of change is about is there."""
+def _checked(event: Event, place: Place) -> Event:
+    """``event``, if its rows are objects, the one that its kind of change is about is there, and its time is one."""
     for row in (event.before, event.after):
         if row is not None and not isinstance(row, dict):
             raise bad_line(place, f"expected a row, found {shortened(row)}")
     needed = {"d": event.before, "t": {}}.get(event.op, event.after)
     if needed is None:
         raise bad_line(place, f"a change {event.op!r} without its row")
+    return checked_time(event, place)
 
 
 def _of_topic(record: Any, place: Place) -> SourceTable:
