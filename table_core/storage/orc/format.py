@@ -134,8 +134,8 @@ def _parts(
 ) -> Iterator[pa.RecordBatch]:
     """One stripe, whole if there may be so much in memory."""
     with _structure():
-        room = room_of(source, tail, number, schema.names)
-        check_lengths(source, tail, number, schema.names)
+        room, lengths = room_of(source, tail, number, schema.names)
+        check_lengths(source, tail, number, schema.names, lengths)
     if room.whole + room.always <= STRIPE_BYTES.most:
         yield _stripe(file, source, tail, number, schema, path)
     else:

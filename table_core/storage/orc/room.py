@@ -13,7 +13,7 @@ Source: the ORC v1 specification, "Types" and "Column Encodings".
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -79,8 +79,10 @@ class Room:
         return Room(self.whole + other.whole, self.row + other.row, self.always + other.always)
 
 
-def room_of(file: Any, tail: OrcTail, stripe: int, names: Sequence[str]) -> Room:
-    """What the columns ``names`` of a stripe take.
+def room_of(
+    file: Any, tail: OrcTail, stripe: int, names: Sequence[str]
+) -> tuple[Room, dict[int, Any]]:
+    """What the columns ``names`` of a stripe take, and by column the lengths that were read for that.
 
     Raises:
         ValueError, LookupError: what says so takes more than the budget itself, or the stripe is damaged.
@@ -95,7 +97,7 @@ def room_of(file: Any, tail: OrcTail, stripe: int, names: Sequence[str]) -> Room
     room = Room(0, 0)
     for name in names:
         room += columns.room(tail.column(name)[0], rows)
-    return room
+    return room, columns.lengths
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +108,8 @@ class _Columns:
     tail: OrcTail
     footer: Message
     places: Mapping[tuple[int, int], tuple[int, int]]
+    lengths: dict[int, Any] = field(default_factory=dict)
+    """Of texts and lists, by column."""
 
     def room(self, number: int, count: int) -> Room:
         """A column of at most ``count`` values, with those within it."""
@@ -148,6 +152,7 @@ class _Columns:
         lengths = self._numbers(number, _LENGTH, count)
         if len(lengths) and int(lengths.min()) < 0:
             raise ValueError(f"column {number} has a length below 0")
+        self.lengths[number] = lengths
         return lengths
 
     def _numbers(self, number: int, kind: int, count: int) -> Any:

@@ -151,11 +151,13 @@ def read_stripe_streams(file: Any, tail: OrcTail, stripe: int, column: int) -> S
     return StripeStreams(streams, encoding, zone, tail.stripes[stripe][4])
 
 
-def check_lengths(file: Any, tail: OrcTail, stripe: int, names: Sequence[str]) -> None:
+def check_lengths(
+    file: Any, tail: OrcTail, stripe: int, names: Sequence[str], known: Mapping[int, Any]
+) -> None:
     """Check that texts and lists of the columns ``names`` can be as long as one stripe says.
 
     Arrow's reader takes lengths for granted and ends the process when there is not the memory; and
-    when a key of a map is NULL, which Java writes.
+    when a key of a map is NULL, which Java writes.  ``known``: lengths that are read already, by column.
 
     Raises:
         ValueError, LookupError: a length is impossible.
@@ -170,8 +172,11 @@ def check_lengths(file: Any, tail: OrcTail, stripe: int, names: Sequence[str]) -
             continue
         if one(decode_message(nested(footer[2][owner])), 1) not in _VERSION_2:
             continue  # a version 1 of integers, which only very old writers use
-        body = unpacked(read_part(file, offset, length), tail.codec, tail.block_size)
-        lengths = decode_integers(body, None, signed=False)
+        if owner in known:
+            lengths = known[owner]
+        else:
+            body = unpacked(read_part(file, offset, length), tail.codec, tail.block_size)
+            lengths = decode_integers(body, None, signed=False)
         texts = stream_at.get((owner, _DICTIONARY_DATA)) or stream_at.get((owner, _DATA))
         most = _LONGEST if texts is None else _unpacked_most(file, tail, *texts)
         if len(lengths) and (lengths.min() < 0 or float(lengths.sum(dtype=float)) > most):
