@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
+import re
 from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
-from paimon_provider._compat import AirflowSkipException
+from paimon_provider._compat import AirflowFailException, AirflowSkipException
+from paimon_provider.sensors.base import PaimonSensor
 from paimon_provider.sensors.partition import PaimonPartitionSensor
+from paimon_provider.sensors.snapshot import PaimonSnapshotSensor
+from paimon_provider.sensors.tag import PaimonTagSensor
+from paimon_provider.triggers.wait import PaimonTagTrigger
 from table_core.table.api.catalog import Catalog
 from tests.provider.dag_runs import states, xcom
 
@@ -61,3 +67,55 @@ def test_a_first_look_that_skips_is_not_taken_for_a_failure(flag: str) -> None:
     sensor = Skipping(task_id="t", table="shop.t", partition={"dt": "a"}, deferrable=True, **given)
     with pytest.raises(AirflowSkipException, match="nothing today"):
         sensor.execute({})  # type: ignore[typeddict-item]
+
+
+def test_a_look_that_finds_nothing_says_what_is_there(
+    warehouse: Catalog, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def said(kind: type[PaimonSensor], **arguments: Any) -> str:
+        sensor = kind(task_id="t", **arguments)
+        assert not sensor.poke({}).is_done  # type: ignore[typeddict-item]
+        printed = capsys.readouterr()
+        (line,) = re.findall("Still waiting: (.*?)(?: \\[|$)", printed.out + printed.err)
+        return str(line)
+
+    warehouse.create_database("shop")
+    schema = pa.schema([("dt", pa.string()), ("n", pa.int64())])
+    assert said(PaimonSnapshotSensor, table="shop.ordres") == "there is no table shop.ordres"
+    table = warehouse.create_table("shop.t", schema, partition_by=("dt",), options={"bucket": "-1"})
+    assert said(PaimonSnapshotSensor, table="shop.t") == "shop.t has no snapshot"
+    with table.write() as writer:
+        writer.write(pa.table({"dt": ["a", "a"], "n": [1, 2]}))
+        writer.commit()
+    assert said(PaimonSnapshotSensor, table="shop.t", min_rows=3).endswith("with 2 of 3 rows")
+    assert "was rolled back, or dropped and made anew" in said(
+        PaimonSnapshotSensor, table="shop.t", after=4
+    )
+    day = {"dt": "a"}
+    assert said(PaimonPartitionSensor, table="shop.t", partition=day, min_rows=3) == (
+        "partition {'dt': 'a'} has 2 of 3 rows"
+    )
+    assert said(PaimonTagSensor, table="shop.t", tag="v1").startswith("shop.t has no tag v1")
+
+
+@pytest.mark.parametrize("deferrable", [False, True])
+def test_a_missing_table_ends_a_sensor_that_is_told_so(
+    deferrable: bool, warehouse: Catalog
+) -> None:
+    warehouse.create_database("shop")
+    sensor = PaimonTagSensor(
+        task_id="t", table="shop.ordres", tag="v1", missing="fail", deferrable=deferrable
+    )
+    with pytest.raises(AirflowFailException, match=r"shop\.ordres"):
+        sensor.execute({})  # type: ignore[typeddict-item]
+    trigger = PaimonTagTrigger(
+        paimon_conn_id="paimon_default", table="shop.ordres", tag="v1", missing="fail"
+    )
+
+    async def first() -> Any:
+        return [event async for event in trigger.run()]
+
+    (event,) = asyncio.run(first())
+    assert event.payload["status"] == "error"
+    assert "shop.ordres" in str(event.payload["error"])
+    assert dict(trigger.serialize()[1])["missing"] == "fail"

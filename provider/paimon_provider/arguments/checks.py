@@ -70,6 +70,7 @@ CHECKS: Final[Mapping[str, Check]] = {
     "level": values.one_of("due", "urgent"),
     "ready": values.one_of("changed", "done"),
     "until": values.one_of("now", "forever"),
+    "missing": values.one_of("wait", "fail"),
     "branch": values.branch,
     "tag": optional(values.name_of_file),
     "state": optional(values.text),

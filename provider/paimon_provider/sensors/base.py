@@ -30,10 +30,12 @@ __all__ = ["PaimonSensor"]
 class PaimonSensor(ChecksArguments, BaseSensorOperator):
     """Base of the sensors. A sensor waits for one condition of one table and returns what it found.
 
-    It also waits if the table does not exist yet, or if the store does not answer.
+    It also waits if the table does not exist yet, or if the store does not answer. Each look that finds nothing
+    says in the log what is there, e.g. how many of the rows, or that there is no such table.
 
     :param table: ``database.table``.  (templated)
     :param paimon_conn_id: the connection with the warehouse.
+    :param missing: where there is no such table: ``wait``, or ``fail`` at once.
     :param deferrable: wait in the triggerer, without a worker slot.
     :param start_from_trigger: with ``deferrable``: start in the triggerer too, so that a worker is
         needed only at the end. Not for mapped tasks.
@@ -50,6 +52,7 @@ class PaimonSensor(ChecksArguments, BaseSensorOperator):
         *,
         table: str,
         paimon_conn_id: str = "paimon_default",
+        missing: str = "wait",
         deferrable: bool = conf.getboolean("operators", "default_deferrable", fallback=False),
         start_from_trigger: bool = False,
         **kwargs: Any,
@@ -57,6 +60,7 @@ class PaimonSensor(ChecksArguments, BaseSensorOperator):
         super().__init__(**kwargs)
         self.table = table
         self.paimon_conn_id = paimon_conn_id
+        self.missing = missing
         self.deferrable = deferrable
         require_early(self, start_from_trigger=start_from_trigger)
         self.start_from_trigger = deferrable and start_from_trigger
@@ -79,8 +83,11 @@ class PaimonSensor(ChecksArguments, BaseSensorOperator):
         with airflow_failures():
             require_arguments(self)
             self._require_named_so()
+            wait, hook = self.wait(**self._condition()), PaimonHook(self.paimon_conn_id)
             try:
-                document = self.wait(**self._condition()).look(PaimonHook(self.paimon_conn_id))
+                document = wait.look(hook)
+                if document is None:
+                    wait_conditions.say_not_yet(wait, hook, self.missing, self.log)
             except TableError as error:
                 if error.kind is not ErrorKind.UNAVAILABLE:
                     raise
@@ -146,5 +153,6 @@ class PaimonSensor(ChecksArguments, BaseSensorOperator):
         return {
             "paimon_conn_id": self.paimon_conn_id,
             "poll_seconds": self.poke_interval,
+            "missing": self.missing,
             **self._condition(),
         }

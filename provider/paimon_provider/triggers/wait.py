@@ -34,6 +34,7 @@ class PaimonWaitTrigger(BaseTrigger):
 
     :param paimon_conn_id: the connection with the warehouse.
     :param poll_seconds: how often to poll; after a failure less often, up to every five minutes.
+    :param missing: where there is no such table: ``wait``, or ``fail`` at once.
     :param condition: the fields of the condition, as ``paimon_provider.waiting.wait_conditions``
         has them.
     """
@@ -41,12 +42,18 @@ class PaimonWaitTrigger(BaseTrigger):
     wait: ClassVar[type[wait_conditions.Wait]]
 
     def __init__(
-        self, *, paimon_conn_id: str, poll_seconds: float = 60.0, **condition: Any
+        self,
+        *,
+        paimon_conn_id: str,
+        poll_seconds: float = 60.0,
+        missing: str = "wait",
+        **condition: Any,
     ) -> None:
         super().__init__()  # type: ignore[no-untyped-call]  # Airflow leaves it untyped
         wait = self.wait(**condition)  # a wrong name is an error here; values may be templates
         self.paimon_conn_id = paimon_conn_id
         self.poll_seconds = poll_seconds
+        self.missing = missing
         for name in wait_conditions.field_names(self.wait):
             setattr(self, name, getattr(wait, name))
         self._require()
@@ -58,6 +65,7 @@ class PaimonWaitTrigger(BaseTrigger):
             {
                 "paimon_conn_id": self.paimon_conn_id,
                 "poll_seconds": self.poll_seconds,
+                "missing": self.missing,
                 **self._condition(),
             },
         )
@@ -83,14 +91,22 @@ class PaimonWaitTrigger(BaseTrigger):
         Raises:
             ArgumentError: names the field and what it must be.
         """
-        basic = {"paimon_conn_id": self.paimon_conn_id, "poll_seconds": self.poll_seconds}
-        own = {"on": one_of(*ON), "tag": name_of_file}
+        basic = {
+            "paimon_conn_id": self.paimon_conn_id,
+            "poll_seconds": self.poll_seconds,
+            "missing": self.missing,
+        }
+        own = {"on": one_of(*ON), "tag": name_of_file, "missing": one_of(*wait_conditions.MISSING)}
         require_values({**basic, **self._condition()}, **own)
 
     def _look(self, wait: wait_conditions.Wait) -> dict[str, Any] | None:
         from paimon_provider.hooks.paimon import PaimonHook
 
-        return wait.look(PaimonHook(self.paimon_conn_id))
+        hook = PaimonHook(self.paimon_conn_id)
+        document = wait.look(hook)
+        if document is None:
+            wait_conditions.say_not_yet(wait, hook, self.missing, self.log)
+        return document
 
 
 class PaimonSnapshotWaitTrigger(PaimonWaitTrigger):

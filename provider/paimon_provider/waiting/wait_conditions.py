@@ -17,6 +17,7 @@ from paimon_provider.watching.conditions import (
     counts,
     event_document,
     require_known,
+    rows_of,
 )
 from table_core.errors import ArgumentError, NotFoundError
 
@@ -26,14 +27,21 @@ if TYPE_CHECKING:
     from paimon_provider.hooks.paimon import PaimonHook
 
 __all__ = [
+    "MISSING",
     "FreshnessWait",
+    "NotYet",
     "PartitionWait",
     "SnapshotWait",
     "TagWait",
     "Wait",
     "WatermarkWait",
     "field_names",
+    "not_yet",
+    "say_not_yet",
 ]
+
+MISSING = ("wait", "fail")
+"""What a sensor does where there is no table."""
 
 
 class Wait(Protocol):
@@ -173,3 +181,68 @@ class TagWait:
             "committed_at_ms": snapshot.time_millis,
             "total_rows": snapshot.total_rows,
         }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotYet:
+    """What is there instead."""
+
+    why: str
+    missing: NotFoundError | None = None
+    """There is no such table."""
+
+
+def not_yet(wait: Wait, hook: PaimonHook) -> NotYet:
+    """What a sensor says after a look that found nothing: how far it is, or that there is no table."""
+    name = str(getattr(wait, "table", ""))
+    try:
+        handle = hook.table(name)
+        head = handle.latest_snapshot()
+    except NotFoundError as error:
+        return NotYet(why=f"there is no table {name}", missing=error)
+    if head is None:
+        return NotYet(why=f"{name} has no snapshot")
+    at = f"the newest snapshot of {name} is {head.id}"
+    match wait:
+        case SnapshotWait():
+            return NotYet(why=_snapshots_so_far(wait, hook, head.id, at))
+        case PartitionWait():
+            return NotYet(why=_partition_so_far(wait, handle))
+        case WatermarkWait():
+            return NotYet(why=f"the watermark of {name} is {head.watermark}, before {wait.at}")
+        case TagWait():
+            return NotYet(why=f"{name} has no tag {wait.tag}; {at}")
+    return NotYet(why=f"{at}, committed at {head.time_millis} ms since 1970")
+
+
+def say_not_yet(wait: Wait, hook: PaimonHook, missing: str, log: Any) -> None:
+    """Write into ``log`` what is there after a look that found nothing.
+
+    Raises:
+        NotFoundError: there is no such table, and ``missing`` is ``fail``.
+    """
+    state = not_yet(wait, hook)
+    if state.missing is not None and missing == "fail":
+        raise state.missing
+    log.info("Still waiting: %s", state.why)
+
+
+def _snapshots_so_far(wait: SnapshotWait, hook: PaimonHook, head: int, at: str) -> str:
+    after = snapshot_id(wait.after, "after") or 0
+    if head < after:
+        return (
+            f"{at}, before after={after}: the table was rolled back, or dropped and made anew. What is counted "
+            "now are snapshots of another history: clear the task with after=0, or with an id of this table"
+        )
+    snapshots, producer = hook.snapshots(wait.table)
+    new = [s for s in snapshots if s.id > after and counts(s, producer, wait.on)]
+    rows = sum(map(rows_of, new))
+    return f"{at}; {len(new)} after {after} count for on={wait.on!r}, with {rows} of {wait.min_rows} rows"
+
+
+def _partition_so_far(wait: PartitionWait, handle: Any) -> str:
+    state = handle.partition(dict(wait.partition), with_done=wait.done)
+    if state is None:
+        return f"{wait.table} has no partition {dict(wait.partition)}"
+    marked = ", and it is not marked done" if wait.done and state.done_ms is None else ""
+    return f"partition {dict(wait.partition)} has {state.rows} of {wait.min_rows} rows{marked}"
