@@ -120,6 +120,10 @@ def script(monkeypatch: pytest.MonkeyPatch, *polls: Any, producer: str = "none")
         found = condition.matching(unseen_snapshots(hook, table, Seen()).snapshots, producer)
         return (found, producer) if found else None
 
+    def not_yet(_: wait_conditions.Wait, __: PaimonHook) -> wait_conditions.NotYet:
+        return wait_conditions.NotYet(why="nothing new")
+
+    monkeypatch.setattr(wait_conditions, "not_yet", not_yet)
     monkeypatch.setattr(PaimonHook, "unseen_snapshots", unseen_snapshots)
     monkeypatch.setattr(PaimonHook, "new_snapshots", new_snapshots)
 

@@ -695,6 +695,7 @@ WRONG: Final[dict[str, tuple[Any, ...]]] = {
     "position": (*_NO_POSITION, None),
     "reader": _NO_NAME,
     "ready": (*_NO_WORD, "chnged", None),
+    "missing": (*_NO_WORD, "wiat", None),
     "label_column": (*_NO_NAME, None),
     "value_column": (*_NO_NAME, None),
     "values": _NO_VALUES,
