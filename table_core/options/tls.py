@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ipaddress
 import ssl
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from table_core.errors import ArgumentError
@@ -15,7 +16,15 @@ from table_core.errors import ArgumentError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["MODES", "default_mode", "is_loopback", "mode_of", "mysql_source_tls", "mysql_tls"]
+__all__ = [
+    "MODES",
+    "default_mode",
+    "is_loopback",
+    "mode_of",
+    "mysql_source_tls",
+    "mysql_tls",
+    "system_context",
+]
 
 MODES: Final = ("disable", "prefer", "require", "verify-ca", "verify-full")
 """No TLS; where the server offers it; always; with a trusted certificate; that names the host."""
@@ -77,6 +86,27 @@ def mysql_tls(mode: str, settings: Mapping[str, Any] | None = None) -> dict[str,
         return {"ssl_disabled": True}
     if mode == "prefer" and not settings:
         return {"ssl": None}  # what the driver does by itself
+    if not settings:
+        return {"ssl": system_context(mode)}
+    context = _context(mode, settings)
+    if settings.get("cert"):
+        context.load_cert_chain(settings["cert"], settings.get("key"), settings.get("password"))
+    if settings.get("cipher"):
+        context.set_ciphers(settings["cipher"])
+    return {"ssl": context}
+
+
+def system_context(mode: str) -> ssl.SSLContext:
+    """A context for ``mode`` with the system's certificates, which a process loads once; a changed ``SSL_CERT_FILE`` counts."""
+    return _loaded(mode, ssl.get_default_verify_paths())
+
+
+@lru_cache(maxsize=8)
+def _loaded(mode: str, _paths: ssl.DefaultVerifyPaths) -> ssl.SSLContext:
+    return _context(mode, {})
+
+
+def _context(mode: str, settings: Mapping[str, Any]) -> ssl.SSLContext:
     context = ssl.create_default_context(cafile=settings.get("ca"), capath=settings.get("capath"))
     # A certificate of MySQL's own making is no strict one; since Python 3.13 that is asked for.
     context.verify_flags &= ~getattr(ssl, "VERIFY_X509_STRICT", 0)
@@ -84,11 +114,7 @@ def mysql_tls(mode: str, settings: Mapping[str, Any] | None = None) -> dict[str,
     context.verify_mode = (
         ssl.CERT_REQUIRED if mode in ("verify-ca", "verify-full") else ssl.CERT_NONE
     )
-    if settings.get("cert"):
-        context.load_cert_chain(settings["cert"], settings.get("key"), settings.get("password"))
-    if settings.get("cipher"):
-        context.set_ciphers(settings["cipher"])
-    return {"ssl": context}
+    return context
 
 
 def mysql_source_tls(settings: Mapping[str, Any] | None, host: str) -> dict[str, Any]:

@@ -165,6 +165,27 @@ def test_a_source_on_another_machine_has_to_prove_who_it_is(
     assert SECRET.encode() not in server.heard
 
 
+@pytest.mark.parametrize("mode", [None, "require"])
+def test_certificates_of_the_system_are_loaded_once_for_all_connections(
+    monkeypatch: pytest.MonkeyPatch, mode: str | None
+) -> None:
+    loads: list[object] = []
+    real = ssl.SSLContext.load_default_certs
+    monkeypatch.setattr(
+        ssl.SSLContext,
+        "load_default_certs",
+        lambda self, *a, **k: (loads.append(self), real(self, *a, **k))[1],
+    )
+    server = Plain(mysql)
+    source = tc.MySqlSource(
+        "127.0.0.1", "ada", SECRET, port=server.port, ssl={"mode": mode} if mode else None
+    )
+    for _ in range(4):
+        with pytest.raises(TableError):
+            source.connect()
+    assert len(loads) <= 1
+
+
 def test_what_a_source_says_of_tls_wins_over_the_default() -> None:
     def of(given: dict[str, Any] | None, host: str = "db.example.com") -> Any:
         found = mysql_source_tls(given, host)
@@ -267,7 +288,7 @@ def test_a_token_does_not_go_along_to_another_host(options: dict[str, str]) -> N
         Redirecting.to = ""
         before, registry._SCHEMA_BYTES = registry._SCHEMA_BYTES, 1000  # type: ignore[misc]
         try:
-            with pytest.raises(StorageUnavailableError, match="more than 1000 bytes"):
+            with pytest.raises(StorageUnavailableError, match="more than 1,000 bytes"):
                 asked.schema(1)
         finally:
             registry._SCHEMA_BYTES = before  # type: ignore[misc]

@@ -7,6 +7,7 @@ import re
 import struct
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from table_core.cdc.apply.server import ServerConnection, driver_of
@@ -18,7 +19,7 @@ from table_core.errors import (
     EventError,
     StorageUnavailableError,
 )
-from table_core.options.tls import mysql_source_tls
+from table_core.options.tls import mysql_source_tls, system_context
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -95,9 +96,9 @@ class MySqlSource:
         return MySqlConnection(self, self._raw())
 
     def _raw(self) -> Any:
-        pymysql = _driver()
+        _driver()
         with _named(self):
-            return pymysql.connect(
+            return _connection()(
                 host=self.host,
                 port=self.port,
                 user=self.user,
@@ -320,6 +321,17 @@ class MySqlConnection(ServerConnection):
 
 def _driver() -> Any:
     return driver_of("pymysql", "MySqlSource", "mysql")
+
+
+@cache
+def _connection() -> Any:
+    """The driver's connection; where TLS is only preferred, it loads the system's certificates once, not for each."""
+    base = importlib.import_module("pymysql.connections").Connection
+
+    def context(self: Any, said: Any) -> Any:
+        return base._create_ssl_ctx(self, said) if said else system_context("prefer")  # noqa: SLF001 - no public way
+
+    return type("Connection", (base,), {"_create_ssl_ctx": context})
 
 
 @contextmanager
