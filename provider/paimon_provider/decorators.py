@@ -11,11 +11,13 @@ from paimon_provider._compat import (
     retry_arguments,
     task_decorator_factory,
 )
-from paimon_provider.arguments.table_identity import is_template, require_named_so
+from paimon_provider.arguments.table_identity import TableIdentity, is_template, require_named_so
 from paimon_provider.assets import table_asset
 from paimon_provider.failures import TABLE_RETRIES, airflow_failures
 from paimon_provider.runs.identity import run_identity
 from paimon_provider.runs.landed import landed_ms
+from paimon_provider.watching.commit_events import event_of_commits
+from table_core.errors import NotFoundError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -45,7 +47,8 @@ class PaimonDecoratedOperator(DecoratedOperator):
     verbs of ``paimon.catalog()``.  What Spark writes by itself is not named.
 
     :param tables: parameter to ``database.table``.  (templated)
-    :param writes: tables whose assets are announced when the task has succeeded.
+    :param writes: tables whose assets are announced when the task has succeeded. Their events say what the handles
+        have committed, as those of operators do.
     :param paimon_conn_id: the connection with the warehouse and the Spark settings.
     :param catalog: the connection's ``catalog_name``, if it has one: names the assets.
     """
@@ -77,6 +80,7 @@ class PaimonDecoratedOperator(DecoratedOperator):
         self.writes = writes
         self.paimon_conn_id = paimon_conn_id
         self.catalog = catalog
+        self._written: list[str] = []
 
     def execute(self, context: Context) -> Any:
         """Open the tables, call the function, return what it returns."""
@@ -98,7 +102,9 @@ class PaimonDecoratedOperator(DecoratedOperator):
                 self.python_callable, self.op_args, {**context, **self.op_kwargs, **injected}
             )
             try:
-                return self._handle_output(self.python_callable(*self.op_args, **arguments))
+                returned = self._handle_output(self.python_callable(*self.op_args, **arguments))
+                self._announce(context, hook, identity.user)
+                return returned
             finally:
                 if session is not None:
                     session.stop()
@@ -109,6 +115,20 @@ class PaimonDecoratedOperator(DecoratedOperator):
 
         tables = {*self.tables.values(), *self.writes}
         return landed_ms(PaimonHook(self.paimon_conn_id).catalog(), sorted(tables), user)
+
+    def _announce(self, context: Context, hook: PaimonHook, user: str) -> None:
+        """Say in the events of ``writes`` what this task run has committed, in whichever attempt."""
+        for table in sorted({*self.tables.values(), *self.writes}):
+            try:
+                notes = hook.commits_of(table, user)
+            except NotFoundError:  # the function did not create it, or dropped it
+                continue
+            if notes:
+                self._written.append(table)
+            uri = TableIdentity.of(table, catalog=hook.warehouse.catalog_name).uri
+            asset = next((o for o in self.outlets if getattr(o, "uri", None) == uri), None)
+            if notes and asset is not None:
+                context["outlet_events"][asset].extra = event_of_commits(table, notes)
 
     def _require_named_so(self, catalog: str) -> None:
         """Refuse to announce tables under the name of another catalog."""
@@ -122,8 +142,9 @@ class PaimonDecoratedOperator(DecoratedOperator):
         from paimon_provider.hooks.paimon import PaimonHook
         from paimon_provider.lineage.openlineage import operator_lineage
 
-        reads = [table for table in self.tables.values() if table not in self.writes]
-        return operator_lineage(PaimonHook(self.paimon_conn_id), reads, self.writes)
+        writes = list(dict.fromkeys((*self.writes, *self._written)))
+        reads = [table for table in self.tables.values() if table not in writes]
+        return operator_lineage(PaimonHook(self.paimon_conn_id), reads, writes)
 
 
 def _taken(

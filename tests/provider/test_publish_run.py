@@ -91,7 +91,9 @@ create >> double(times=3)
     done = run(body)
     assert set(states(done).values()) == {"success"}, states(done)
     assert xcom(done, "double") == 3
-    assert [task for task, _, _ in events_of(done)] == ["double"]
+    ((task, _, extra),) = events_of(done)
+    assert task == "double"
+    assert (extra["snapshot_id"], extra["rows"]["added"]) == (1, 3)
 
 
 def test_what_is_inside_comes_between_the_branch_and_the_audit() -> None:
