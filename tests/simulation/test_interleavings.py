@@ -197,7 +197,7 @@ def cases(judge: Judge, pairs: list[tuple[str, str]], *, faulty: bool) -> Iterat
                 yield Case(judge.kind, first, second, call.index)
 
 
-@pytest.mark.parametrize("bug", BUGS)
+@pytest.mark.parametrize("bug", sampled(BUGS, 4))
 def test_each_deliberate_bug_is_found(bug: str, monkeypatch: pytest.MonkeyPatch) -> None:
     break_it, kind, pairs = BUGS[bug]
     judge = Judge(kind)
@@ -211,10 +211,11 @@ def test_each_deliberate_bug_is_found(bug: str, monkeypatch: pytest.MonkeyPatch)
     assert any(judge.run(case) is not None for case in chosen), bug
 
 
-def test_without_a_bug_the_same_cases_are_sound() -> None:
-    for bug, (_, kind, pairs) in BUGS.items():
-        judge = Judge(kind)
-        each = 12 if PROFILE == "ci" else 1
-        for case in islice(cases(judge, pairs, faulty=bug in FAULTY), 0, None, each):
-            found = judge.run(case)
-            assert found is None, f"{bug}: {found}"
+@pytest.mark.parametrize("bug", sampled(BUGS, 4))
+def test_without_a_bug_the_same_cases_are_sound(bug: str) -> None:
+    _, kind, pairs = BUGS[bug]
+    judge = Judge(kind)
+    each = 12 if PROFILE == "ci" else 1
+    for case in islice(cases(judge, pairs, faulty=bug in FAULTY), 0, None, each):
+        found = judge.run(case)
+        assert found is None, f"{bug}: {found}"
