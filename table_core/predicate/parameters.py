@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from table_core.predicate.expression import Expression
 
-__all__ = ["bind", "bind_condition"]
+__all__ = ["bind", "bind_condition", "bind_values"]
 
 _DIALECT: Final = Dialect.get_or_raise("spark")
 
@@ -61,6 +61,23 @@ def bind_condition(
     if parameters:
         raise ArgumentError("parameters are for a condition in SQL", argument="parameters")
     return where
+
+
+def bind_values(
+    values: Mapping[str, str], parameters: Mapping[str, object] | None
+) -> Mapping[str, str]:
+    """The SQL of each column with its ``parameters``; what is no text is left for the statement to refuse.
+
+    Raises:
+        ArgumentError: as ``bind``.
+        PredicateError: as ``bind``.
+    """
+    if not hasattr(values, "items"):
+        return values
+    return {
+        name: bind(sql, parameters or {}) if isinstance(sql, str) else sql
+        for name, sql in values.items()
+    }
 
 
 def _literal(name: str, parameters: Mapping[str, object]) -> str:

@@ -30,6 +30,7 @@ ASKED = {
     "kafka": "import table_core as tc; tc.KafkaSource('localhost:1', ['t'], 'debezium-json').open()",
     "duckdb": "from table_core.jobs.embedded import EmbeddedEngine; EmbeddedEngine().query('SELECT 1', {})",
     "spark": "import table_core.spark; table_core.spark.read",
+    "frames": "from table_core.table.api.frames import Frames; Frames().to_polars()",
 }
 PACKAGES = {
     "s3": "s3fs",
@@ -40,6 +41,7 @@ PACKAGES = {
     "kafka": "confluent_kafka",
     "duckdb": "duckdb",
     "spark": "pyspark",
+    "frames": "polars",
 }
 DISTRIBUTIONS = {"yaml": "pyyaml", "py4j": "pyspark"}
 """Which distribution a package is from, where their names differ."""

@@ -47,13 +47,13 @@ def _done(job: Job, name: str) -> ResultDocument:
 
 def _bound(job: Job) -> dict[str, Any]:
     """The arguments, with each ``$name`` in its SQL replaced by the literal of its value."""
-    from table_core.predicate.parameters import bind, bind_condition
+    from table_core.predicate.parameters import bind_condition, bind_values
 
     args = dict(job.args)
     parameters = checked_parameters(args.pop("parameters", None))
     args["where"] = bind_condition(args["where"], parameters)
     if "values" in args:
-        args["values"] = {name: bind(sql, parameters) for name, sql in args["values"].items()}
+        args["values"] = bind_values(args["values"], parameters)
     return args
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING, Any, Protocol
+
+from table_core.errors import MissingPackageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,11 +40,25 @@ class Frames:
         return sum(batch.num_rows for batch in self.read(columns=[], where=where).to_batches())
 
     def to_pandas(self: _Readable, columns: Sequence[str] | None = None) -> Any:
-        """All rows of the newest state as a pandas data frame; ``read`` says which."""
+        """All rows of the newest state as a pandas data frame; ``read`` says which.
+
+        Raises:
+            MissingPackageError: pandas is not installed.
+        """
+        try:
+            importlib.import_module("pandas")
+        except ImportError as error:
+            raise MissingPackageError.of("to_pandas", "frames", error) from error
         return self.read(columns=columns).to_arrow().to_pandas()
 
     def to_polars(self: _Readable, columns: Sequence[str] | None = None) -> Any:
-        """All rows of the newest state as a polars data frame; ``read`` says which."""
-        import polars as pl
+        """All rows of the newest state as a polars data frame; ``read`` says which.
 
+        Raises:
+            MissingPackageError: polars is not installed.
+        """
+        try:
+            import polars as pl
+        except ImportError as error:
+            raise MissingPackageError.of("to_polars", "frames", error) from error
         return pl.from_arrow(self.read(columns=columns).to_arrow())

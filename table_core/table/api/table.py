@@ -375,12 +375,12 @@ class Table(Frames, Shown, Upkeep):
             DataError: a value does not fit.
             CommitConflictError: another writer changed the same files.
         """
-        from table_core.predicate.parameters import bind, bind_condition
+        from table_core.predicate.parameters import bind_condition, bind_values
         from table_core.table.dml.statements import update
 
         return update(
             self.access,
-            {column: bind(value, parameters or {}) for column, value in values.items()},
+            bind_values(values, parameters),
             bind_condition(where, parameters),
             commit or CommitAs(),
             dry_run=dry_run,
