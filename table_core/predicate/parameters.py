@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from sqlglot import TokenType, exp
 from sqlglot.dialects.dialect import Dialect
@@ -64,8 +64,8 @@ def bind_condition(
 
 
 def bind_values(
-    values: Mapping[str, str], parameters: Mapping[str, object] | None
-) -> Mapping[str, str]:
+    values: Mapping[str, Any], parameters: Mapping[str, object] | None
+) -> Mapping[str, Any]:
     """The SQL of each column with its ``parameters``; what is no text is left for the statement to refuse.
 
     Raises:
