@@ -62,6 +62,8 @@ class Lane:
     processes: Literal[1, 2] = 1
     together: Literal["test", "file"] = "file"
     """What one of two processes takes at a time: a file whose tests share what is slow to start, or a test."""
+    beside: bool = False
+    """Waits for other processes half of its time, and runs beside those that do not."""
 
 
 DAY = (
@@ -76,11 +78,21 @@ DAY = (
         together="test",
     ),
     Lane("provider", ("provider",), "operators, sensors and pages in a real Airflow", processes=2),
-    Lane("spark", ("spark",), "a Spark session in each process", processes=2),
-    Lane("servers", ("cdc", "demo"), "MariaDB, PostgreSQL and Kafka; the parts of the demo"),
-    Lane("interop", ("interop",), "Apache Paimon in one JVM reads and writes the same tables"),
+    Lane("spark", ("spark",), "a Spark session in each process", processes=2, beside=True),
+    Lane(
+        "servers",
+        ("cdc", "demo"),
+        "MariaDB, PostgreSQL and Kafka; the parts of the demo",
+        beside=True,
+    ),
+    Lane(
+        "interop",
+        ("interop",),
+        "Apache Paimon in one JVM reads and writes the same tables",
+        beside=True,
+    ),
 )
-"""The lanes of ``make test``, in their order.  Those of one process run beside those of two."""
+"""The lanes of ``make test``, in their order: two rows that run beside one another."""
 CORE = ("unit", "property", "golden", "simulation")
 """What needs the core and nothing else: ``make test-core`` runs these without Airflow, Spark and Java."""
 ON_DISK = ("wheel",)
@@ -146,7 +158,7 @@ SAMPLED = {
     "property/test_data_formats.py": 2,
     "property/test_filters_after_retyping.py": 4,
     "property/test_orc_timestamps.py": 3,
-    "property/test_statements_by_engine.py": 3,
+    "property/test_statements_by_engine.py": 4,
     "provider/test_all_operators_run.py": 2,
     "provider/test_auto_engine.py": 3,
     "provider/test_declared_audits.py": 2,
@@ -160,7 +172,7 @@ SAMPLED = {
     "security/test_budgets.py": 5,
     "security/test_hostile_events.py": 3,
     "security/test_hostile_servers.py": 3,
-    "security/test_hostile_streams.py": 2,
+    "security/test_hostile_streams.py": 5,
     "security/test_kept_state.py": 2,
     "security/test_links.py": 3,
     "security/test_neighbours.py": 3,
@@ -194,7 +206,8 @@ SAMPLED = {
     "spark/test_spark_tables.py": 2,
     "spark/test_spark_writing.py": 3,
     "storage_contract/test_foreign_names.py": 3,
-    "storage_contract/test_s3.py": 3,
+    "storage_contract/test_requests.py": 2,
+    "storage_contract/test_s3.py": 4,
     "unit/cdc/test_statements_in_order.py": 2,
     "unit/cdc/test_truncate_of_one_source.py": 2,
     "unit/cdc/test_types_follow_events.py": 3,
@@ -226,7 +239,7 @@ SAMPLED = {
     "unit/table/test_whole_results.py": 6,
     "unit/table/test_wide_tables.py": 2,
     "unit/table/test_write_buffers.py": 2,
-    "unit/test_cli_writing.py": 2,
+    "unit/test_cli_writing.py": 3,
     "unit/test_damaged_data_files.py": 2,
     "unit/test_upkeep_races.py": 2,
 }

@@ -82,6 +82,7 @@ class Run:
     """Below ``tests``."""
     processes: int = 1
     together: str = "file"
+    beside: bool = False
 
 
 def run(asked: Run, memory: str | None) -> Total:
@@ -186,7 +187,10 @@ def by_lane(paths: list[str]) -> list[Run]:
     found: dict[lanes.Lane, list[str]] = defaultdict(list)
     for path in dict.fromkeys(paths):
         found[lanes.lane_of(path)].append(path)
-    return [Run(lane.name, some, lane.processes, lane.together) for lane, some in found.items()]
+    return [
+        Run(lane.name, some, lane.processes, lane.together, lane.beside)
+        for lane, some in found.items()
+    ]
 
 
 def files() -> list[str]:
@@ -232,10 +236,10 @@ def changed(base: str) -> list[Run]:
 
 
 def perform(runs: list[Run]) -> Total:
-    """Run each: those of two processes one after the other, and beside them the others, which wait for servers half of their time."""
+    """Run each: one after the other, and beside them, one after the other too, those that wait half of their time."""
     whole = Total()
-    with memory_folder() as memory, ThreadPoolExecutor(1) as wide, ThreadPoolExecutor(1) as beside:
-        begun = [(wide if one.processes > 1 else beside).submit(run, one, memory) for one in runs]
+    with memory_folder() as memory, ThreadPoolExecutor(1) as first, ThreadPoolExecutor(1) as beside:
+        begun = [(beside if one.beside else first).submit(run, one, memory) for one in runs]
         for total in begun:
             whole.add(total.result())
     return whole
