@@ -36,3 +36,10 @@ def test_nothing_stays_nothing(given: str | None) -> None:
 def test_what_is_no_moment_is_refused(given: object) -> None:
     with pytest.raises(ArgumentError, match="older_than="):
         epoch_ms(given, "older_than")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("number", [20260131, "20260131", 1769817600, 2026])
+def test_a_number_that_would_be_of_1970_is_refused(number: int | str) -> None:
+    """What ``ds_nodash`` renders to, and seconds: a watermark is past it at once."""
+    with pytest.raises(ArgumentError, match="looks like"):
+        epoch_ms(number, "at")

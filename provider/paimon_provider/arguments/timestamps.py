@@ -23,7 +23,9 @@ def epoch_ms(point: str | int | datetime | None, argument: str) -> int | None:
     if point is None or point == "" or point == "None":  # what an empty template renders to
         return None
     if isinstance(point, int) or (isinstance(point, str) and point.strip().isdigit()):
-        return int(point)
+        from table_core.table.metadata.timestamps import epoch_ms as milliseconds
+
+        return milliseconds(argument, int(point))  # it refuses days and seconds, such as ds_nodash
     try:
         moment = datetime.fromisoformat(point) if isinstance(point, str) else point
     except ValueError as error:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from table_core.errors import AlreadyExistsError, ArgumentError, NotFoundError
+from table_core.errors import AlreadyExistsError, NotFoundError
 from table_core.ondisk import layout
-from table_core.options import parse
 from table_core.scan.time_travel import resolve
 from table_core.table.maintenance.auto_tags import refuse_second
 from table_core.table.maintenance.tag_deletion import delete_tags, forget_state
@@ -24,7 +23,7 @@ from table_core.table.metadata.refs.tags import (
 )
 from table_core.table.metadata.refs.turns import target_of
 from table_core.table.metadata.timeline import TableTimeline
-from table_core.table.metadata.timestamps import epoch_ms
+from table_core.table.metadata.timestamps import epoch_ms, length_ms
 from table_core.table.metadata.unsupported import refuse_commits, refuse_tags
 
 if TYPE_CHECKING:
@@ -185,11 +184,4 @@ class Tags:
 
 
 def _retained_ms(text: str | None) -> int | None:
-    if text is None:
-        return None
-    try:
-        return parse.duration_ms(text)
-    except ValueError as error:
-        raise ArgumentError(
-            f"time_retained={text!r}: {error}", argument="time_retained", value=text
-        ) from error
+    return None if text is None else length_ms("time_retained", text)

@@ -134,3 +134,10 @@ def test_a_writer_that_is_left_without_commit_warns(
         writer.write(ROWS)
         writer.abort()
     assert caplog.text == ""
+
+
+def test_how_long_a_tag_is_kept_has_a_unit(catalog: tc.Catalog) -> None:
+    tags = catalog.table("d.t").tags
+    with pytest.raises(ArgumentError, match=r"time_retained='7' has no unit"):
+        tags.create("v1", time_retained="7")
+    assert tags.list() == []
