@@ -88,6 +88,9 @@ def test_a_look_that_finds_nothing_says_what_is_there(
         writer.write(pa.table({"dt": ["a", "a"], "n": [1, 2]}))
         writer.commit()
     assert said(PaimonSnapshotSensor, table="shop.t", min_rows=3).endswith("with 2 of 3 rows")
+    assert said(PaimonSnapshotSensor, table="shop.t", after=1).endswith(
+        "is 1, and none came after it"
+    )
     assert "was rolled back, or dropped and made anew" in said(
         PaimonSnapshotSensor, table="shop.t", after=4
     )

@@ -234,6 +234,8 @@ def _snapshots_so_far(wait: SnapshotWait, hook: PaimonHook, head: int, at: str) 
             f"{at}, before after={after}: the table was rolled back, or dropped and made anew. What is counted "
             "now are snapshots of another history: clear the task with after=0, or with an id of this table"
         )
+    if head == after:  # as most looks find it: no other snapshot is read
+        return f"{at}, and none came after it"
     snapshots, producer = hook.snapshots(wait.table)
     new = [s for s in snapshots if s.id > after and counts(s, producer, wait.on)]
     rows = sum(map(rows_of, new))
