@@ -78,7 +78,7 @@ DAY = (
         together="test",
     ),
     Lane("provider", ("provider",), "operators, sensors and pages in a real Airflow", processes=2),
-    Lane("spark", ("spark",), "a Spark session in each process", processes=2, beside=True),
+    Lane("spark", ("spark",), "a Spark session in each process", processes=2),
     Lane(
         "servers",
         ("cdc", "demo"),
