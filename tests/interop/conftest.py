@@ -6,8 +6,11 @@ import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from tests.quick_spark import QUICK, quick_workers
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -24,3 +27,15 @@ def paimon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Judge]:
     judge = Judge(tmp_path_factory.mktemp("judge") / "stderr.log")
     yield judge
     judge.close()
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[Any]:
+    from table_core.spark.session.create import open_session
+
+    naive = {"spark.sql.timestampType": "TIMESTAMP_NTZ"}  # what Arrow's times without zone become
+    with quick_workers():
+        session = open_session({"spark.master": "local[2]", **QUICK, **naive})
+        session.sparkContext.setLogLevel("OFF")
+        yield session
+        session.stop()

@@ -5,7 +5,6 @@ Method: tables of several shapes; each step is applied to a list of rows as well
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,18 +23,6 @@ NAME = "default.t"
 NAMES = ("append-partitioned", "dedup-partitioned", "dynamic")
 CHOSEN = [shape for shape in SHAPES if shape.name in NAMES]
 QTY = 3  # cell of a judged row
-
-
-@pytest.fixture(scope="module")
-def spark() -> Iterator[Any]:
-    from table_core.spark.session.create import open_session
-
-    conf = {"spark.master": "local[2]", "spark.sql.shuffle.partitions": "2"}
-    naive = {"spark.sql.timestampType": "TIMESTAMP_NTZ"}  # what Arrow's times without zone become
-    session = open_session(conf | naive)
-    session.sparkContext.setLogLevel("OFF")
-    yield session
-    session.stop()
 
 
 @pytest.mark.parametrize("shape", CHOSEN, ids=lambda s: s.name)

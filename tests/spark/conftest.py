@@ -14,17 +14,13 @@ import pytest
 
 import table_core as tc
 from tests import spark_servers
+from tests.quick_spark import ADAPTIVE, QUICK, quick_workers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from pyspark.sql import SparkSession
-
-QUICK = {
-    "spark.sql.shuffle.partitions": "2",
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-}
 
 
 @pytest.fixture(scope="session")
@@ -41,11 +37,21 @@ def spark() -> Iterator[SparkSession]:
             session = open_session({**conf, "spark.driver.host": "127.0.0.1"})
         else:
             assert place == "here", place
+            servers.enter_context(quick_workers())
             session = open_session({**QUICK, "spark.master": "local[2]"})
         if place != "connect":
             session.sparkContext.setLogLevel("OFF")
         yield session
         session.stop()
+
+
+@pytest.fixture
+def adaptive(spark: SparkSession) -> Iterator[None]:
+    """Queries are planned anew between their stages, as in a session of Spark's defaults."""
+    before = str(spark.conf.get(ADAPTIVE))
+    spark.conf.set(ADAPTIVE, "true")
+    yield
+    spark.conf.set(ADAPTIVE, before)
 
 
 @pytest.fixture

@@ -16,9 +16,12 @@ import table_core as tc
 import table_core.spark as tcs
 from tests.spark.job_counts import counting
 
-pytestmark = pytest.mark.skipif(
-    os.environ.get("SPARK_TESTS_ON") == "connect", reason="a client has no status tracker"
-)
+pytestmark = [
+    pytest.mark.skipif(
+        os.environ.get("SPARK_TESTS_ON") == "connect", reason="a client has no status tracker"
+    ),
+    pytest.mark.usefixtures("adaptive"),
+]
 KEYED = pa.schema([pa.field("id", pa.int64(), nullable=False), ("n", pa.int64())])
 PLAIN = pa.schema([("id", pa.int64()), ("n", pa.int64())])
 SHUFFLED = {"jobs": 2, "stages": 2}
