@@ -13,6 +13,8 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGE = Path(__file__).with_name("compatibility.md")
 RESULTS = Path(__file__).with_name("airflow-matrix.json")
 """What ``tests/airflows/matrix.py`` counted."""
+CASES = Path(__file__).with_name("upstream-cases.json")
+"""What ``tests/upstream/run.py`` counted."""
 HEAD = """\
 # Compatibility
 
@@ -49,6 +51,17 @@ and runs the streamhouse declaration there, with its report, its maintenance, op
 
 | Airflow | Python | smoke | live |
 |---|---|---|---|
+"""
+PROMISES = """\
+## What Apache Paimon's own tests promise
+
+`tests/upstream` has {cases} cases that we wrote from the public test suites of Apache Paimon and pypaimon, in our own words. Each case is
+a table, some steps, and the rows or the refusal that Paimon gives. A case is **held** if the same comes out here. It is **missing** if this
+release refuses it, and the refusal has the name in the last column. `python -m tests.upstream.run` plays all cases and writes its counts
+to `docs/upstream-cases.json`, and this table is made of that file. Apache Paimon itself judges a part of the cases in `tests/interop`.
+
+| area | cases | held | missing | wrong | missing by name |
+|---|--:|--:|--:|--:|---|
 """
 ONE_WHOLE = """
 `make test` runs every test, on the newest Airflow and Python 3.11. CI also runs the tests of the core on Python 3.12 and 3.13.
@@ -108,6 +121,20 @@ def matrix() -> str:
     return "".join(rows)
 
 
+def promises() -> str:
+    """A row for each area of the public suites, and their sum."""
+    areas = json.loads(CASES.read_text())
+    rows, sums = [], [0, 0, 0, 0]
+    for area, counts in areas.items():
+        missing = counts["missing"]
+        numbers = [counts["cases"], counts["held"], sum(missing.values()), counts["wrong"]]
+        sums = [one + more for one, more in zip(sums, numbers, strict=True)]
+        names = ", ".join(f"`{name}`" + (f" ({n})" if n > 1 else "") for name, n in missing.items())
+        rows.append(f"| {area} | {' | '.join(map(str, numbers))} | {names} |\n")
+    rows.append(f"| **together** | {' | '.join(f'**{n}**' for n in sums)} | |\n")
+    return PROMISES.format(cases=sums[0]) + "".join(rows)
+
+
 def told(counts: dict[str, int] | None) -> str:
     if counts is None:
         return "not run"
@@ -151,6 +178,7 @@ def page() -> str:
             AIRFLOWS + switches(),
             "## Who else reads and writes the tables\n",
             table("program", formats),
+            promises(),
             "## Sources and stores\n",
             table("server", sources),
             "Which stores and sources were never tested is on the pages of [stores](stores.md#stores) and",

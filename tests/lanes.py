@@ -71,9 +71,9 @@ DAY = (
         "light",
         (
             *("airflows", "catalogs", "cli", "docs", "durability", "fuzz", "golden"),
-            *("property", "security", "simulation", "storage_contract", "unit"),
+            *("property", "security", "simulation", "storage_contract", "unit", "upstream"),
         ),
-        "the core in memory and on disk, kills, stores, the command line, the documents' examples",
+        "the core in memory and on disk, kills, stores, the command line, the documents' examples, cases of Paimon's own suites",
         processes=2,
         together="test",
     ),

@@ -1,0 +1,53 @@
+"""Every case, and what is to be told of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from tests.upstream import (
+    aggregation,
+    changelogs,
+    engines,
+    evolution,
+    states,
+    tables,
+    validation,
+    values,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tests.upstream.play import Case
+
+__all__ = ["CASES", "counts"]
+
+CASES: tuple[Case, ...] = (
+    *engines.CASES,
+    *aggregation.CASES,
+    *changelogs.CASES,
+    *tables.CASES,
+    *evolution.CASES,
+    *states.CASES,
+    *values.CASES,
+    *validation.CASES,
+)
+
+
+def counts(cases: Iterable[Case], wrong: Iterable[Case] = ()) -> dict[str, dict[str, object]]:
+    """By area: how many cases hold, how many are missing by which name, and how many are wrong."""
+    bad = {(one.area, one.promise) for one in wrong}
+    told: dict[str, dict[str, object]] = {}
+    everything = tuple(cases)
+    for area in dict.fromkeys(one.area for one in everything):
+        here = [one for one in everything if one.area == area]
+        missing = Counter(one.missing for one in here if one.missing)
+        failed = sum((one.area, one.promise) in bad for one in here)
+        told[area] = {
+            "cases": len(here),
+            "held": len(here) - missing.total() - failed,
+            "missing": dict(sorted(missing.items())),
+            "wrong": failed,
+        }
+    return told
