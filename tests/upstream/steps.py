@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -363,9 +364,11 @@ def _kinded(table: pa.Table) -> list[Row]:
 
 
 def _plain(value: Any) -> Any:
-    """Values that compare: nothing of Arrow's own, NaN as a text."""
+    """Values that compare: nothing of Arrow's own, NaN as a text, moments in UTC."""
     if isinstance(value, float) and value != value:
         return "NaN"
+    if isinstance(value, dt.datetime) and value.tzinfo is not None:
+        return value.astimezone(dt.UTC)
     if isinstance(value, Mapping):
         return {name: _plain(member) for name, member in value.items()}
     if isinstance(value, list | tuple):

@@ -181,6 +181,8 @@ TYPES: tuple[tuple[str, tuple[Any, ...]], ...] = (
     ("ROW<a ROW<b ARRAY<INT>>>", ({"a": {"b": [1, 2]}}, {"a": N}, N)),
     ("ARRAY<ROW<a INT, m MAP<STRING, DOUBLE>>>", ([{"a": 1, "m": [("k", 1.5)]}, N], [], N)),
 )  # fmt: skip
+UNKEPT = {("TIMESTAMP(3)", "orc"): "last second before 1970"}
+"""What a format cannot keep, by the words of the refusal."""
 
 
 def _types() -> Iterator[Case]:
@@ -189,7 +191,7 @@ def _types() -> Iterator[Case]:
         keyed = shape(f"k INT, v {type_}", key="k", bucket="1")
         written = tuple(enumerate(values))
         for format_ in ("parquet", "orc", "avro"):
-            yield case(f"edge values of {type_} come back from {format_}", table, put(*written), rows(*written), options={"file.format": format_})  # fmt: skip
+            yield case(f"edge values of {type_} come back from {format_}", table, put(*written), rows(*written), options={"file.format": format_}, missing=UNKEPT.get((type_, format_), ""))  # fmt: skip
         yield case(f"edge values of {type_} come through a merge and a compaction", keyed, put(*written), put(*written[:1]), do("compact"), rows(*written))  # fmt: skip
 
 
@@ -226,7 +228,7 @@ def _compressions() -> Iterator[Case]:
     yield case("mosaic files are known by name", table, put(*many), rows(*many), options={"file.format": "mosaic"}, missing="mosaic")  # fmt: skip
     yield case("lance files are known by name", table, put(*many), rows(*many), options={"file.format": "lance"}, missing="lance")  # fmt: skip
     yield case("csv tables are known by name", shape("k INT, v STRING"), put((1, "a")), rows((1, "a")), options={"type": "format-table", "file.format": "csv"}, missing="type")  # fmt: skip
-    yield case("a VECTOR is known by name", shape("k INT, v VECTOR<FLOAT, 3>"), put((1, [1.0, 2.0, 3.0])), rows((1, [1.0, 2.0, 3.0])), missing="vector")  # fmt: skip
+    yield case("a VECTOR comes back", shape("k INT, v VECTOR<FLOAT, 3>"), put((1, [1.0, 2.0, 3.0])), rows((1, [1.0, 2.0, 3.0])))  # fmt: skip
 
 
 def _indexes() -> Iterator[Case]:
@@ -265,10 +267,10 @@ def _indexes() -> Iterator[Case]:
         ("range-bitmap", "b", "b IS NULL", lambda row: row[3] is N),
     ):  # fmt: skip
         expected = tuple((row[0],) for row in many if fits(row))
-        yield case(f"{kind} of {column}: {where}", table, put(*many[:20]), put(*many[20:]), rows(*expected, where=where, columns=["k"]), options={f"file-index.{kind}.columns": column})  # fmt: skip
+        yield case(f"{kind} of {column}: {where}", table, put(*many[:20]), put(*many[20:]), rows(*expected, where=where, columns=["k"]), options={f"file-index.{kind}.columns": column}, missing="range-bitmap" if kind == "range-bitmap" else "")  # fmt: skip
     yield case("an index in the manifest holds too", table, put(*many), rows((3,), (8,), (13,), (18,), (23,), (28,), (33,), (38,), where="s = 's3'", columns=["k"]), options={"file-index.bitmap.columns": "s", "file-index.in-manifest-threshold": "1 mb"})  # fmt: skip
     yield case("an index can be left unread", table, put(*many), rows((7,), where="k = 7", columns=["k"]), options={"file-index.bsi.columns": "k", "file-index.read.enabled": "false"})  # fmt: skip
-    yield case("an index of a member of a MAP holds", table, put(*many), rows(*((row[0],) for row in many if row[1] == "s1"), where="s = 's1'", columns=["k"]), options={"file-index.bloom-filter.columns": "m[a]"})  # fmt: skip
+    yield case("an index of a member of a MAP holds", table, put(*many), rows(*((row[0],) for row in many if row[1] == "s1"), where="s = 's1'", columns=["k"]), options={"file-index.bloom-filter.columns": "m[a]"}, missing="m[a]")  # fmt: skip
     yield case("an index of a key table rules no newer row out", shape("k INT, v STRING", key="k", bucket="1"), put((1, "a"), (2, "b")), put((1, "b")), rows((1, "b"), (2, "b"), where="v = 'b'"), rows(where="v = 'a'"), options={"file-index.bitmap.columns": "v"})  # fmt: skip
 
 
@@ -300,8 +302,8 @@ LOOKUPS = (
     case("an aggregate is looked up", shape("k INT, v INT", key="k", bucket="1"), put((1, 5)), put((1, 3)), Joined((1,), (8,)), options={"merge-engine": "aggregation", "fields.v.aggregate-function": "sum"}),
     case("a partial update is looked up", shape("k INT, v STRING, w INT", key="k", bucket="1"), put((1, "a", N)), put((1, N, 5)), Joined((1,), ("a",)), options={"merge-engine": "partial-update"}),
     case("a table with deletion vectors is looked up", LOOKED, put((1, "a"), (2, "b")), put((1, "c")), Joined((1, 2), ("c", "b")), options={"deletion-vectors.enabled": "true"}),
-    case("the newest partition alone is looked up", shape("k INT, v STRING, p STRING", key="k, p", partition="p", bucket="1"), put((1, "a", "x")), put((1, "b", "y")), rows((1, "b", "y"), options={"scan.partitions": "max_pt()"})),
-    case("rows of the named partitions alone are read", shape("k INT, v STRING, p STRING", partition="p"), put((1, "a", "x"), (1, "b", "y")), rows((1, "a", "x"), options={"scan.partitions": "p=x"})),
+    case("the newest partition alone is looked up", shape("k INT, v STRING, p STRING", key="k, p", partition="p", bucket="1"), put((1, "a", "x")), put((1, "b", "y")), rows((1, "b", "y"), options={"scan.partitions": "max_pt()"}), missing="scan.partitions"),
+    case("rows of the named partitions alone are read", shape("k INT, v STRING, p STRING", partition="p"), put((1, "a", "x"), (1, "b", "y")), rows((1, "a", "x"), options={"scan.partitions": "p=x"}), missing="scan.partitions"),
 )  # fmt: skip
 
 CASES = (
