@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from table_core.errors import NotFoundError, OptionError
 from table_core.ondisk.snapshot import FIRST_ID, CommitKind, Snapshot
-from table_core.options import keys_scan
+from table_core.options import keys_merge, keys_scan
 from table_core.scan.time_travel import compacted_full, first_from, resolve, timestamp_option
 
 if TYPE_CHECKING:
@@ -36,12 +36,15 @@ __all__ = [
     "Step",
     "Wait",
     "levels_of",
+    "require_changes",
     "start",
 ]
 
 _FULL: Final = frozenset({"default", "full", "latest-full"})
 _AT_COMPACTION: Final = frozenset({"lookup", "full-compaction"})
 """Producers that find changes by comparing with what was there."""
+_MERGING: Final = frozenset({"partial-update", "aggregation", "first-row"})
+"""Merge engines with which the rows of a commit are not what the table shows afterwards."""
 _NO_STREAM: Final = frozenset({"latest-delta", "incremental"})
 
 
@@ -141,6 +144,41 @@ def start(
     return Start(next_id=full.id + 1, full=full, levels=_levels(options), created_after_ms=created)
 
 
+def require_changes(
+    options: TableOptions,
+    table: str,
+    *,
+    is_key_table: bool,
+    producer: str | None = None,
+    of: str = "",
+) -> None:
+    """Refuse a stream of a key table whose commits hold parts of rows, and whose producer tells no changes.
+
+    ``producer`` is the one that ``of``, a snapshot, was written under; None: that of the options.
+
+    Raises:
+        OptionError: the table merges rows of several commits, and has no changelog producer.
+
+    Source: ``org.apache.paimon.flink.utils.TableScanUtils#streamingReadingValidate``.
+    """
+    engine = options.get(keys_merge.MERGE_ENGINE)
+    asked = options.get(keys_scan.CHANGELOG_PRODUCER)
+    if not is_key_table or engine not in _MERGING or (producer or asked) != "none":
+        return
+    help = (
+        "set changelog-producer=lookup (with first-row, only lookup) or full-compaction; "
+        "input gives the rows as they were written"
+        if asked == "none"
+        else "run a full compaction, and begin the stream without a position: it starts with the whole table"
+    )
+    raise OptionError(
+        f"{of}{table}: merge-engine={engine} cannot be streamed without a changelog-producer, because a commit "
+        f"holds rows that are still to be merged; {help}",
+        option="changelog-producer",
+        value="none",
+    )
+
+
 def _mode(options: TableOptions) -> str:
     """``scan.mode``, with ``default`` decided by the other options."""
     mode = options.get(keys_scan.SCAN_MODE)
@@ -222,6 +260,9 @@ class Follower:
 
     options: TableOptions
     is_key_table: bool
+    table: str = "the table"
+    as_written: bool = False
+    """Whether rows that are still to be merged are delivered too, by who shows commits and no changes."""
 
     def ends_after_full(self, begin: Start) -> bool:
         """Whether the full read already passes the bound."""
@@ -274,6 +315,14 @@ class Follower:
         Raises:
             OptionError: the table's options cannot be streamed together.
         """
+        if not self.as_written and snapshot.commit_kind is CommitKind.APPEND:
+            require_changes(
+                self.options,
+                self.table,
+                is_key_table=self.is_key_table,
+                producer=producer,
+                of=f"snapshot {snapshot.id} of ",
+            )
         producer = producer or self.options.get(keys_scan.CHANGELOG_PRODUCER)
         if snapshot.commit_kind is CommitKind.OVERWRITE:
             option = (

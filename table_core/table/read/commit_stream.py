@@ -6,7 +6,7 @@ does not want, and is never made to wait: ``next`` says None while there is noth
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from table_core.datatypes.arrow import arrow_schema
@@ -18,6 +18,7 @@ from table_core.table.metadata.positions import place_at
 from table_core.table.metadata.timeline import find_snapshot
 from table_core.table.read.scan import Scan, selected_fields
 from table_core.table.read.split_reader import SplitReader
+from table_core.table.read.state_plan import refuse_unreadable
 from table_core.table.read.stream_plan import StreamPlanner
 
 if TYPE_CHECKING:
@@ -74,7 +75,8 @@ class CommitStream:
             UnsupportedFeatureError: the table needs what this release cannot read.
         """
         self.access = self.access.with_options(_MODE)
-        self._planner = replace(StreamPlanner.of(self.access), consumer=None)
+        refuse_unreadable(self.access)
+        self._planner = StreamPlanner(access=self.access, consumer=None, as_written=True)
         self._birth = self.access.metadata.birth()
         head = self.access.head()
         self.next_id = 1 if head is None else head.id + 1

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from table_core.ondisk.layout import POSTPONE_BUCKET
 from table_core.ondisk.snapshot import CommitKind
-from table_core.scan.follow import Deliver, Follower, levels_of
+from table_core.scan.follow import Deliver, Follower, levels_of, require_changes
 from table_core.scan.plan import ScanPlan
 from table_core.scan.split import change_splits
 from table_core.table.files.row_form import RowForm
@@ -44,8 +44,9 @@ def first_rows(access: TableAccess, id: int) -> Scan:
     Raises:
         NotFoundError: it has expired.
         UnsupportedFeatureError: the table needs what this release cannot read.
+        OptionError: the table merges rows, and has no changelog producer.
     """
-    refuse_unreadable(access)
+    _require_streamable(access)
     snapshot = access.metadata.snapshot(id)
     levels = levels_of(producer_of(access, snapshot))
     planner = StatePlanner(access=access, levels=levels, streams=True)
@@ -73,10 +74,16 @@ def new_rows(access: TableAccess, after: int, to: int) -> Scan:
 
     Raises:
         NotFoundError: one has expired, and its changelog too.
+        OptionError: the table merges rows, and has no changelog producer.
     """
-    refuse_unreadable(access)
+    _require_streamable(access)
     reader = SplitReader(access=access, fields=access.schema.fields, form=RowForm.CHANGES)
     return Scan(reader, lambda: _new_plan(access, after, to))
+
+
+def _require_streamable(access: TableAccess) -> None:
+    refuse_unreadable(access)
+    require_changes(access.options, access.name, is_key_table=access.schema.is_key_table)
 
 
 def with_waiting(access: TableAccess, snapshot: Snapshot, state: ScanPlan) -> ScanPlan:
@@ -96,7 +103,7 @@ def waiting_plan(access: TableAccess, snapshot: Snapshot) -> ScanPlan:
 
 def _new_plan(access: TableAccess, after: int, to: int) -> ScanPlan:
     """The changes, snapshot by snapshot."""
-    follower = Follower(access.options, access.schema.is_key_table)
+    follower = Follower(access.options, access.schema.is_key_table, access.name)
     timeline, planner = TableTimeline(access), ChangePlanner(access)
     splits: list[Split] = []
     for id in range(after + 1, to + 1):

@@ -15,7 +15,7 @@ from table_core.position.document import Position
 from table_core.position.place import SnapshotPlace
 from table_core.position.reader import Reader, ReaderKind
 from table_core.position.source import TableId
-from table_core.scan.follow import Deliver, Follower, Skip, start
+from table_core.scan.follow import Deliver, Follower, Skip, require_changes, start
 from table_core.scan.stream_offset import NO_LIMIT, StreamOffset, taken
 from table_core.table.metadata.positions import came_to, place_at, read_by, table_now
 from table_core.table.metadata.refs.consumers import set_consumer
@@ -48,6 +48,8 @@ class StreamPlanner:
     consumer: str | None
     """Keeps the position in the table, so that expiry waits for this stream."""
     where: Bound | None = None
+    as_written: bool = False
+    """Whether it shows commits, and not what they change."""
 
     @classmethod
     def of(
@@ -57,8 +59,10 @@ class StreamPlanner:
 
         Raises:
             UnsupportedFeatureError: the table needs what this release cannot read.
+            OptionError: the table merges rows, and has no changelog producer.
         """
         refuse_unreadable(access)
+        require_changes(access.options, access.name, is_key_table=access.schema.is_key_table)
         named = consumer or access.options.get(keys_scan.CONSUMER_ID)
         return cls(access=access, consumer=named, where=where)
 
@@ -83,7 +87,10 @@ class StreamPlanner:
     @property
     def follower(self) -> Follower:
         """What decides about each snapshot."""
-        return Follower(self.access.options, self.access.schema.is_key_table)
+        access = self.access
+        return Follower(
+            access.options, access.schema.is_key_table, access.name, as_written=self.as_written
+        )
 
     def step(self, next_id: int) -> Step | None:
         """What to do about snapshot ``next_id``; None if it is not there yet.

@@ -62,8 +62,8 @@ KEPT_BACK = [
         {"changelog-producer": producer, "deletion-vectors.enabled": "true"}
         for producer in ("none", "lookup")
     ),
-    *({"changelog-producer": producer, "merge-engine": "first-row"} for producer in ("none", "lookup")),
-]  # fmt: skip
+    {"changelog-producer": "lookup", "merge-engine": "first-row"},
+]
 
 
 @pytest.fixture(params=KEPT_BACK, ids=lambda options: " ".join(options.values()))
