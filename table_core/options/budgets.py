@@ -23,6 +23,7 @@ __all__ = [
     "LINE_BYTES",
     "MANIFEST_BYTES",
     "MANIFEST_ENTRIES",
+    "PAGE_BYTES",
     "ROW_BYTES",
     "SQL_DEPTH",
     "SQL_WORDS",
@@ -98,6 +99,9 @@ JSON_BYTES: Final = Budget(
 )
 ROW_BYTES: Final = Budget(
     "TABLE_CORE_ROW_BYTES_MAX", 256 << 20, "what one row of a Parquet file may take in memory"
+)
+PAGE_BYTES: Final = Budget(
+    "TABLE_CORE_PAGE_BYTES_MAX", 512 << 20, "what one page of a Parquet file may unpack to"
 )
 STRIPE_BYTES: Final = Budget(
     "TABLE_CORE_STRIPE_BYTES_MAX", 512 << 20, "what one stripe of an ORC file may take in memory"

@@ -17,6 +17,7 @@ from table_core.storage.csv_rows import BLOCK_BYTES, csv_line, csv_rows, csv_sch
 from table_core.storage.json_rows import json_line, json_rows, json_schema
 from table_core.storage.parquet.batch_sizes import batch_budget
 from table_core.storage.parquet.footer import read_chunk_stats
+from table_core.storage.parquet.page_room import require_pages_fit
 from table_core.storage.parquet.row_room import require_rows_fit
 
 if TYPE_CHECKING:
@@ -191,6 +192,7 @@ def _parquet_rows(file: Any, _: pa.Schema) -> Iterator[tuple[pa.RecordBatch, flo
     rows, parquet = 0, pq.ParquetFile(file)
     groups, columns = range(parquet.num_row_groups), parquet.schema_arrow
     require_rows_fit(parquet.metadata, groups, set(columns.names))
+    require_pages_fit(file, parquet.metadata, groups, set(columns.names))
     types = {field.name: field.type for field in columns}
     chunks = cache(partial(read_chunk_stats, parquet.metadata))
     budget = batch_budget(parquet, groups, types, chunks, _BATCH_ROWS, _BATCH_BYTES)

@@ -161,6 +161,12 @@ def one_list(values: int) -> pa.Array:
     return pa.ListArray.from_arrays([0, values], pa.array(np.zeros(values, np.int64)))
 
 
+def one_page(folder: Path) -> None:
+    """Arrow looks after each 1,024 values whether a page is full, so these are one."""
+    rows = pa.table({"s": pa.repeat("x" * 10_000_000, 100)})
+    pq.write_table(rows, folder / "f.parquet", compression="zstd", use_dictionary=False)
+
+
 def orc(folder: Path, rows: pa.Table, dictionaries: float = 1.0) -> None:
     with po.ORCWriter(
         str(folder / "f.orc"),
@@ -249,6 +255,16 @@ BOMBS: dict[str, tuple[Callable[[Path], object], str, str]] = {
         ),
         'said = str(sum(b.num_rows for b in read_rows(LocalStorage(folder), "f.parquet", None)))',
         "20000",
+    ),
+    "a Parquet page of many texts": (
+        one_page,
+        PARQUET.replace("FIELD", "parse_type('STRING')"),
+        "TABLE_CORE_PAGE_BYTES_MAX",
+    ),
+    "rows of Parquet in one page": (
+        one_page,
+        'list(read_rows(LocalStorage(folder), "f.parquet", None))',
+        "TABLE_CORE_PAGE_BYTES_MAX",
     ),
     "a CSV line without an end": (
         lambda folder: packed_csv(folder, b"a\n", b"x" * (1 << 20), 1024),

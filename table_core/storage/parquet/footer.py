@@ -15,7 +15,7 @@ import pyarrow as pa
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["ChunkStats", "read_chunk_stats"]
+__all__ = ["ChunkStats", "read_chunk_stats", "read_page_head"]
 
 _MAGIC: Final = b"PAR1"
 _TAIL_BYTES: Final = 64 << 10
@@ -24,8 +24,10 @@ _ROW_GROUPS, _COLUMNS, _META = 4, 1, 3
 _TYPE, _ENCODINGS, _PATH, _BYTES, _STATS, _SIZES = 1, 2, 3, 6, 12, 16
 _TEXT_BYTES: Final = 1
 _NULL_COUNT, _MAX, _MIN = 3, 5, 6
+_UNPACKED, _STORED = 2, 3
 _TRUE, _FALSE = 1, 2
 _FLAGS: Final = frozenset({_TRUE, _FALSE})
+_DAMAGES: Final = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +66,25 @@ def read_chunk_stats(source: Any) -> list[list[ChunkStats]]:
     try:
         groups = _Compact(body).struct()[_ROW_GROUPS]
         return [[_chunk(chunk[_META]) for chunk in group[_COLUMNS]] for group in groups]
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+    except _DAMAGES as error:
         raise pa.ArrowInvalid(f"damaged footer: {error!r}") from error
+
+
+def read_page_head(body: bytes) -> tuple[int, int, int]:
+    """Of the page whose bytes begin ``body``: how long its head is, and how long it is in the file and when unpacked.
+
+    Raises:
+        pa.ArrowInvalid: that is no head, or the end of it is missing.
+    """
+    reader = _Compact(body)
+    try:
+        members = reader.struct()
+        stored, unpacked = int(members[_STORED]), int(members[_UNPACKED])
+    except _DAMAGES as error:
+        raise pa.ArrowInvalid(f"damaged head of a page: {error!r}") from error
+    if stored < 0:
+        raise pa.ArrowInvalid(f"damaged head of a page: it has {stored} bytes")
+    return reader.at, stored, unpacked
 
 
 def _footer(source: Any) -> bytes:
@@ -107,7 +126,7 @@ class _Compact:
     """A reader of the compact protocol."""
 
     def __init__(self, body: bytes) -> None:
-        self._body, self._at = body, 0
+        self._body, self.at = body, 0
         self._readers: dict[int, Callable[[], Any]] = {
             3: self._byte,
             4: self._int,
@@ -126,28 +145,28 @@ class _Compact:
         body, readers = self._body, self._readers
         members: dict[int, Any] = {}
         number = 0
-        while head := body[self._at]:
-            self._at += 1
+        while head := body[self.at]:
+            self.at += 1
             step, kind = head >> 4, head & 0x0F
             number = number + step if step else self._int()
             members[number] = kind == _TRUE if kind in _FLAGS else readers[kind]()
-        self._at += 1
+        self.at += 1
         return members
 
     def _byte(self) -> int:
-        value = self._body[self._at]
-        self._at += 1
+        value = self._body[self.at]
+        self.at += 1
         return value
 
     def _varint(self) -> int:
-        byte = self._body[self._at]
-        self._at += 1
+        byte = self._body[self.at]
+        self.at += 1
         value, shift = byte & 0x7F, 7
         while byte >= 0x80:
             if shift > _VARINT_BITS:
                 raise ValueError("a number without an end")
-            byte = self._body[self._at]
-            self._at += 1
+            byte = self._body[self.at]
+            self.at += 1
             value |= (byte & 0x7F) << shift
             shift += 7
         return value
@@ -157,10 +176,10 @@ class _Compact:
         return (value >> 1) ^ -(value & 1)
 
     def _take(self, count: int) -> bytes:
-        if count > len(self._body) - self._at:
+        if count > len(self._body) - self.at:
             raise ValueError("a value that ends behind the footer")
-        self._at += count
-        return self._body[self._at - count : self._at]
+        self.at += count
+        return self._body[self.at - count : self.at]
 
     def _double(self) -> bytes:
         return self._take(8)

@@ -22,6 +22,7 @@ from table_core.storage.columns.data_format import ALL, check_rows, decoding, ro
 from table_core.storage.columns.stored_schema import leaf_counts
 from table_core.storage.parquet.batch_sizes import PIECE_BYTES_MIN, batch_budget
 from table_core.storage.parquet.footer import read_chunk_stats
+from table_core.storage.parquet.page_room import require_pages_fit
 from table_core.storage.parquet.row_ranges import RowRange, find_row_ranges, row_range_batches
 from table_core.storage.parquet.row_room import require_rows_fit
 from table_core.storage.parquet.stats import row_group_ranges
@@ -103,7 +104,7 @@ class ParquetFormat:
                 missing_columns(stored.names, fields, path=path)
                 groups = list(wanted.part.of(file.num_row_groups))
                 chunks = cache(partial(read_chunk_stats, source))
-                groups = _wanted_groups(file, groups, chunks, stored, names, wanted)
+                groups = _wanted_groups(source, file, groups, chunks, stored, names, wanted)
                 row_ranges = _wanted_row_ranges(file, groups, wanted.probe, len(fields), path)
                 if row_ranges is not None:
                     groups = [row_range.group for row_range in row_ranges]
@@ -164,6 +165,7 @@ def _opened(
 
 
 def _wanted_groups(
+    source: Any,
     file: Any,
     groups: list[int],
     chunks: Callable[[], list[list[ChunkStats]]],
@@ -176,6 +178,7 @@ def _wanted_groups(
     Of a single one they say what the manifest said, and looking into it takes less than reading them.
     """
     require_rows_fit(file.metadata, groups, set(names))
+    require_pages_fit(source, file.metadata, groups, set(names))
     keep = wanted.keep
     if keep is None or not groups or (len(groups) == 1 and wanted.probe is not None):
         return groups
