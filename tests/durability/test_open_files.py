@@ -10,10 +10,12 @@ from pathlib import Path
 import pyarrow as pa
 
 import table_core as tc
+from tests.lanes import budget
 from tests.tables import new_catalog, write_rows
 
 ROOT = Path(__file__).parents[2]
-FILES, LIMIT = 300, 256
+LIMIT = budget("OPEN_FILES", ci=100, nightly=256)
+FILES = LIMIT * 6 // 5
 SCHEMA = pa.schema([pa.field("k", pa.int64(), nullable=False), ("v", pa.int64())])
 CHILD = """
 import resource, sys

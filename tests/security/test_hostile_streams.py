@@ -105,7 +105,7 @@ def test_events_with_a_schema_among_some_without_are_rows(tmp_path: Path) -> Non
         assert sorted(row["id"] for row in rows(catalog, "a")) == list(range(6))
 
 
-MANY = (8 << 20) // 4
+MANY = budget("VALUES", ci=600_000, nightly=(8 << 20) // 4)
 CROWDS = {
     "objects": "[" + "{}," * MANY + "1]",
     "numbers": "[" + "1," * MANY + "1]",
