@@ -56,9 +56,8 @@ if TYPE_CHECKING:
 __all__ = ["create", "evolve"]
 
 _NEVER_STORED: Final = ("connector", "path", "auto-create", "write-mode")
-
-
 _ORC_MOMENTS: Final = "orc.timestamp-ltz.legacy.type"
+"""``false``: ORC files hold zoned times as moments."""
 
 
 def create(
@@ -122,6 +121,8 @@ def evolve(
     if problems:
         raise SchemaError("; ".join(problems), problems=problems)
     moved = replace(result, id=schema.id + 1, time_millis=now_ms)
+    if not _has_orc_moments(schema):  # else files may be there that were written without the option
+        moved = _with_orc_moments(moved)
     return _sound(_with_key_not_null(moved), problems)
 
 
@@ -279,6 +280,13 @@ def _with_orc_moments(schema: TableSchema) -> TableSchema:
 
     Without the option Java shifts them by the zone of its process, and two processes disagree.
     """
+    if not _has_orc_moments(schema) or _ORC_MOMENTS in schema.raw_options:
+        return schema
+    return replace(schema, raw_options={**schema.raw_options, _ORC_MOMENTS: "false"})
+
+
+def _has_orc_moments(schema: TableSchema) -> bool:
+    """Whether ORC files of the table may hold zoned times, inside others too."""
     options = schema.options
     formats = {
         options.get(keys_files.FILE_FORMAT).lower(),
@@ -286,9 +294,7 @@ def _with_orc_moments(schema: TableSchema) -> TableSchema:
         *(name.lower() for name in options.get(keys_files.FILE_FORMAT_PER_LEVEL).values()),
     }
     zoned = any("LOCAL TIME ZONE" in type_text(field.type).upper() for field in schema.fields)
-    if "orc" not in formats or not zoned or _ORC_MOMENTS in schema.raw_options:
-        return schema
-    return replace(schema, raw_options={**schema.raw_options, _ORC_MOMENTS: "false"})
+    return "orc" in formats and zoned
 
 
 def _sound(schema: TableSchema, problems: list[str]) -> TableSchema:
