@@ -169,7 +169,7 @@ class _Reader(DataSourceReader):
             splits, own = scan.splits(), scan.own_reader
             slots = slots_unseen(splits)
             if isinstance(own, SplitReader):
-                return [_Splits(group) for group in groups_for(own, splits, slots)]
+                return [_Splits(group) for group in groups_for(own, splits, slots, coalesced=False)]
             return [_Splits(g) for g in groups_of(splits, lambda split: split.size, slots)]
 
     def read(self, partition: InputPartition | None) -> Iterator[pa.RecordBatch]:

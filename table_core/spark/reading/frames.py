@@ -147,18 +147,24 @@ def frame_of_arrow(spark: SparkSession, rows: pa.Table) -> DataFrame:
     return spark.createDataFrame(pa.Table.from_arrays(columns, names=rows.column_names), shape)
 
 
-def groups_for(reader: SplitReader, splits: Sequence[Split], slots: int) -> list[list[Split]]:
+def groups_for(
+    reader: SplitReader, splits: Sequence[Split], slots: int, *, coalesced: bool = True
+) -> list[list[Split]]:
     """The splits of each task: as many as there are where somebody asks for a size or a number.
 
     Large files are cut, so that no task holds a stage up.
 
     Changes of one bucket are read by one task, oldest first, whatever is asked for: a writer that keeps
-    the order of a task then keeps the order of each key.
+    the order of a task then keeps the order of each key.  ``coalesced``: the frame brings the tasks of splits down to
+    the number that is asked for; a source cannot.
     """
     options, schema = reader.access.options, reader.access.schema
+    most = None if coalesced else options.get(keys_scan.SCAN_PARALLELISM)
     if reader.form not in _STATES and keeps_order(schema):
-        return tasks_of(splits, slots, ordered=True)
+        return tasks_of(splits, slots, ordered=True, asked=most)
     splits = [piece for split in splits for piece in in_parts(reader, split)]
+    if most is not None:
+        return groups_of(splits, lambda split: split.size, slots, most)
     asked = (
         keys_scan.SOURCE_SPLIT_TARGET_SIZE,
         keys_scan.SOURCE_SPLIT_OPEN_FILE_COST,

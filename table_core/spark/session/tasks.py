@@ -120,17 +120,21 @@ def _as_rows(session: SparkSession, bodies: Sequence[bytes]) -> DataFrame:
     return rows.repartitionById(len(bodies), rows["number"]).select("body")
 
 
-def groups_of(items: Sequence[T], weight: Callable[[T], int], slots: int) -> list[list[T]]:
+def groups_of(
+    items: Sequence[T], weight: Callable[[T], int], slots: int, asked: int | None = None
+) -> list[list[T]]:
     """``items``, in order, as groups for tasks: as few as their bytes need, and as even as they can be.
 
     More groups than run at once come in whole rounds of ``slots``.  An item goes where its middle lies, so
-    no group is larger than an even share and one item.
+    no group is larger than an even share and one item.  ``asked``: so many groups at most, whatever their bytes.
     """
     weights = [weight(item) + _OPEN_BYTES for item in items]
     slots, total = max(1, slots), sum(weights)
     count = math.ceil(total / max(total / (slots * _ROUNDS), _TASK_BYTES)) if weights else 0
     if count > slots:
         count = -(-count // slots) * slots
+    if asked is not None and weights:
+        count = min(asked, len(weights))
     groups: list[list[T]] = [[] for _ in range(count)]
     before = 0
     for item, size in zip(items, weights, strict=True):
@@ -153,14 +157,16 @@ def keeps_order(schema: TableSchema) -> bool:
     return schema.is_key_table or schema.bucket > 0
 
 
-def tasks_of(work: Sequence[Split], slots: int, *, ordered: bool) -> list[list[Split]]:
+def tasks_of(
+    work: Sequence[Split], slots: int, *, ordered: bool, asked: int | None = None
+) -> list[list[Split]]:
     """``work`` for tasks; where changes have an order, what is of one bucket stays together, in order."""
     together: dict[object, list[Split]] = {}
     for number, split in enumerate(work):
         name = (split.partition, split.bucket) if ordered else number
         together.setdefault(name, []).append(split)
     groups = groups_of(
-        list(together.values()), lambda splits: sum(split.size for split in splits), slots
+        list(together.values()), lambda splits: sum(split.size for split in splits), slots, asked
     )
     return [[split for splits in group for split in splits] for group in groups]
 

@@ -11,6 +11,7 @@ import json
 from typing import TYPE_CHECKING, Final
 
 from table_core.errors import ArgumentError
+from table_core.options.keys_scan import SCAN_PARALLELISM
 from table_core.scan.stream_offset import NO_LIMIT, ReadLimit, StreamOffset
 from table_core.spark.reading.frames import read_splits, shown_fields
 from table_core.spark.session.create import parallelism
@@ -116,5 +117,6 @@ def _changes(
     fields = shown_fields(reader, nanoseconds)
     work = planner.between(*span, looked_at=True)
     planner.refuse_new_schema(work, reader.fields)
-    tasks = tasks_of(work, parallelism(spark), ordered=keeps_order(access.schema))
+    asked = access.options.get(SCAN_PARALLELISM)
+    tasks = tasks_of(work, parallelism(spark), ordered=keeps_order(access.schema), asked=asked)
     return distribute(spark, tasks, read_splits(reader, fields), spark_schema(fields))

@@ -15,6 +15,7 @@ from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
 from table_core.datatypes.row_kind import ROW_KIND_COLUMN
 from table_core.errors import ArgumentError, DataError, NotFoundError
+from table_core.options.keys_scan import SCAN_PARALLELISM
 from table_core.scan.stream_offset import NO_LIMIT, StreamOffset
 from table_core.spark.reading.frames import read_splits, shown_fields
 from table_core.spark.session.failures import carried
@@ -186,8 +187,10 @@ class StreamReader(DataSourceStreamReader):
             known = self._looked_at is not None and begin.is_stored_as(self._looked_at)
             work = self._planner.between(begin, to, looked_at=known)
             self._planner.refuse_new_schema(work, self._reader.fields)
-            ordered = keeps_order(self._planner.access.schema)
-            return [_Work(task) for task in tasks_of(work, slots_unseen(work), ordered=ordered)]
+            access = self._planner.access
+            ordered, asked = keeps_order(access.schema), access.options.get(SCAN_PARALLELISM)
+            tasks = tasks_of(work, slots_unseen(work), ordered=ordered, asked=asked)
+            return [_Work(task) for task in tasks]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of one task."""
