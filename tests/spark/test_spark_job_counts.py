@@ -14,6 +14,7 @@ import pytest
 
 import table_core as tc
 import table_core.spark as tcs
+from table_core.spark.writing.few_rows import few_rows
 from tests.spark.job_counts import counting
 
 pytestmark = [
@@ -77,6 +78,29 @@ def test_few_rows_are_written_without_a_shuffle(spark: Any, catalog: tc.Catalog)
     blobs = catalog.create_table("d.b", large, primary_key=("id",), options={"bucket": "2"})
     images = spark.range(0, 9, 1, 2).selectExpr("id", "X'00' AS b")
     assert ran(spark, lambda: tcs.write(images, blobs)) == SHUFFLED
+
+
+def test_texts_that_are_long_for_the_driver_are_written_by_tasks(
+    spark: Any, catalog: tc.Catalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 100 rows each may have 1,000 bytes here, of which the two columns take 32."""
+    monkeypatch.setattr("table_core.spark.writing.few_rows._BYTES", 100_000)
+    schema = pa.schema([pa.field("id", pa.int64(), nullable=False), ("a.`b", pa.string())])
+    table = catalog.create_table("d.t", schema, primary_key=("id",), options={"bucket": "2"})
+
+    def texts(letters: int) -> Any:
+        ids = spark.range(0, 100, 1, 2)
+        return ids.selectExpr("id", f"IF(id < 9, NULL, repeat('é', {letters})) AS `a.``b`")
+
+    assert ran(spark, lambda: tcs.write(texts(484), table)) == {"jobs": 1, "stages": 1}
+    assert table.read(where="id > 8").to_arrow()["a.`b"].to_pylist() == ["é" * 484] * 91
+    assert ran(spark, lambda: tcs.write(texts(485), table)) == {"jobs": 3, "stages": 3}
+    assert table.read(where="id > 8").to_arrow()["a.`b"].to_pylist() == ["é" * 485] * 91
+    assert table.read(where="id < 9").to_arrow()["a.`b"].to_pylist() == [None] * 9
+    wide = ", ".join(f"id AS c{number}" for number in range(70))
+    numbers = spark.range(0, 100, 1, 2).selectExpr(*wide.split(", "))
+    assert few_rows(numbers) is None
+    assert few_rows(numbers.select("c0")).num_rows == 100
 
 
 def test_a_write_with_lookup_compacts_by_one_job_more(spark: Any, catalog: tc.Catalog) -> None:

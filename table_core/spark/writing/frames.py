@@ -6,25 +6,18 @@ import logging
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any, Final
 
-from pyspark.sql.types import (
-    ArrayType,
-    BinaryType,
-    MapType,
-    NullType,
-    StructField,
-    StructType,
-    VariantType,
-)
+from pyspark.sql.types import NullType, StructField, StructType
 
 from table_core.datatypes.arrow import arrow_schema
 from table_core.errors import AlreadyExistsError, ArgumentError, TableError
 from table_core.options import keys_identity, keys_write
-from table_core.spark.session.create import context_of, of_query, parallelism
+from table_core.spark.session.create import of_query, parallelism
 from table_core.spark.session.failures import translated
 from table_core.spark.session.own_columns import refuse_own_columns
 from table_core.spark.session.schema_bridge import fields_of
 from table_core.spark.session.tasks import RESULT_TYPE, map_batches, packed, unpacked
 from table_core.spark.writing.compaction import compact_due
+from table_core.spark.writing.few_rows import few_rows
 from table_core.spark.writing.in_tasks import prepared, prepared_by_share
 from table_core.spark.writing.native import native_write
 from table_core.spark.writing.native_fit import reason_against
@@ -59,9 +52,6 @@ __all__ = [
 ]
 
 _log = logging.getLogger(__name__)
-_SMALL_ROWS: Final = 20_000
-_LARGE: Final = (BinaryType, VariantType, ArrayType, MapType, StructType)
-"""Types whose values may be large: the driver takes all rows at once."""
 _ASSIGNERS: Final = (
     keys_identity.DYNAMIC_BUCKET_ASSIGNER_PARALLELISM.key,
     keys_identity.DYNAMIC_BUCKET_INITIAL_BUCKETS.key,
@@ -147,27 +137,15 @@ def written(df: DataFrame, access: TableAccess, *, replaces: bool) -> list[Write
         if reason is None:
             return native_write(df, access)
         _log.info("%s: Python writes the rows, not Spark: %s", access.name, reason)
-        if _is_small(df):
-            return [prepared(access, df.toArrow().to_batches(), replaces=replaces)]
+        few = few_rows(df)
+        if few is not None:
+            return [prepared(access, few.to_batches(), replaces=replaces)]
         shared, shares, slots = distributed(access, df.sparkSession)
 
         def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             yield packed(prepared_by_share(shared, batches, shares, replaces=replaces))
 
         return unpacked(map_batches(by_bucket(df, access.schema, slots), run, RESULT_TYPE))
-
-
-def _is_small(df: DataFrame) -> bool:
-    """Whether the plan itself says that there are few rows, of columns that are no large objects.
-
-    Then no shuffle and no Python worker pays.
-    """
-    if context_of(df.sparkSession) is None:
-        return False
-    if any(isinstance(field.dataType, _LARGE) for field in df.schema.fields):
-        return False
-    most: Any = df._jdf.queryExecution().analyzed().maxRows()  # noqa: SLF001 - PySpark has no such call
-    return bool(most.isDefined() and most.get() <= _SMALL_ROWS)
 
 
 def distributed(access: TableAccess, session: SparkSession) -> tuple[TableAccess, int, int]:
