@@ -35,6 +35,7 @@ from table_core.spark.reading.frames import batches_for_spark, groups_for, read_
 from table_core.spark.session.failures import carried
 from table_core.spark.session.schema_bridge import fields_of, spark_schema
 from table_core.spark.session.tasks import groups_of, slots_unseen
+from table_core.spark.session.workers_python import require_workers_python
 from table_core.spark.streams.choose_reader import stream_reader
 from table_core.spark.streams.sink import StreamWriter
 from table_core.spark.streams.source_options import SourceOptions
@@ -66,7 +67,12 @@ __all__ = ["PaimonSource", "register"]
 
 
 def register(spark: SparkSession, name: str = "paimon") -> None:
-    """Make ``name`` a format of ``spark``; no setting of the session changes."""
+    """Make ``name`` a format of ``spark``; no setting of the session changes.
+
+    Raises:
+        ArgumentError: the workers of a local session run a Python without this package.
+    """
+    require_workers_python(spark)
     source = type(PaimonSource.__name__, (PaimonSource,), {"format_name": name})
     spark.dataSource.register(source)
 

@@ -22,6 +22,7 @@ from table_core.spark.reading.native import native_scan
 from table_core.spark.reading.planned import planned_in_tasks
 from table_core.spark.session.conditions import named
 from table_core.spark.session.create import parallelism
+from table_core.spark.session.doing import of_verb
 from table_core.spark.session.failures import translated
 from table_core.spark.session.schema_bridge import arrow_for_spark, fields_of, spark_schema
 from table_core.spark.session.tasks import distribute, over_rows
@@ -50,6 +51,7 @@ _SAFE: Final = 2**62
 _EXTREMES: Final = ("min", "max")
 
 
+@of_verb("aggregate")
 def aggregate(
     spark: SparkSession,
     table: Table,

@@ -19,6 +19,7 @@ from table_core.options import keys_scan
 from table_core.spark.reading.native import native_scan
 from table_core.spark.reading.planned import planned_in_tasks
 from table_core.spark.session.create import parallelism
+from table_core.spark.session.doing import of_verb
 from table_core.spark.session.failures import translated
 from table_core.spark.session.schema_bridge import arrow_for_spark, in_micros, spark_schema
 from table_core.spark.session.tasks import distribute, groups_of, keeps_order, over_rows, tasks_of
@@ -60,6 +61,7 @@ _NANOSECONDS: Final = ("refuse", "truncate")
 _STATES: Final = frozenset({RowForm.STATE, RowForm.INSERTS})
 
 
+@of_verb("read")
 def read(  # noqa: PLR0913 - the public signature
     spark: SparkSession,
     table: Table,
@@ -90,6 +92,7 @@ def read(  # noqa: PLR0913 - the public signature
     return frame if limit is None else frame.limit(limit)
 
 
+@of_verb("read")
 def changes(
     spark: SparkSession,
     table: Table,

@@ -22,6 +22,7 @@ from table_core.options.spark_master import require_master, require_memory
 from table_core.options.spark_settings import properties_text, require_settings
 from table_core.spark._compat import require_equal_versions
 from table_core.spark.session import class_archive
+from table_core.spark.session.doing import session_is_there
 from table_core.spark.session.failures import SPARK_ERRORS, explained_start
 
 if TYPE_CHECKING:
@@ -121,7 +122,9 @@ def open_session(
 
 def started(session: SparkSession | Callable[[], SparkSession]) -> SparkSession:
     """The session, or the one that is made now."""
-    return session() if callable(session) else session
+    there = session() if callable(session) else session
+    session_is_there(there)
+    return there
 
 
 def context_of(session: SparkSession) -> SparkContext | None:

@@ -8,7 +8,9 @@ wrong is told apart by class: SQL that does not analyse is ``invalid``, a lost w
 from __future__ import annotations
 
 import json
+import os
 import re
+import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
@@ -36,6 +38,7 @@ __all__ = [
     "carried",
     "explained",
     "explained_start",
+    "other_python",
     "translated",
 ]
 
@@ -47,6 +50,15 @@ _UNREAD: Final = re.compile(
     r"\[(FAILED_READ_FILE|PATH_NOT_FOUND)(?P<why>[.A-Z_]*)\].*?(?P<path>(?:file|hdfs):[^\s,]*[^\s,.])"
 )
 """How Spark says that its own scan failed at a file."""
+_FRAMES: Final = re.compile(
+    r"^\s+(?:at [\w.$/<>]+\([^)]*\)|\.\.\. \d+ more)\s*?(?:\n|\Z)", re.MULTILINE
+)
+"""Where in Java an error was: nobody who runs a verb can do anything about it."""
+_CALL: Final = re.compile(r"^An error occurred while calling \S+?\.\n: ")
+_NO_MODULE: Final = re.compile(
+    r"ModuleNotFoundError: No module named '((?:table_core|pyarrow|pyspark)\b[\w.]*)'"
+)
+"""How a Python worker says that it runs another Python than the driver."""
 _CAUSE: Final = re.compile(r"^Caused by: (.+)$", re.MULTILINE)
 _SETTING: Final = re.compile(
     r"Could not parse Master URL|IllegalArgumentException|NumberFormatException"
@@ -93,7 +105,10 @@ def explained(error: Exception) -> TableError:
     task_error = _carried_in(text)
     if task_error is not None:
         return task_error
-    head = text.partition("JVM stacktrace:")[0].strip()
+    head = _plain(text)
+    missing = _NO_MODULE.search(head)
+    if missing is not None:
+        return other_python(missing[1])
     unread = _UNREAD.search(text)
     if unread is not None:
         return _of_file(unread["path"], unread[1] + unread["why"], head)
@@ -103,6 +118,22 @@ def explained(error: Exception) -> TableError:
         return ArgumentError(f"Spark refuses the query: {head}", argument="sql", value=None)
     told = "\n".join((*_cause(head), head[:_TAIL_MAX]))
     return JobFailedError(f"Spark failed: {told}", exit_code=None, log_tail=head[-_TAIL_MAX:])
+
+
+def other_python(module: str) -> ArgumentError:
+    """The error of Python workers that have no ``module``."""
+    return ArgumentError(
+        f"the Python of Spark's workers has no module {module!r}. Start the session with PYSPARK_PYTHON={sys.executable} "
+        "(or spark.pyspark.python), as open_session does; on a cluster name a Python there that has paimon-table-core",
+        argument="PYSPARK_PYTHON",
+        value=os.environ.get("PYSPARK_PYTHON"),
+    )
+
+
+def _plain(text: str) -> str:
+    """What Spark says, without the places in Java."""
+    head = text.partition("JVM stacktrace:")[0].strip()
+    return _FRAMES.sub("", _CALL.sub("", head)).strip()
 
 
 def _cause(head: str) -> list[str]:
@@ -115,7 +146,7 @@ def explained_start(error: Exception) -> TableError:
     """What went wrong when a session was to start: what it was told, or a failure."""
     text = str(error)
     if isinstance(error, spark.IllegalArgumentException) or _SETTING.search(text):
-        head = text.partition("JVM stacktrace:")[0].strip()
+        head = _plain(text)
         return ArgumentError(
             f"Spark does not start with these settings: {head[:_TAIL_MAX]}",
             argument="spark_conf",

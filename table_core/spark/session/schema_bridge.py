@@ -202,8 +202,10 @@ def table_type(type_: spark.DataType, column: str = "") -> DataType:
         return Row(fields_of(type_))
     atomic = _FROM_SPARK.get(type(type_))
     if atomic is None:
+        is_variant = isinstance(type_, spark.VariantType)
+        way_out = "write to_json of it into a text" if is_variant else "cast it first"
         raise UnsupportedFeatureError(
-            f"column {column!r}: no table can hold Spark's {type_.simpleString()}; cast it first",
+            f"column {column!r}: rows of Spark's {type_.simpleString()} cannot be written; {way_out}",
             feature=f"Spark type {type_.simpleString()}",
             column=column,
         )

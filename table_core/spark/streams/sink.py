@@ -15,6 +15,7 @@ from pyspark.sql.datasource import DataSourceStreamArrowWriter, WriterCommitMess
 from table_core.datatypes.row_kind import ROW_KIND_COLUMN
 from table_core.errors import ArgumentError, OptionError, TableError
 from table_core.spark.session.create import context_of, query_of
+from table_core.spark.session.doing import of_verb
 from table_core.spark.session.failures import carried
 from table_core.spark.session.schema_bridge import fields_of
 from table_core.spark.streams.batch_commit import BatchCommit, name_of_checkpoint
@@ -59,6 +60,7 @@ _QUERY: Final = "sql.streaming.queryId"
 """The local property in which Spark keeps the id of a query: that of its checkpoint."""
 
 
+@of_verb("write")
 def write_batch(
     df: DataFrame,
     table: Table,
@@ -84,6 +86,7 @@ def write_batch(
     return done
 
 
+@of_verb("merge-into")
 def merge_batch(
     df: DataFrame,
     table: Table,

@@ -8,6 +8,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from table_core.spark.session.doing import doing, of_verb
 from table_core.spark.session.tasks import share
 from table_core.table.api import clone as cloning
 from table_core.table.maintenance import analyze as analyzing
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["analyze", "clone_table", "remove_orphan_files"]
 
 
+@of_verb("analyze")
 def analyze(
     spark: SparkSession | Callable[[], SparkSession],
     table: Table,
@@ -57,9 +59,11 @@ def clone_table(
         TableError: as for ``Catalog.clone_table``; the next run goes on from files that are whole.
         JobFailedError: Spark gave up; as above.
     """
-    return cloning.clone_table(catalog, name, to_name, **more, share=partial(share, spark))
+    with doing(spark, f"clone {name}"):
+        return cloning.clone_table(catalog, name, to_name, **more, share=partial(share, spark))
 
 
+@of_verb("remove-orphan-files")
 def remove_orphan_files(
     spark: SparkSession | Callable[[], SparkSession], table: Table, **more: Any
 ) -> ResultDocument:

@@ -25,6 +25,7 @@ from pyspark.sql import types as spark
 from table_core.datatypes.row_kind import ROW_KIND_COLUMN
 from table_core.spark.reading.frames import as_spark_takes, frame_of, frame_of_arrow, read
 from table_core.spark.session.create import of_query, parallelism, started
+from table_core.spark.session.doing import of_verb
 from table_core.spark.session.failures import carried, translated
 from table_core.spark.session.own_columns import own_column, refuse_own_columns
 from table_core.spark.session.schema_bridge import arrow_for_spark, spark_schema
@@ -81,6 +82,7 @@ __all__ = ["merge_into", "merged"]
 _FILE: Final = own_column("file")
 
 
+@of_verb("merge-into")
 def merge_into(
     spark: SparkSession | Callable[[], SparkSession],
     table: Table,

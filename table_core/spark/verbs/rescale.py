@@ -8,6 +8,7 @@ from table_core.commit.overwrite import Selection
 from table_core.errors import CorruptFileError
 from table_core.spark.reading.frames import frame_of
 from table_core.spark.session.create import started
+from table_core.spark.session.doing import of_verb
 from table_core.spark.session.schema_bridge import holds
 from table_core.spark.writing.frames import written
 from table_core.table.commit_io.committer import parts_of
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["rescale"]
 
 
+@of_verb("rescale")
 def rescale(
     spark: SparkSession | Callable[[], SparkSession],
     table: Table,

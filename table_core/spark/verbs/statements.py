@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from table_core.spark.session.create import of_query, parallelism, started
+from table_core.spark.session.doing import of_verb
 from table_core.spark.session.failures import translated
 from table_core.spark.session.tasks import RESULT_TYPE, distribute, groups_of, packed, unpacked
 from table_core.spark.writing.frames import compacted_along
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 __all__ = ["delete", "update"]
 
 
+@of_verb("delete")
 def delete(
     spark: SparkSession | Callable[[], SparkSession],
     table: Table,
@@ -59,6 +61,7 @@ def delete(
     return _run(spark, deletion(table.access, where), commit or CommitAs())
 
 
+@of_verb("update")
 def update(
     spark: SparkSession | Callable[[], SparkSession],
     table: Table,

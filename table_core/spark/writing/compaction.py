@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from table_core.ondisk.layout import POSTPONE_BUCKET
 from table_core.spark.session.create import parallelism as slots_of
 from table_core.spark.session.create import started
+from table_core.spark.session.doing import of_verb
 from table_core.spark.session.failures import translated
 from table_core.spark.session.tasks import RESULT_TYPE, distribute, groups_of, packed, unpacked
 from table_core.spark.writing.planned_compaction import PlannedCompaction
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
 __all__ = ["compact", "compact_database", "compact_due"]
 
 
+@of_verb("compact")
 def compact(  # noqa: PLR0913 - as the verb on a table
     spark: SparkSession | Callable[[], SparkSession],
     table: Table,

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any, Final
 from pyspark.sql.types import NullType, StructField, StructType
 
 from table_core.datatypes.arrow import arrow_schema
-from table_core.errors import AlreadyExistsError, ArgumentError, TableError
+from table_core.errors import AlreadyExistsError, ArgumentError, DataError, TableError
 from table_core.options import keys_identity, keys_write
 from table_core.spark.session.create import of_query, parallelism
+from table_core.spark.session.doing import of_verb
 from table_core.spark.session.failures import translated
 from table_core.spark.session.own_columns import refuse_own_columns
-from table_core.spark.session.schema_bridge import fields_of
+from table_core.spark.session.schema_bridge import fields_of, holds, spark_type
 from table_core.spark.session.tasks import RESULT_TYPE, map_batches, packed, unpacked
 from table_core.spark.writing.compaction import compact_due
 from table_core.spark.writing.few_rows import few_rows
@@ -28,7 +29,7 @@ from table_core.table.commit_io.prepared import WriteResult
 from table_core.table.commit_io.uncommitted import discard
 from table_core.table.dml.overwrite import overwrite_selection
 from table_core.table.metadata.results import Commit, CommitAs
-from table_core.table.write.coerce import coerce
+from table_core.table.write.coerce import cast_column, coerce
 from table_core.table.write.widening import widened
 from table_core.table.write.writer import refuse_unwritable
 
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
+    from table_core.datatypes.kinds import Field
     from table_core.table.metadata.access import TableAccess
 
 __all__ = [
@@ -65,6 +67,7 @@ _MODES: Final[Mapping[str, str | None]] = {
 }
 
 
+@of_verb("write")
 def write(
     df: DataFrame,
     table: Table,
@@ -111,6 +114,7 @@ def write(
     return write_frame(df, table, commit, overwrite)
 
 
+@of_verb("write")
 def write_frame(
     df: DataFrame, table: Table, commit: CommitAs, overwrite: str | Mapping[str, Any] | None
 ) -> Commit:
@@ -170,9 +174,32 @@ def table_names(schema: StructType, access: TableAccess) -> list[str]:
     renamed = [
         StructField(name, field.dataType) for name, field in zip(names, schema.fields, strict=True)
     ]
-    fields = fields_of(typed(StructType(renamed)))
+    known = typed(StructType(renamed))
+    fields = fields_of(known)
+    own = {field.name: field for field in access.schema.fields}
+    for field, come in zip(fields, known.fields, strict=True):
+        if field.name in own:
+            _refuse_other_kind(own[field.name], come)
     coerce(access.schema, arrow_schema(fields).empty_table())
     return names
+
+
+def _refuse_other_kind(field: Field, come: StructField) -> None:
+    """Refuse a column whose type never fits that of ``field``, with the cast that makes it fit."""
+    try:
+        cast_column(field, arrow_schema(fields_of(StructType([come]))).empty_table()[come.name])
+    except DataError as error:
+        have = come.dataType.simpleString().upper()
+        if not holds([field]):
+            raise
+        want = spark_type(field.type).simpleString().upper()
+        raise DataError(
+            f"column {field.name!r} of the rows is {have} in Spark, and of the table {want}: cast it in the query, "
+            f"CAST(`{field.name}` AS {want})",
+            column=field.name,
+            row=None,
+            value=None,
+        ) from error
 
 
 def table_spelling(names: Iterable[str], access: TableAccess) -> list[str]:
