@@ -1,4 +1,4 @@
-"""Goal: the Spark that the demo starts answers whoever has its token, and nobody else.
+"""Goal: the Spark that the demo starts answers whoever has its token, and nobody else; a session there has what verbs need.
 
 Method: the server as ``demo.wiring`` starts it; clients in processes of their own, as jobs are.
 """
@@ -19,9 +19,13 @@ from demo.wiring import wire
 
 CLIENT = """
 import sys
-from table_core.spark.session.create import open_session
-session = open_session({}, sys.argv[1])
+from table_core.spark.session.create import SQL_DEFAULTS, open_session
+session = open_session({"spark.sql.shuffle.partitions": "3", "spark.ui.enabled": "true"}, sys.argv[1])
 print(session.sql("SELECT sum(id) AS n FROM range(10)").collect()[0].n)
+print(*(session.conf.get(key) == value for key, value in SQL_DEFAULTS.items()))
+session.conf.set("spark.sql.session.timeZone", "Asia/Kathmandu")
+joined = open_session({"spark.sql.shuffle.partitions": "4"}, sys.argv[1])
+print(*(joined.conf.get(f"spark.sql.{key}") for key in ("session.timeZone", "shuffle.partitions")))
 """
 
 
@@ -44,7 +48,8 @@ def test_only_who_has_the_token_is_answered(tmp_path: Path) -> None:
             )
 
         right = asked(wiring.secrets["spark.connect.authenticate.token"])
-        assert right.stdout.split() == ["45"], right.stderr[-2000:]
+        told = ["45", "True", "True", "True", "Asia/Kathmandu", "4"]
+        assert right.stdout.split() == told, right.stderr[-2000:]
         wrong = asked("another")
         assert wrong.returncode != 0
         assert "UNAUTHENTICATED" in wrong.stderr
