@@ -9,17 +9,21 @@ from __future__ import annotations
 
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
-from typing import Final
 
 from table_core.errors import ArgumentError, MissingPackageError
 
 __all__ = ["STREAM_ADMISSION", "require_equal_versions", "without_pyspark"]
 
-STREAM_ADMISSION: Final = (
-    find_spec("pyspark") is not None and find_spec("pyspark.sql.streaming.datasource") is not None
-)
+STREAM_ADMISSION: bool
 """Whether Spark lets a Python source limit what a micro-batch reads (4.2), and tells it of
-``Trigger.AvailableNow``."""
+``Trigger.AvailableNow``.  Looked up when it is asked for: to look imports Spark."""
+
+
+def __getattr__(name: str) -> object:
+    if name != "STREAM_ADMISSION":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    there = find_spec("pyspark") is not None
+    return there and find_spec("pyspark.sql.streaming.datasource") is not None
 
 
 def without_pyspark(error: ImportError) -> MissingPackageError | None:

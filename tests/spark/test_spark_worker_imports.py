@@ -7,6 +7,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pyspark
+import pytest
+
+from table_core.spark.session.python_daemon import installed_path
 
 WRITES = "table_core.spark.writing.in_tasks, table_core.spark.session.tasks"
 ROOMS = ("table_core.table.api", "table_core.table.maintenance", "table_core.table.compact")
@@ -18,3 +26,29 @@ def test_a_writing_task_imports_no_verbs() -> None:
     loaded = done.stdout.split()
     assert "table_core.table.write.writer" in loaded
     assert [name for name in loaded if name.startswith(ROOMS)] == []
+
+
+@pytest.mark.parametrize(("version", "stays"), [(pyspark.__version__, False), ("9.9", True)])
+def test_a_worker_takes_sparks_package_from_where_it_is_installed_if_it_is_the_same(
+    tmp_path: Path, version: str, stays: bool
+) -> None:
+    sparks, users = tmp_path / "pyspark.zip", tmp_path / "mine.zip"
+    text = Path(pyspark.__file__).with_name("version.py").read_text()
+    with zipfile.ZipFile(sparks, "w") as packed:
+        packed.writestr("pyspark/version.py", text.replace(pyspark.__version__, version))
+    path = [str(sparks), str(users), *sys.path]
+    assert installed_path(path) == (path if stays else [str(users), *sys.path])
+
+
+def test_workers_of_a_local_session_are_born_with_what_writes(spark: Any) -> None:
+    if not str(spark.conf.get("spark.master", "")).startswith("local"):
+        pytest.skip("only local sessions have it without being asked")
+
+    def tell(batches: Any) -> Any:
+        for batch in batches:
+            names = [*filter(sys.modules.__contains__, WRITES.split(", ")), *sys.path]
+            yield batch.from_pydict({"name": names})
+
+    told = [row[0] for row in spark.range(1).mapInArrow(tell, "name string").collect()]
+    assert told[:2] == WRITES.split(", ")
+    assert not [path for path in told if path.endswith("pyspark.zip")]

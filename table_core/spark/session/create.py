@@ -21,9 +21,10 @@ from table_core.options.java import require_java
 from table_core.options.spark_master import require_master, require_memory
 from table_core.options.spark_settings import properties_text, require_settings
 from table_core.spark._compat import require_equal_versions
-from table_core.spark.session import class_archive
+from table_core.spark.session import class_archive, python_daemon
 from table_core.spark.session.doing import session_is_there
 from table_core.spark.session.failures import SPARK_ERRORS, explained_start
+from table_core.spark.session.workers_python import has_package
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -57,6 +58,7 @@ _LOCAL: Final[Mapping[str, str]] = {
     "spark.driver.host": "127.0.0.1",
     "spark.sql.shuffle.partitions": "8",
 }
+_DAEMON: Final = "spark.python.daemon.module"
 _QUERY: Final = "sql.streaming.queryId"
 """The local property in which Spark keeps the id of a query."""
 _TASKS_OVER_CONNECT: Final = 16
@@ -106,6 +108,8 @@ def open_session(
     defaults = {**SQL_DEFAULTS, **_CLASSIC, "spark.pyspark.python": python}
     if str(settings.get("spark.master") or known.get("spark.master", "local")).startswith("local"):
         defaults |= _LOCAL
+        if has_package(python):
+            defaults[_DAEMON] = python_daemon.MODULE
     if _is_there():
         defaults = {}
     builder = SparkSession.builder
