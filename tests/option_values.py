@@ -302,6 +302,7 @@ _OTHERS = {
     "primary-key.nullable": "Boolean",
     "read.memory-limit": "MemorySize",
     "write.memory-limit": "MemorySize",
+    "write.one-task.max-size": "MemorySize",
     "scan.distributed-planning.min-manifests": "Integer",
     "scan.infer-parallelism": "Boolean",
     "scan.parallelism": "Integer",

@@ -56,6 +56,7 @@ __all__ = [
     "WRITE_BUFFER_SPILLABLE",
     "WRITE_BUFFER_SPILL_MAX_DISK_SIZE",
     "WRITE_BY_SPARK",
+    "WRITE_ONE_TASK_MAX_SIZE",
 ]
 
 WRITE_BUFFER_SIZE: Final[Option[int]] = Option(
@@ -315,6 +316,13 @@ WRITE_BY_SPARK: Final[Option[bool]] = Option(
     True,
     "on Spark: append tables that fit are written by Spark's own Parquet writer (an option of this "
     "library)",
+)
+WRITE_ONE_TASK_MAX_SIZE: Final[Option[int]] = Option(
+    "write.one-task.max-size",
+    parse.size_bytes,
+    67108864,
+    "on Spark: rows that are no larger are written without a shuffle: by one task if they are one partition, "
+    "by the driver if they are few; 0 shuffles all rows (an option of this library)",
 )
 WRITE_BUFFER_SPILL_MAX_DISK_SIZE: Final[Option[int | None]] = Option(
     "write-buffer-spill.max-disk-size",

@@ -7,13 +7,16 @@ of the work: a shuffle is a job of its own with adaptive execution, and so is it
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import table_core as tc
 import table_core.spark as tcs
+from table_core.datatypes.row_kind import ROW_KIND_COLUMN
 from table_core.spark.writing.few_rows import few_rows
 from tests.spark.job_counts import counting
 
@@ -99,8 +102,58 @@ def test_texts_that_are_long_for_the_driver_are_written_by_tasks(
     assert table.read(where="id < 9").to_arrow()["a.`b"].to_pylist() == [None] * 9
     wide = ", ".join(f"id AS c{number}" for number in range(70))
     numbers = spark.range(0, 100, 1, 2).selectExpr(*wide.split(", "))
-    assert few_rows(numbers) is None
-    assert few_rows(numbers.select("c0")).num_rows == 100
+    assert few_rows(numbers, table.access.options) is None
+    assert few_rows(numbers.select("c0"), table.access.options).num_rows == 100
+
+
+@pytest.mark.parametrize("bucket", ["3", "-1", "-2"])
+@pytest.mark.parametrize("partition_keys", [(), ("p",)])
+def test_rows_of_one_small_partition_are_written_without_a_shuffle(
+    spark: Any, catalog: tc.Catalog, tmp_path: Path, bucket: str, partition_keys: tuple[str, ...]
+) -> None:
+    """Their order stays: a row that is deleted and comes again is there."""
+    schema = pa.schema([*KEYED, pa.field("p", pa.string(), nullable=False)])
+    ids = [*range(100), *range(50), 0]
+    source = {
+        "id": pa.array(ids, pa.int64()),
+        "n": pa.array(range(len(ids)), pa.int64()),
+        "p": [f"{id_ % 3}" for id_ in ids],
+        ROW_KIND_COLUMN: ["+I"] * 100 + ["-D"] * 50 + ["+I"],
+    }
+    pq.write_table(pa.table(source), tmp_path / "rows.parquet")
+    frame = spark.read.parquet(str(tmp_path / "rows.parquet"))
+    ways = {
+        "one": (frame, "64 mb", {"jobs": 1, "stages": 1}),
+        "large": (frame, "1 b", SHUFFLED),
+        "off": (frame, "0 b", SHUFFLED),
+    }
+    for name, (rows_, most, wanted) in ways.items():
+        table = catalog.create_table(
+            f"d.{name}",
+            schema,
+            primary_key=("id", *partition_keys),
+            partition_by=partition_keys,
+            options={"bucket": bucket, "write.one-task.max-size": most, "write-only": "true"},
+        )
+        did = ran(spark, lambda table=table, rows_=rows_: tcs.write(rows_, table))
+        assert did == wanted, name
+        if bucket == "-2":
+            tcs.compact(spark, table)
+        found = {row["id"]: row["n"] for row in table.read().to_arrow().to_pylist()}
+        assert found == {0: 150} | {id_: id_ for id_ in range(50, 100)}, name
+
+
+def test_rows_that_one_task_brings_together_are_written_by_it(
+    spark: Any, catalog: tc.Catalog
+) -> None:
+    table = keyed(catalog)
+    once = {"jobs": 1, "stages": 1}
+    assert ran(spark, lambda: tcs.write(rows(spark).coalesce(1), table)) == once
+    assert table.read().to_arrow().num_rows == 100
+    joined = rows(spark).repartition(2).coalesce(1)
+    assert ran(spark, lambda: tcs.write(joined, table))["stages"] > 1, "is planned anew"
+    spread = tc.open_table(table.uri, options={"sink.parallelism": "2"})
+    assert ran(spark, lambda: tcs.write(rows(spark).coalesce(1), spread)) == SHUFFLED
 
 
 def test_a_write_with_lookup_compacts_by_one_job_more(spark: Any, catalog: tc.Catalog) -> None:

@@ -17,11 +17,14 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
+from table_core.options import keys_write
 from table_core.spark.session.create import context_of
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
     from pyspark.sql import DataFrame
+
+    from table_core.options.table import TableOptions
 
 __all__ = ["few_rows"]
 
@@ -36,8 +39,10 @@ _FIXED_BYTES: Final = 16
 _MAX_RESULT: Final = "spark.driver.maxResultSize"
 
 
-def few_rows(df: DataFrame) -> pa.Table | None:
+def few_rows(df: DataFrame, options: TableOptions) -> pa.Table | None:
     """The rows of ``df``, if its plan says that they are few, and they turn out to be small; else None.
+
+    ``write.one-task.max-size`` may make that fewer bytes.
 
     The tasks themselves hold back texts that are longer than a row's part of the bytes, so the driver never
     gets more: of 20,000 rows each may have 1.6 kB, of 400 rows each 83 kB.
@@ -52,7 +57,8 @@ def few_rows(df: DataFrame) -> pa.Table | None:
     most: Any = df._jdf.queryExecution().analyzed().maxRows()  # noqa: SLF001 - PySpark has no such call
     if not most.isDefined() or most.get() > _ROWS:
         return None
-    room = _bytes_taken(context) // max(1, most.get()) - _FIXED_BYTES * len(types)
+    taken = min(_bytes_taken(context), options.get(keys_write.WRITE_ONE_TASK_MAX_SIZE))
+    room = taken // max(1, most.get()) - _FIXED_BYTES * len(types)
     if room < 0:
         return None
     return df.toArrow() if not texts else _with_texts(df, texts, room)

@@ -22,6 +22,7 @@ from table_core.spark.writing.few_rows import few_rows
 from table_core.spark.writing.in_tasks import prepared, prepared_by_share
 from table_core.spark.writing.native import native_write
 from table_core.spark.writing.native_fit import reason_against
+from table_core.spark.writing.one_task import is_one_small_task
 from table_core.spark.writing.shuffle import assigners, by_bucket
 from table_core.table.api.table import Table
 from table_core.table.commit_io.committer import find_commit, parts_of
@@ -141,15 +142,18 @@ def written(df: DataFrame, access: TableAccess, *, replaces: bool) -> list[Write
         if reason is None:
             return native_write(df, access)
         _log.info("%s: Python writes the rows, not Spark: %s", access.name, reason)
-        few = few_rows(df)
+        few = few_rows(df, access.options)
         if few is not None:
             return [prepared(access, few.to_batches(), replaces=replaces)]
-        shared, shares, slots = distributed(access, df.sparkSession)
+        shares = 1
+        if not is_one_small_task(df, access.options):
+            access, shares, slots = distributed(access, df.sparkSession)
+            df = by_bucket(df, access.schema, slots)
 
         def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            yield packed(prepared_by_share(shared, batches, shares, replaces=replaces))
+            yield packed(prepared_by_share(access, batches, shares, replaces=replaces))
 
-        return unpacked(map_batches(by_bucket(df, access.schema, slots), run, RESULT_TYPE))
+        return unpacked(map_batches(df, run, RESULT_TYPE))
 
 
 def distributed(access: TableAccess, session: SparkSession) -> tuple[TableAccess, int, int]:
