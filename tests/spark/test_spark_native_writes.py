@@ -125,7 +125,7 @@ def tables(draw: st.DrawFn) -> tuple[tuple[Field, ...], list[str], pa.Table]:
 
 
 @settings(
-    max_examples=budget("NATIVE_WRITES", ci=6, nightly=100),
+    max_examples=budget("NATIVE_WRITES", ci=3, nightly=100),
     deadline=None,
     phases=(Phase.explicit, Phase.generate),  # an example takes too long to look for a smaller one
     suppress_health_check=list(HealthCheck),

@@ -209,7 +209,6 @@ def test_a_batch_of_a_new_checkpoint_is_never_taken_for_one_that_has_landed(
         writer.commit()
     put(1, 2, 3)
     stream("one")
-    stream("one")
     put(4)
     stream("one")
     kept = target.read().to_arrow().num_rows
