@@ -19,7 +19,7 @@ import table_core.spark as tcs
 from table_core.errors import ArgumentError, DataError
 from table_core.spark.session import workers_python
 from table_core.spark.session.doing import doing
-from table_core.spark.session.failures import explained
+from table_core.spark.session.failures import TaskFailedError, explained
 from tests.tables import write_rows
 
 GROUP, DESCRIPTION = "spark.jobGroup.id", "spark.job.description"
@@ -102,6 +102,14 @@ def test_workers_of_another_python_are_refused_with_what_to_set(
     assert sys.executable in str(caught.value)
     said = "Traceback:\nModuleNotFoundError: No module named 'table_core'\n"
     assert "PYSPARK_PYTHON=" in str(explained(RuntimeError(said)))
+
+
+def test_the_last_line_of_a_failed_task_is_what_was_wrong() -> None:
+    wrong = DataError("d.t: row 3 of n is no number", column="n", row=3, value="x")
+    text = f"Traceback:\n{TaskFailedError(wrong)}"
+    assert text.splitlines()[-1] == "d.t: row 3 of n is no number"
+    told = explained(RuntimeError(f"{text}\n\tat org.apache.spark.X(X.java:1)"))
+    assert (type(told), str(told), told.facts) == (DataError, str(wrong), wrong.facts)
 
 
 def test_what_java_adds_to_an_error_is_left_out() -> None:

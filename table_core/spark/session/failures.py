@@ -75,10 +75,13 @@ _VALUE_ERRORS: Final = (
 
 
 class TaskFailedError(Exception):
-    """A ``TableError`` in a task, as text that survives the JVM."""
+    """A ``TableError`` in a task, as text that survives the JVM: for ``explained``, and last for whoever reads it.
+
+    Where Spark runs a query without a verb of ours, as it does for a format, nobody else says it in words.
+    """
 
     def __init__(self, error: TableError) -> None:
-        super().__init__(MARK + json.dumps(error_to_document(error)))
+        super().__init__(f"{MARK}{json.dumps(error_to_document(error))}\n{error}")
 
 
 @contextmanager
