@@ -18,9 +18,9 @@ import pyarrow as pa
 
 from table_core.datatypes.arrow import from_arrow
 from table_core.datatypes.kinds import Atomic, Field, Root, Row, with_nullability
-from table_core.datatypes.text import parse_type, type_text
+from table_core.datatypes.text import parse_type
 from table_core.errors import ArgumentError, OptionError, SchemaError, UnsupportedFeatureError
-from table_core.options import keys_files, keys_identity
+from table_core.options import keys_identity
 from table_core.options.old_names import replacement_of
 from table_core.options.user_options import refuse_wrong
 from table_core.schema.change import (
@@ -46,6 +46,7 @@ from table_core.schema.evolve_options import (
     renamed_in_options,
 )
 from table_core.schema.nested import numbered
+from table_core.schema.orc_moments import has_zoned_orc, with_orc_moments
 from table_core.schema.table_schema import TableSchema
 from table_core.schema.validate import unsupported_feature, violations_of
 
@@ -56,8 +57,6 @@ if TYPE_CHECKING:
 __all__ = ["create", "evolve"]
 
 _NEVER_STORED: Final = ("connector", "path", "auto-create", "write-mode")
-_ORC_MOMENTS: Final = "orc.timestamp-ltz.legacy.type"
-"""``false``: ORC files hold zoned times as moments."""
 
 
 def create(
@@ -98,7 +97,7 @@ def create(
         comment=comment,
         time_millis=now_ms,
     )
-    return _sound(_with_orc_moments(_with_bucket_key(_with_key_not_null(schema))), problems)
+    return _sound(with_orc_moments(_with_bucket_key(_with_key_not_null(schema))), problems)
 
 
 def evolve(
@@ -121,8 +120,8 @@ def evolve(
     if problems:
         raise SchemaError("; ".join(problems), problems=problems)
     moved = replace(result, id=schema.id + 1, time_millis=now_ms)
-    if not _has_orc_moments(schema):  # else files may be there that were written without the option
-        moved = _with_orc_moments(moved)
+    if not has_zoned_orc(schema):  # else files may be there that were written without the option
+        moved = with_orc_moments(moved)
     return _sound(_with_key_not_null(moved), problems)
 
 
@@ -273,28 +272,6 @@ def _with_bucket_key(schema: TableSchema) -> TableSchema:
         what = f"columns {nested} cannot be hashed: name the columns to hash in bucket-key"
         raise SchemaError(what, problems=[what])
     return replace(schema, raw_options={**schema.raw_options, "bucket-key": ",".join(hashed)})
-
-
-def _with_orc_moments(schema: TableSchema) -> TableSchema:
-    """ORC files of zoned times as moments, which Java reads alike in any zone; unless a user says otherwise.
-
-    Without the option Java shifts them by the zone of its process, and two processes disagree.
-    """
-    if not _has_orc_moments(schema) or _ORC_MOMENTS in schema.raw_options:
-        return schema
-    return replace(schema, raw_options={**schema.raw_options, _ORC_MOMENTS: "false"})
-
-
-def _has_orc_moments(schema: TableSchema) -> bool:
-    """Whether ORC files of the table may hold zoned times, inside others too."""
-    options = schema.options
-    formats = {
-        options.get(keys_files.FILE_FORMAT).lower(),
-        (options.get(keys_files.CHANGELOG_FILE_FORMAT) or "").lower(),
-        *(name.lower() for name in options.get(keys_files.FILE_FORMAT_PER_LEVEL).values()),
-    }
-    zoned = any("LOCAL TIME ZONE" in type_text(field.type).upper() for field in schema.fields)
-    return "orc" in formats and zoned
 
 
 def _sound(schema: TableSchema, problems: list[str]) -> TableSchema:

@@ -6,6 +6,7 @@ Method: tables that are made so and tables that become so; one that somebody mad
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -51,3 +52,20 @@ def test_a_table_that_may_hold_files_without_the_option_is_left_alone() -> None:
     assert (
         made(ZONED, file_format="orc", **{KEY.replace(".", "_"): "true"}).raw_options[KEY] == "true"
     )
+
+
+@pytest.mark.parametrize(("legacy", "lines"), [("true", 1), ("false", 0), (None, 0)])
+def test_whoever_reads_or_writes_times_that_java_shifts_is_told_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, legacy: str | None, lines: int
+) -> None:
+    catalog = tc.open_catalog(tmp_path.as_uri())
+    catalog.create_database("d")
+    options = {"file.format": "orc", "bucket": "-1"} | ({KEY: legacy} if legacy else {})
+    table = catalog.create_table("d.t", pa.schema([("at", ZONED)]), options=options)
+    with table.write() as writer:
+        writer.write(pa.table({"at": pa.array([0], ZONED)}))
+        writer.commit()
+    assert table.read().to_arrow().num_rows == 1
+    told = [line for line in caplog.messages if KEY in line]
+    assert len(told) == lines
+    assert all("d.t" in line and "user.timezone=UTC" in line for line in told)

@@ -27,6 +27,7 @@ from table_core.table.commit_io.uncommitted import discard, is_certain
 from table_core.table.metadata.carried import carried_as_of, noted_head, snapshots_backwards
 from table_core.table.metadata.clocks import warn_of_future
 from table_core.table.metadata.results import Commit, CommitAs, FilesMoved
+from table_core.table.metadata.shifted_times import warn_of_shifted_times
 from table_core.table.metadata.unsupported import refuse_commits
 
 if TYPE_CHECKING:
@@ -230,6 +231,7 @@ def _run(
     landed = outcome.compact or outcome.append
     if landed is not None:
         warn_of_future(access, landed.snapshot)
+        warn_of_shifted_times(access)
     _note(access, request, outcome)
     tell(access, outcome, request.user)
     return outcome

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from table_core.options import keys_scan
 from table_core.scan.time_travel import resolve
 from table_core.table.metadata.clocks import warn_of_future
+from table_core.table.metadata.shifted_times import warn_of_shifted_times
 from table_core.table.metadata.timeline import TableTimeline
 from table_core.table.metadata.timestamps import PointInTime, epoch_ms
 from table_core.table.read.changes import asked_range, range_scan
@@ -44,6 +45,7 @@ def batch_scan(
     """
     refuse_negative(limit)
     refuse_unreadable(access)
+    warn_of_shifted_times(access)
     timeline = TableTimeline(access)
     named = any(point is not None for point in (snapshot, tag, timestamp, watermark))
     if not named and _asks_for_range(access.options):
