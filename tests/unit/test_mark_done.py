@@ -158,3 +158,54 @@ def test_what_is_written_to_any_other_branch_is_marked_at_once() -> None:
     make_branch(table, {"name": "b", "from_head": True})
     fill(on_branch(table, "b"), (2, "b"))
     assert on_branch(table, "b").partition({"dt": "2026-01-02", "h": "b"}, with_done=True).done_ms
+
+
+DROPS = {
+    "expire": lambda t: t.expire_partitions(expiration_time="1 d"),
+    "drop": lambda t: t.drop_partitions([{"h": "2020-01-01"}]),
+}
+
+
+@pytest.mark.parametrize("drop", DROPS)
+def test_the_mark_beside_a_partition_goes_with_it(drop: str) -> None:
+    table = fill(
+        create(
+            partition__mark_done_action="done-partition,success-file",
+            partition__timestamp_pattern="$h",
+            partition__timestamp_formatter="yyyy-MM-dd",
+            partition__expiration_batch_size="1",
+        ),
+        *((day, h) for day in (1, 2) for h in ("2020-01-01", "2099-01-01")),
+    )
+    table.mark_done(
+        [{"dt": f"2026-01-0{d}", "h": h} for d in (1, 2) for h in ("2020-01-01", "2099-01-01")]
+    )
+    DROPS[drop](table)
+    assert [path for path in marks(table) if ".done" in path] == [
+        f"dt={day}/h=2099-01-01.done/_SUCCESS" for day in (20454, 20455)
+    ]
+
+
+def test_a_branch_leaves_the_marks_of_main() -> None:
+    table = fill(create(partition__mark_done_action="done-partition", bucket="-1"), (1, "a"))
+    table.mark_done([{"dt": "2026-01-01", "h": "a"}])
+    make_branch(table, {"name": "b", "from_head": True})
+    fill(on_branch(table, "b"), (1, "a"))
+    on_branch(table, "b").drop_partitions([{"h": "a"}])
+    assert list(marks(table)) == ["dt=20454/h=a.done/_SUCCESS"]
+
+
+def test_partitions_that_are_not_there_are_not_told_as_dropped() -> None:
+    table = fill(create(), (1, "a"), (2, "b"))
+    asked = [{"h": "a"}, {"dt": "2031-01-01"}]
+    as_ = tc.CommitAs(user="u", identifier=1)
+    told = {"partitions": [{"h": "a"}], "absent": [{"dt": "2031-01-01"}]}
+    for done in (
+        table.drop_partitions(asked, dry_run=True),
+        table.drop_partitions(asked, commit=as_),
+        table.drop_partitions(asked, commit=as_),
+    ):
+        assert {name: done.details[name] for name in told} == told
+    none = table.drop_partitions(asked)
+    assert (none.details["partitions"], none.details["absent"]) == ([], asked)
+    assert none.snapshot_before == none.snapshot_after

@@ -29,7 +29,9 @@ from table_core.table.commit_io.prepared import WriteResult
 from table_core.table.commit_io.replacing import commit_replacing
 from table_core.table.compact.inline_compaction import InlineCompaction
 from table_core.table.metadata.describing import committed, foretold
+from table_core.table.metadata.partition_marks import unmark
 from table_core.table.metadata.partition_spec import partition_matcher
+from table_core.table.metadata.timeline import find_snapshot
 from table_core.table.write.choose_assigner import crosses_partitions
 from table_core.table.write.writer import TableWriter
 
@@ -210,7 +212,7 @@ def overwrite_selection(
 
 def truncate(access: TableAccess, commit: CommitAs, *, dry_run: bool = False) -> ResultDocument:
     """See ``Table.truncate``."""
-    return _take_out(access, "truncate", Selection.table(), commit, {}, dry_run=dry_run)
+    return _take_out(access, "truncate", Selection.table(), commit, (), dry_run=dry_run)
 
 
 def drop_partitions(
@@ -230,8 +232,7 @@ def drop_partitions(
             value=[],
         )
     selection = Selection.drop(partition_matcher(access, partitions))
-    details = {"partitions": [dict(spec) for spec in partitions]}
-    return _take_out(access, "drop-partitions", selection, commit, details, dry_run=dry_run)
+    return _take_out(access, "drop-partitions", selection, commit, partitions, dry_run=dry_run)
 
 
 def _take_out(
@@ -239,35 +240,78 @@ def _take_out(
     action: str,
     selection: Selection,
     commit: CommitAs,
-    details: Mapping[str, object],
+    partitions: Sequence[Mapping[str, object]],
     *,
     dry_run: bool,
 ) -> ResultDocument:
     started_ms = access.clock.now_ms()
     head = access.head()
-    commit = commit.with_request(action, access.branch, partitions=details.get("partitions"))
+    asked = [dict(spec) for spec in partitions]
+    commit = commit.with_request(action, access.branch, partitions=asked or None)
     done = find_commit(access, commit)
     sizes: list[int] = []
+    rows: set[bytes] | None = None
     if done is None:
-        sizes = _sizes_of(access, head, selection)
+        sizes, rows = _files_of(access, head, selection)
         part = CommitPart(kind=CommitKind.OVERWRITE, overwrite=selection)
         if sizes and not dry_run:
+            if asked:
+                unmark(access, rows)
             done = commit_parts(access, commit, append=part, operation=TRUNCATE)
+    elif asked:
+        rows = _taken_out(access, done)
+    details = _which(access, asked, rows) if asked else {}
     if dry_run and done is None:
         told = {**details, "replayed": False}
         return foretold(access, action, head, sizes, told, started_ms=started_ms, instead=False)
     return committed(access, action, done, head, details, started_ms=started_ms)
 
 
-def _sizes_of(access: TableAccess, head: Snapshot | None, selection: Selection) -> list[int]:
-    """Bytes of each file that ``selection`` takes out; of a whole table they are counted, not decoded."""
+def _which(
+    access: TableAccess, asked: Sequence[Mapping[str, object]], rows: set[bytes] | None
+) -> dict[str, object]:
+    """Which of ``asked`` were there; all that is known of a commit whose snapshot has expired is what it asked."""
+    if rows is None:
+        return {"partitions": asked}
+    there: list[Mapping[str, object]] = []
+    absent: list[Mapping[str, object]] = []
+    for spec in asked:
+        test = partition_matcher(access, [spec])
+        (there if any(test(row) for row in rows) else absent).append(spec)
+    if absent:
+        _log.warning(
+            "%s has no partition %s: nothing is dropped there",
+            access.name,
+            ", ".join(map(str, absent[:10])),
+        )
+    return {"partitions": there, "absent": absent}
+
+
+def _taken_out(access: TableAccess, done: Commit) -> set[bytes] | None:
+    """The partitions out of which ``done`` has taken files; None if its snapshot has expired."""
+    snapshots = [find_snapshot(access, id) for id in done.snapshot_ids]
+    if not snapshots or None in snapshots:
+        return None
+    deltas = (access.metadata.delta(snapshot) for snapshot in snapshots if snapshot is not None)
+    return {
+        entry.partition for delta in deltas for entry in delta if entry.kind is EntryKind.DELETE
+    }
+
+
+def _files_of(
+    access: TableAccess, head: Snapshot | None, selection: Selection
+) -> tuple[list[int], set[bytes]]:
+    """Bytes of each file that ``selection`` takes out, and its partitions.
+
+    Those of a whole table are counted, not decoded, and its partitions are left out.
+    """
     if selection.partitions is None:
         sizes: list[int] = access.metadata.live_files(head).size.tolist()
-        return sizes
+        return sizes, set()
     live = access.live_entries(
         head,
         keep_partition=selection.partitions
         if callable(selection.partitions)
         else selection.selects,
     )
-    return [entry.file.file_size for entry in live]
+    return [entry.file.file_size for entry in live], {entry.partition for entry in live}

@@ -22,6 +22,7 @@ from table_core.table.dml.overwrite import TRUNCATE
 from table_core.table.dml.redo import done_again
 from table_core.table.maintenance.update_moments import UpdateMoments
 from table_core.table.metadata.describing import committed, foretold
+from table_core.table.metadata.partition_marks import unmark
 from table_core.table.metadata.timestamps import length_ms
 
 if TYPE_CHECKING:
@@ -126,6 +127,7 @@ class _Run:
             selection = Selection(frozenset(partition.row for partition in batch))
             part = CommitPart(kind=CommitKind.OVERWRITE, overwrite=selection, basis=basis)
             as_ = _nth(commit, len(done))
+            unmark(access, (partition.row for partition in batch))
             done.append(commit_parts(access, as_, append=part, operation=TRUNCATE, upkeep=False))
             self.dropped += batch
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from table_core.errors import ArgumentError
 from table_core.ondisk.binary_row import array_of, decode_row
 from table_core.table.maintenance.expire_partitions import partitions_of
-from table_core.table.maintenance.partition_state import mark_paths, marked_ms
+from table_core.table.metadata.partition_marks import mark_paths, marked_ms
 from table_core.table.metadata.timestamps import length_ms
 
 if TYPE_CHECKING:

@@ -10,14 +10,14 @@ from table_core.ondisk.partition_key import partition_key, partition_values
 from table_core.ondisk.snapshot import CommitKind
 from table_core.ondisk.success_file import SuccessFile
 from table_core.options import keys_retention
-from table_core.table.maintenance.partition_state import (
+from table_core.table.metadata.describing import unchanged
+from table_core.table.metadata.partition_marks import (
     DONE_PARTITION,
     SUCCESS_FILE,
     done_ms,
     mark_actions,
     mark_paths,
 )
-from table_core.table.metadata.describing import unchanged
 from table_core.table.metadata.partition_spec import encoded_partition
 from table_core.table.metadata.refs.branches import is_to_be_published
 

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from table_core.errors import NotFoundError
-from table_core.ondisk import layout
 from table_core.ondisk.partition_key import partition_values
-from table_core.ondisk.success_file import SUCCESS_NAME, SuccessFile
-from table_core.options import keys_files, keys_retention
 from table_core.table.commit_io.deliveries import partitions_of, recorded_delivery
 from table_core.table.maintenance.update_moments import CHANGE_MS, made_ms
+from table_core.table.metadata.partition_marks import done_ms
 from table_core.table.metadata.partition_spec import encoded_partition, partition_matcher
 
 if TYPE_CHECKING:
@@ -21,22 +18,12 @@ if TYPE_CHECKING:
     from table_core.table.metadata.access import TableAccess
 
 __all__ = [
-    "DONE_PARTITION",
-    "SUCCESS_FILE",
     "PartitionState",
     "done_partitions",
     "live_partitions",
-    "mark_actions",
-    "mark_paths",
-    "marked_ms",
     "partition_state",
-    "success_path",
     "touched_partitions",
 ]
-
-
-SUCCESS_FILE: Final = "success-file"
-DONE_PARTITION: Final = "done-partition"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,44 +131,3 @@ def done_partitions(access: TableAccess, after_ms: int) -> list[tuple[dict[str, 
         if at_ms is not None and at_ms > after_ms:
             done.append((partition_values(access.schema, row), at_ms))
     return sorted(done, key=lambda one: one[1])
-
-
-def success_path(access: TableAccess, row: bytes) -> str:
-    """Where the mark of the serialized partition ``row`` is."""
-    above = (access.options.get(keys_files.DATA_FILE_PATH_DIRECTORY) or "").strip("/")
-    folder = layout.partition_path(access.schema, row)
-    return "/".join(part for part in (above, folder, SUCCESS_NAME) if part)
-
-
-def mark_paths(access: TableAccess, row: bytes) -> list[str]:
-    """The files that say that the serialized partition ``row`` is done.
-
-    A catalog of files holds the partition ``<last value>.done`` as a folder with a mark in it.
-    """
-    actions, success = mark_actions(access), success_path(access, row)
-    folder, _, name = success.rpartition("/")
-    paths = [success] if SUCCESS_FILE in actions else []
-    return [*paths, f"{folder}.done/{name}"] if DONE_PARTITION in actions else paths
-
-
-def mark_actions(access: TableAccess) -> list[str]:
-    """What the table does to mark a partition, ours and those of others."""
-    text = access.options.get(keys_retention.PARTITION_MARK_DONE_ACTION)
-    return [action.strip() for action in text.split(",")]
-
-
-def done_ms(access: TableAccess, row: bytes) -> int | None:
-    """When ``row`` was marked, by the first kind of mark that is there."""
-    for path in mark_paths(access, row) or [success_path(access, row)]:
-        at_ms = marked_ms(access, path)
-        if at_ms is not None:
-            return at_ms
-    return None
-
-
-def marked_ms(access: TableAccess, path: str) -> int | None:
-    """When the mark at ``path`` was last written; None if it was not."""
-    try:
-        return SuccessFile.from_json(access.storage.read(path), path=path).modified_ms
-    except NotFoundError:
-        return None
