@@ -159,7 +159,7 @@ POSTPONE_MERGE_ON_READ: Final[Option[bool]] = Option(
     "postpone.merge-on-read",
     parse.boolean,
     False,
-    "batch reads merge the rows that still wait for a bucket",
+    "true: batch reads are refused while rows wait for a bucket; false: they do not see them",
 )
 POSTPONE_BATCH_WRITE_FIXED_BUCKET: Final[Option[bool]] = Option(
     "postpone.batch-write-fixed-bucket",

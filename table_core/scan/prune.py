@@ -23,12 +23,12 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import pyarrow as pa
 
-from table_core.errors import DataError
+from table_core.errors import DataError, UnsupportedFeatureError
 from table_core.lsm.overlap import sections
 from table_core.ondisk.binary_columns import decode_columns
 from table_core.ondisk.binary_row import decode_row
 from table_core.ondisk.stats import covered_fields, decode_stats
-from table_core.options import keys_merge, keys_write
+from table_core.options import keys_identity, keys_merge, keys_write
 from table_core.predicate.bound import AllOf, conjuncts
 from table_core.predicate.by_stats import Range, may_match
 from table_core.predicate.to_arrow import mask
@@ -105,6 +105,9 @@ class Pruner:
         self._schema_of = schema_of
         self._hidden = batch and not streams and hides_level0(schema, options)
         self._batch = batch
+        self._merges_waiting = (
+            batch and not streams and options.get(keys_identity.POSTPONE_MERGE_ON_READ)
+        )
         self._types = [f.type for f in schema.partition_fields]
         self._keeps = keeps_partition
         self._partitions: dict[bytes, bool] = {}
@@ -175,8 +178,19 @@ class Pruner:
                 self._partitions[partition] = bool(match)
 
     def prune(self, entries: Iterable[ManifestEntry], bounds: Bounds) -> list[ManifestEntry]:
-        """Live ``entries`` without files that cannot hold a match, in their order."""
+        """Live ``entries`` without files that cannot hold a match, in their order.
+
+        Raises:
+            UnsupportedFeatureError: ``postpone.merge-on-read``, and rows wait for a bucket.
+        """
         live = list(entries)
+        if self._merges_waiting and any(entry.bucket < 0 for entry in live):
+            raise UnsupportedFeatureError(
+                "rows wait for a bucket, and postpone.merge-on-read=true asks to merge them when they are read, "
+                "which this release does not do: compact the table, or set the option to false to read without "
+                "these rows",
+                feature="postpone.merge-on-read",
+            )
         self._count["files"] += len(live)
         kept = live if self._where is None else self._by_statistics(live, self._where, bounds)
         self._count["files_read"] += len(kept)
@@ -190,7 +204,8 @@ class Pruner:
     def _manifest_may_matter(self, meta: ManifestMeta) -> bool:
         if self._hidden and meta.max_level == 0:
             return False
-        if self._batch and meta.max_bucket is not None and meta.max_bucket < 0:
+        hides_waiting = self._batch and not self._merges_waiting
+        if hides_waiting and meta.max_bucket is not None and meta.max_bucket < 0:
             return False
         if self._where is None or not self._types:
             return True

@@ -17,7 +17,7 @@ from table_core.lsm.overlap import sections
 from table_core.ondisk.binary_row import decode_row, sort_key
 from table_core.ondisk.data_file import EntryKind
 from table_core.ondisk.index_manifest import DELETION_VECTORS
-from table_core.options import keys_identity, keys_merge, keys_scan, keys_write
+from table_core.options import keys_merge, keys_scan, keys_write
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -135,11 +135,8 @@ def batch_splits(
     """The splits of one state of a table; ``entries`` are its visible files, oldest first.
 
     Partitions come by creation, or by value with ``scan.plan-sort-partition``.
-
-    Raises:
-        UnsupportedFeatureError: ``postpone.merge-on-read`` with postponed files.
     """
-    groups = by_bucket(e for e in entries if _is_visible(e, options))
+    groups = by_bucket(e for e in entries if e.bucket >= 0)  # the others wait for one
     if options.get(keys_scan.SCAN_PLAN_SORT_PARTITION) and schema.partition_keys:
         types = [f.type for f in schema.partition_fields]
         ordered = sorted(
@@ -162,18 +159,6 @@ def batch_splits(
                 )
             )
     return splits
-
-
-def _is_visible(entry: ManifestEntry, options: TableOptions) -> bool:
-    """Postponed files wait for a compaction that gives them a bucket."""
-    if entry.bucket >= 0:
-        return True
-    if options.get(keys_identity.POSTPONE_MERGE_ON_READ):
-        raise UnsupportedFeatureError(
-            "postpone.merge-on-read cannot be read: compact the table, or set it to false",
-            feature="postpone.merge-on-read",
-        )
-    return False
 
 
 def _deletions_of(

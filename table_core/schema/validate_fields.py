@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from table_core.datatypes.kinds import Array, Row
 from table_core.options import keys_merge
 from table_core.options.aggregate_functions import AGGREGATE_FUNCTIONS, LAST_NON_NULL
 from table_core.options.table import COLUMN_SUFFIX
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 
 __all__ = ["COLUMN_OPTION", "field_option_problems"]
 
+_NESTED: Final = ("nested-key", "nested-key-null-strategy", "nested-sequence-field")
+_NAMING: Final = frozenset({"nested-key", "nested-sequence-field", "ts-field"})
+"""Options that name members of nested rows."""
 COLUMN_OPTION: Final = re.compile(rf"fields\.(?P<columns>.+?)\.(?P<suffix>{COLUMN_SUFFIX})")
 """An option of one column, or of several joined by commas."""
 
@@ -73,12 +77,39 @@ def _function(schema: TableSchema, column: str, function: str) -> Iterator[str]:
         yield f"{where}: no function is called {function!r}; there are {there}"
     elif not known.declared.include(schema.field(column).type):
         yield f"{where}: {function} does not take the type of {column!r}"
+    else:
+        yield from _members(schema, column, function)
     if schema.options.get(keys_merge.MERGE_ENGINE) != "partial-update":
         return
     if function != LAST_NON_NULL and column not in {
         name for names in _grouped(schema).values() for name in names
     }:
         yield f"{where}: with merge-engine partial-update {column!r} must be in a sequence group"
+
+
+def _members(schema: TableSchema, column: str, function: str) -> Iterator[str]:
+    """Members of nested rows that the options of ``function`` name, and which of these options need others."""
+    type_ = schema.field(column).type
+    row = type_.element if isinstance(type_, Array) else getattr(type_, "value", None)
+    if not isinstance(row, Row):
+        return
+    there = [member.name for member in row.fields]
+    options = {
+        suffix: text
+        for suffix in (*_NESTED, "ts-field")
+        if (text := schema.options.for_column(column, suffix)) is not None
+    }
+    for suffix in _NAMING & options.keys():
+        for name in _split(options[suffix]):
+            if name not in there:
+                yield f"fields.{column}.{suffix}: there is no member {name!r}; there are {there}"
+    if "nested-key" in options:
+        return
+    if function == "nested_partial_update":
+        yield f"fields.{column}.nested-key: {function} needs it"
+    for suffix in options:
+        if function == "nested_update" and suffix in _NESTED:
+            yield f"fields.{column}.{suffix} needs fields.{column}.nested-key"
 
 
 def _grouped(schema: TableSchema) -> dict[tuple[str, ...], tuple[str, ...]]:

@@ -156,9 +156,6 @@ def test_partitions_come_by_creation_or_by_value() -> None:
 
 def test_postponed_files_are_invisible() -> None:
     assert splits(keyed(bucket="-2"), entry(file("a"), bucket=-2)) == []
-    schema = keyed(bucket="-2", **{"postpone.merge-on-read": "true"})
-    with pytest.raises(UnsupportedFeatureError):
-        splits(schema, entry(file("a"), bucket=-2))
 
 
 def test_limit_stops_at_enough_rows() -> None:

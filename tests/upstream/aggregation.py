@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from tests.upstream.play import area, case, shape
-from tests.upstream.steps import changes, do, put, refused, rows
+from tests.upstream.steps import changes, do, follows, put, refused, rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -207,6 +207,7 @@ OTHERS = (
     case("a delete can remove the record", KAB, put((1, 5, 1)), put(("-D", 1, 2, 1)), rows(), options={**ENGINE, "fields.a.aggregate-function": "sum", "aggregation.remove-record-on-delete": "true"}),
     case("deletes can be ignored by the engine", KAB, put((1, 5, 1)), put(("-D", 1, 2, 1)), rows((1, 5, 1)), options={**ENGINE, "fields.a.aggregate-function": "sum", "ignore-delete": "true"}),
     case("partitions are aggregated apart", shape("k INT, p STRING, a INT", key="k, p", partition="p", bucket="1"), put((1, "x", 1), (1, "y", 2)), put((1, "x", 3)), rows((1, "x", 4), (1, "y", 2)), options={**ENGINE, "fields.a.aggregate-function": "sum"}),
+    case("a stream without a producer is refused", KAB, put((1, 1, 1)), refused(follows(), "changelog-producer"), options=ENGINE),
     case("the lookup changelog has the aggregate before and after", KAB, put((1, 1, 1)), put((1, 2, 2)), changes((1, 1, 1), ("-U", 1, 1, 1), ("+U", 1, 3, 2), mode="changelog"), options={**ENGINE, "fields.a.aggregate-function": "sum", "changelog-producer": "lookup"}),
     case("the full-compaction changelog has the aggregate before and after", shape("k INT, b DECIMAL(12, 2)", key="k", bucket="1"), put((1, D("1.00")), (2, D("2.00"))), do("compact"), put((1, D("2.00"))), do("compact"), changes((1, D("1.00")), (2, D("2.00")), ("-U", 1, D("1.00")), ("+U", 1, D("3.00")), mode="changelog"), options={**ENGINE, "fields.b.aggregate-function": "sum", "changelog-producer": "full-compaction"}),
     case("an update's old half is taken back and its new half added", KAB, put((1, 5, 1)), put(("-U", 1, 5, 1), ("+U", 1, 7, 1)), rows((1, 7, 1)), options={**ENGINE, "fields.a.aggregate-function": "sum", "fields.b.ignore-retract": "true"}),

@@ -85,6 +85,7 @@ PARTIAL_UPDATE = (
     case("a statement can delete, where deletes remove the record", TWO, put((1, 2, 3, N, "a"), (2, 2, 1, 1, "b")), do("delete", "j = 1"), rows((2, 2, 1, 1, "b")), options={**PARTIAL, "partial-update.remove-record-on-delete": "true"}),
     case("removed and filled again, the lookup changelog says so", shape("k INT, a STRING, b STRING", key="k", bucket="1"), put((1, N, "apple")), put(("-D", 1, N, "apple")), put((1, N, "apache")), put((1, "A", N)), rows((1, "A", "apache")), changes((1, N, "apple"), ("-D", 1, N, "apple"), (1, N, "apache"), ("-U", 1, N, "apache"), ("+U", 1, "A", "apache"), mode="changelog"), options={**PARTIAL, "partial-update.remove-record-on-delete": "true", "changelog-producer": "lookup"}),
     case("ignored deletes are in no changelog", shape("k INT, a STRING, b STRING", key="k", bucket="1"), put((1, N, "apple")), put(("-D", 1, N, "apple")), put((1, "A", N)), rows((1, "A", "apple")), changes((1, N, "apple"), ("-U", 1, N, "apple"), ("+U", 1, "A", "apple"), mode="changelog"), options={**PARTIAL, "ignore-delete": "true", "changelog-producer": "lookup"}),
+    case("a stream of filled rows needs a producer", TWO, put((1, 2, 3, N, N)), refused(follows(), "changelog-producer"), options=PARTIAL),
     case("with the input producer, a stream has the rows as they came", shape("a INT, b INT, c INT", key="a", bucket="1"), put((1, N, 1)), put((1, 1, N), (2, 2, 2)), changes((1, N, 1), (1, 1, N), (2, 2, 2), mode="changelog"), options={**PARTIAL, "changelog-producer": "input"}),
     case("a sequence field orders rows before they fill each other", shape("k INT, a INT, b INT, s INT", key="k", bucket="1"), put((1, 1, N, 2)), put((1, 9, 5, 1)), rows((1, 1, 5, 2)), options={**PARTIAL, "sequence.field": "s"}),
     case("DELETE by statement is refused where the engine cannot", TWO, put((1, 2, 3, N, N)), refused(do("delete", "j = 1"), "partial-update"), options=PARTIAL),
@@ -147,6 +148,7 @@ FIRST_ROW = (
     case("an update's old half is refused", FIRST, put((1, 1, "1")), refused(put(("-U", 1, 1, "1")), "ignore-delete")),
     case("deletes and old halves can be ignored", FIRST, put((1, 1, "1"), ("-U", 1, 1, "1"), ("+U", 1, 2, "2")), rows((1, 1, "1")), options={"ignore-delete": "true", "changelog-producer": "lookup"}),
     case("a full compaction keeps the first row", FIRST, put((1, 1, "1")), put((1, 2, "2")), do("compact"), put((1, 3, "3")), rows((1, 1, "1"))),
+    case("a stream without a producer is refused", FIRST, put((1, 1, "1")), refused(follows(), "changelog-producer")),
     case("a condition is applied to the first row", FIRST, put((1, 1, "1")), put((1, 2, "2")), rows(where="b = 2")),
 )  # fmt: skip
 

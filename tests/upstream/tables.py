@@ -121,6 +121,7 @@ BUCKETS = (
     case("postpone: rows beside compacted ones wait too", KV, put((1, "a")), do("compact"), put((1, "b")), rows((1, "a")), do("compact"), rows((1, "b")), options={"bucket": "-2"}),
     case("postpone: a delete deletes after compaction", KV, put((1, "a"), (2, "b")), do("compact"), put(("-D", 1, N)), do("compact"), rows((2, "b")), options={"bucket": "-2"}),
     case("postpone: the number of buckets of a new partition", PARTED, put((1, "a", "x"), (2, "b", "x")), do("compact"), rows((1, "a", "x"), (2, "b", "x")), options={"bucket": "-2", "postpone.default-bucket-num": "3"}),
+    case("postpone: waiting rows are seen by merge-on-read", KV, put((1, "a")), do("compact"), put((1, "b"), (2, "c")), rows((1, "b"), (2, "c")), options={"bucket": "-2", "postpone.merge-on-read": "true"}, missing="postpone.merge-on-read"),
     case("postpone: the lookup changelog comes with the compaction", KV, put((1, "a")), do("compact"), put((1, "b")), do("compact"), changes((1, "a"), ("-U", 1, "a"), ("+U", 1, "b"), mode="changelog"), options={"bucket": "-2", "changelog-producer": "lookup"}),
     case("postpone: a rescale of one partition", PARTED, put((1, "a", "x"), (2, "b", "x")), do("compact"), do("rescale", 2, partitions=[{"p": "x"}]), rows((1, "a", "x"), (2, "b", "x")), options={"bucket": "-2"}, missing="fixed number of buckets"),
 )  # fmt: skip
@@ -188,6 +189,7 @@ OVERWRITES = (
     case("an overwrite replaces the partitions of its rows", APPARTED, put((1, "a", "x"), (2, "b", "y")), put((3, "c", "x"), over="partitions"), rows((3, "c", "x"), (2, "b", "y")), snapshots("APPEND OVERWRITE")),
     case("an overwrite replaces the table", APPARTED, put((1, "a", "x"), (2, "b", "y")), put((3, "c", "x"), over="table"), rows((3, "c", "x"))),
     case("an overwrite replaces one partition", APPARTED, put((1, "a", "x"), (2, "b", "y")), put((3, "c", "x"), over={"p": "x"}), rows((3, "c", "x"), (2, "b", "y"))),
+    case("an overwrite of one partition takes no rows of others", APPARTED, put((1, "a", "x")), refused(put((3, "c", "y"), over={"p": "x"}), "y")),
     case("an overwrite without rows empties the partition", APPARTED, put((1, "a", "x"), (2, "b", "y")), put(over={"p": "x"}), rows((2, "b", "y"))),
     case("an overwrite of partitions without rows changes nothing", APPARTED, put((1, "a", "x")), put(over="partitions"), rows((1, "a", "x"))),
     case("an overwrite of the table without rows empties it", APPARTED, put((1, "a", "x")), put(over="table"), rows()),

@@ -113,6 +113,8 @@ REFUSED: tuple[Row, ...] = (
     ("ignore-delete and remove-record-on-delete exclude each other", SEVEN, {"merge-engine": "partial-update", "ignore-delete": "true", "partial-update.remove-record-on-delete": "true"}, "remove-record-on-delete"),
     ("groups and remove-record-on-delete exclude each other", SEVEN, {"merge-engine": "partial-update", "fields.g.sequence-group": "a", "partial-update.remove-record-on-delete": "true"}, "remove-record-on-delete"),
     ("remove-record-on-sequence-group names a sequence column", SEVEN, {"merge-engine": "partial-update", "fields.g.sequence-group": "a", "partial-update.remove-record-on-sequence-group": "a"}, "remove-record-on-sequence-group"),
+    ("nested-sequence-field needs nested-key", shape("k INT, l ARRAY<ROW<a INT, b INT>>", key="k", bucket="1"), {"merge-engine": "aggregation", "fields.l.aggregate-function": "nested_update", "fields.l.nested-sequence-field": "b"}, "nested-key"),
+    ("nested-key-null-strategy needs nested-key", shape("k INT, l ARRAY<ROW<a INT, b INT>>", key="k", bucket="1"), {"merge-engine": "aggregation", "fields.l.aggregate-function": "nested_update", "fields.l.nested-key-null-strategy": "merge"}, "nested-key"),
     # ------------------------------------------------------------------------------ expiry of records
     ("record-level.time-field must exist", KEYED, {"record-level.expire-time": "1 s", "record-level.time-field": "x"}, "'x'"),
     ("record-level.expire-time needs a field", KEYED, {"record-level.expire-time": "1 s"}, "record-level.time-field"),

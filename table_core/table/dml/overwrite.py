@@ -20,6 +20,7 @@ from table_core.errors import (
 )
 from table_core.lsm.triggers import needs_lookup
 from table_core.ondisk.data_file import EntryKind, ManifestEntry
+from table_core.ondisk.partition_text import partition_text
 from table_core.ondisk.snapshot import CommitKind
 from table_core.options import keys_commit
 from table_core.scan.split import hides_level0
@@ -180,7 +181,7 @@ def overwrite_selection(
     """What ``overwrite`` takes out when ``entries`` come in; None for a plain append.
 
     Raises:
-        ArgumentError: ``overwrite`` names no rows.
+        ArgumentError: ``overwrite`` names no rows, or some of ``entries`` lie outside.
         UnsupportedFeatureError: it names partitions, and the rows of a key may lie in others.
     """
     if overwrite is None:
@@ -207,7 +208,32 @@ def overwrite_selection(
         )
     if isinstance(overwrite, str):
         return Selection.dynamic(entries) if access.schema.partition_keys else Selection.table()
-    return Selection.static(partition_matcher(access, [overwrite]))
+    selection = Selection.static(partition_matcher(access, [overwrite]))
+    _refuse_rows_outside(access, selection, overwrite, entries)
+    return selection
+
+
+def _refuse_rows_outside(
+    access: TableAccess,
+    selection: Selection,
+    overwrite: Mapping[str, object],
+    entries: tuple[ManifestEntry, ...],
+) -> None:
+    """Rows that lie in no partition of ``overwrite`` are an error that names theirs."""
+    others = sorted(
+        {
+            str(partition_text(access.schema, entry.partition))
+            for entry in entries
+            if not selection.selects(entry.partition)
+        }
+    )
+    if others:
+        raise ArgumentError(
+            f"rows of {', '.join(others[:3])} are not in the partition to overwrite, {dict(overwrite)}: "
+            "leave them out, or overwrite 'partitions', which replaces each partition that has rows",
+            argument="overwrite",
+            value=tuple(others),
+        )
 
 
 def truncate(access: TableAccess, commit: CommitAs, *, dry_run: bool = False) -> ResultDocument:

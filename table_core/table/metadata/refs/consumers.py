@@ -163,8 +163,12 @@ def _earliest_readable(access: TableAccess) -> int:
 
 
 def consumers(access: TableAccess) -> dict[str, int]:
-    """Every consumer and the next snapshot that it will read; none that goes while they are read."""
-    return {id: consumer.next_snapshot for id, consumer in _all(access)}
+    """Every consumer, by name, and the next snapshot that it will read; none that goes while they are read."""
+    return {id: consumer.next_snapshot for id, consumer in sorted(_all(access), key=_id)}
+
+
+def _id(entry: tuple[str, Consumer]) -> str:
+    return entry[0]
 
 
 def held_from(access: TableAccess) -> int | None:
