@@ -7,11 +7,15 @@ from typing import TYPE_CHECKING
 
 from tests.upstream import (
     aggregation,
+    catalogs,
     changelogs,
     engines,
     evolution,
+    reports,
+    statements,
     states,
     tables,
+    upkeep,
     validation,
     values,
 )
@@ -31,6 +35,10 @@ CASES: tuple[Case, ...] = (
     *evolution.CASES,
     *states.CASES,
     *values.CASES,
+    *upkeep.CASES,
+    *catalogs.CASES,
+    *reports.CASES,
+    *statements.CASES,
     *validation.CASES,
 )
 

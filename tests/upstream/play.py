@@ -102,6 +102,8 @@ class Play:
         self.clock = Hand()
         self.catalog = replace(new_catalog(warehouse), clock=self.clock)
         self.result: Any = None
+        self.kept: dict[str, Any] = {}
+        """Writers and handles that are still open, by name."""
 
     def create(self) -> None:
         """Make the table."""

@@ -36,8 +36,11 @@ __all__ = [
     "put",
     "refused",
     "rows",
+    "rows_for",
+    "same",
     "snapshots",
     "system",
+    "tuples",
 ]
 
 KINDS = ("+I", "-U", "+U", "-D")
@@ -59,7 +62,7 @@ class Put:
         table = play.table(self.options, self.branch)
         commit = tc.CommitAs(watermark=self.watermark) if self.watermark is not None else None
         with table.write(overwrite=self.overwrite, commit=commit) as writer:
-            writer.write(_arrow(table, self.rows, self.columns))
+            writer.write(rows_for(table, self.rows, self.columns))
             play.result = writer.commit()
 
 
@@ -166,7 +169,7 @@ class Rows:
 
     def run(self, play: Play) -> None:
         scan = play.table(self.options, self.branch).read(**self.how)
-        _same(_tuples(scan.to_arrow()), self.expected)
+        same(tuples(scan.to_arrow()), self.expected)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +182,7 @@ class Changes:
 
     def run(self, play: Play) -> None:
         scan = play.table(self.options).changes(**self.how)
-        _same(_kinded(scan.to_arrow()), tuple(_with_kind(row) for row in self.expected))
+        same(_kinded(scan.to_arrow()), tuple(_with_kind(row) for row in self.expected))
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +202,7 @@ class Follows:
                 seen.extend(_kinded(batch))
         except WouldWaitError:
             pass
-        _same(seen, tuple(_with_kind(row) for row in self.expected))
+        same(seen, tuple(_with_kind(row) for row in self.expected))
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +227,7 @@ class System:
 
     def run(self, play: Play) -> None:
         table = play.table(self.options).system(self.name).to_arrow()
-        _same(_tuples(table.select(list(self.columns))), self.expected)
+        same(tuples(table.select(list(self.columns))), self.expected)
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,6 +241,9 @@ class Gives:
     def run(self, play: Play) -> None:
         value: Any = play.table() if self.of_table else play.result
         for name in self.path.split("."):
+            if isinstance(value, Mapping):
+                value = value[name]
+                continue
             value = getattr(value, name.removesuffix("()"))
             value = value() if name.endswith("()") else value
         if isinstance(self.expected, tuple) and not isinstance(value, tuple):
@@ -333,7 +339,8 @@ def _table(fields: Iterable[Field], values: Sequence[Row], kinds: Sequence[str] 
     return pa.table(arrays, schema=pa.schema(plain))
 
 
-def _arrow(table: tc.Table, values: Sequence[Row], only: Sequence[str]) -> pa.Table:
+def rows_for(table: tc.Table, values: Sequence[Row], only: Sequence[str] = ()) -> pa.Table:
+    """``values`` as the table takes them: its columns or ``only`` some, and their kinds."""
     definition = table.definition
     fields = definition.select(only) if only else definition.fields
     kinds, plain = [], []
@@ -353,13 +360,14 @@ def _with_kind(row: Row) -> Row:
     return row if row and row[0] in KINDS else ("+I", *row)
 
 
-def _tuples(table: pa.Table) -> list[Row]:
+def tuples(table: pa.Table) -> list[Row]:
+    """Rows of values that compare."""
     return [tuple(_plain(value) for value in row.values()) for row in table.to_pylist()]
 
 
 def _kinded(table: pa.Table) -> list[Row]:
     kinds = table.column("_ROW_KIND").to_pylist()
-    plain = _tuples(table.drop_columns(["_ROW_KIND"]))
+    plain = tuples(table.drop_columns(["_ROW_KIND"]))
     return [(kind, *row) for kind, row in zip(kinds, plain, strict=True)]
 
 
@@ -376,7 +384,8 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _same(seen: Sequence[Row], expected: Sequence[Row]) -> None:
+def same(seen: Sequence[Row], expected: Sequence[Row]) -> None:
+    """Assert that both are the same rows, in any order."""
     left = sorted(repr(row) for row in seen)
     right = sorted(repr(tuple(_plain(value) for value in row)) for row in expected)
     assert left == right, f"rows: {left}, not {right}"

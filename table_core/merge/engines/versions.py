@@ -155,7 +155,10 @@ class Versions:
     def carried_by_deletes(self) -> frozenset[str]:
         """The columns whose values a ``-D`` carries."""
         every = self._engine_name not in {"aggregation", "partial-update"}
-        needed = {*self.schema.primary_keys, *self._order_by}
+        removing = {
+            name for group in self._group_of.values() if group.removes for name in group.fields
+        }
+        needed = {*self.schema.primary_keys, *self._order_by, *removing}
         return frozenset(
             f.name for f in self.schema.fields if every or not f.type.nullable or f.name in needed
         )

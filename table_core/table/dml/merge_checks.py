@@ -9,7 +9,7 @@ from table_core.datatypes.arrow import arrow_schema
 from table_core.errors import ArgumentError
 from table_core.schema.column_names import column_names
 from table_core.table.dml.expressions import refuse_wrong_condition, refuse_wrong_values
-from table_core.table.dml.merge_clauses import deletes
+from table_core.table.dml.merge_clauses import deletes, needs_source, needs_target
 from table_core.table.dml.row_deletes import refuse_deletes
 
 if TYPE_CHECKING:
@@ -59,11 +59,17 @@ def refuse_wrong_expressions(
         DataError: a value has a type that its column cannot take.
     """
     refuse_absent({n: source_column(source.names, s) or s for n, s in on.items()}, source.names)
-    sides = {"target": arrow_schema(access.schema.fields), "source": source}
+    both = {"target": arrow_schema(access.schema.fields), "source": source}
     for clause in when:
-        what = type(clause).__name__
+        what, sides = type(clause).__name__, _sides(clause, both)
         refuse_wrong_condition(what, clause.condition, sides)
         refuse_wrong_values(access.schema, getattr(clause, "values", None) or {}, sides)
+
+
+def _sides(clause: MergeClause, both: Mapping[str, pa.Schema]) -> dict[str, pa.Schema]:
+    """Of both sides those that have a row where the clause is asked."""
+    has = {"target": needs_target(clause), "source": needs_source(clause)}
+    return {prefix: side for prefix, side in both.items() if has[prefix]}
 
 
 def refuse_absent(on: Mapping[str, str], source: Sequence[str]) -> None:

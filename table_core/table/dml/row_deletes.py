@@ -32,10 +32,12 @@ def refuse_deletes(schema: TableSchema) -> None:
     elif engine == "first-row":
         why = "merge-engine 'first-row' keeps the first row of a key"
     elif engine == "partial-update" and any(k.endswith(".sequence-group") for k in options.raw):
-        group = keys_merge.PARTIAL_UPDATE_REMOVE_RECORD_ON_SEQUENCE_GROUP.key
+        group = keys_merge.PARTIAL_UPDATE_REMOVE_RECORD_ON_SEQUENCE_GROUP
+        if options.get(group):
+            return  # the engine is asked of each row, whose sequence may be NULL
         why = (
-            "merge-engine 'partial-update' with sequence groups removes a row only on a -D row that a "
-            f"column of {group!r} orders: write rows with _ROW_KIND '-D' and such a value"
+            "merge-engine 'partial-update' with sequence groups deletes rows only with a group in "
+            f"{group.key!r}"
         )
     elif needed is not None and not options.get(needed):
         why = f"merge-engine {engine!r} deletes rows only with {needed.key!r} = 'true'"

@@ -49,6 +49,7 @@ ELSEWHERE = {
     "unit/table/test_manifest_sort.py": "manifest-sort.enabled manifest-sort.partition-field",
     "unit/table/test_rows_numbered_anew.py": "commit.discard-duplicate-files",
     "unit/table/test_sort_compaction.py": "clustering.strategy",
+    "unit/table/test_streams_of_merged_rows.py": "postpone.merge-on-read",
     "unit/table/test_spilling.py": (
         "local-merge-buffer-size sort-spill-threshold spill-compression "
         "write-buffer-spill.max-disk-size write-buffer-spillable"
@@ -65,9 +66,7 @@ ELSEWHERE = {
     "unit/test_file_index_building.py": "file-index.in-manifest-threshold",
     "unit/test_partial_update.py": "partial-update.remove-record-on-sequence-group",
     "unit/test_record_expiry.py": "record-level.expire-time record-level.time-field",
-    "unit/test_scan.py": (
-        "deletion-vectors.merge-on-read postpone.merge-on-read scan.plan-sort-partition"
-    ),
+    "unit/test_scan.py": ("deletion-vectors.merge-on-read scan.plan-sort-partition"),
     "unit/test_shared_files.py": "manifest.full-compaction-threshold-size",
 }
 SHOWN = {key: file for file, keys in ELSEWHERE.items() for key in keys.split()}

@@ -110,8 +110,43 @@ def test_a_delete_by_sequence_group_names_the_option_that_removes_rows() -> None
         options={
             "merge-engine": "partial-update",
             "fields.n.sequence-group": "v",
-            "partial-update.remove-record-on-sequence-group": "n",
         },
     )
     with pytest.raises(TableError, match="remove-record-on-sequence-group"):
         table.delete("id = 1")
+
+
+def test_a_group_that_removes_records_is_deleted_by_statement_where_its_sequence_is_not_null() -> (
+    None
+):
+    table = new_catalog().create_table(
+        "d.t",
+        SCHEMA,
+        primary_key=["id"],
+        options={
+            "merge-engine": "partial-update",
+            "fields.n.sequence-group": "v",
+            "partial-update.remove-record-on-sequence-group": "n",
+        },
+    )
+    write_rows(table, pa.table({"id": [1, 2, 3], "v": ["a", "b", "c"], "n": [5, 5, None]}, SCHEMA))
+    table.delete("id = 1")
+    assert sorted(table.read().to_arrow()["id"].to_pylist()) == [2, 3]
+    with pytest.raises(TableError, match="a delete leaves the row"):
+        table.delete("id = 3")
+    table.compact()
+    assert sorted(table.read().to_arrow()["id"].to_pylist()) == [2, 3]
+
+
+@pytest.mark.parametrize(
+    ("clause", "side"),
+    [
+        (tc.NotMatchedInsert(condition="target.n = 1"), "target"),
+        (tc.NotMatchedInsert(values={"id": "target.id"}), "target"),
+        (tc.NotMatchedBySourceDelete(condition="source.n = 1"), "source"),
+        (tc.NotMatchedBySourceUpsert(values={"n": "source.n"}), "source"),
+    ],
+)
+def test_a_clause_names_no_side_that_has_no_row(table: tc.Table, clause: Any, side: str) -> None:
+    with pytest.raises(TableError, match=f"no column '{side}'"):
+        table.merge_into(SOURCE, ["id"], [clause])
