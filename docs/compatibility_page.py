@@ -55,10 +55,11 @@ and runs the streamhouse declaration there, with its report, its maintenance, op
 PROMISES = """\
 ## What Apache Paimon's own tests promise
 
-`tests/upstream` has {cases} cases that we wrote from the public test suites of Apache Paimon and pypaimon, in our own words. Each case is
-a table, some steps, and the rows or the refusal that Paimon gives. A case is **held** if the same comes out here. It is **missing** if this
-release refuses it, and the refusal has the name in the last column. `python -m tests.upstream.run` plays all cases and writes its counts
-to `docs/upstream-cases.json`, and this table is made of that file. Apache Paimon itself judges a part of the cases in `tests/interop`.
+`tests/upstream` has {cases} cases that we wrote in our own words. They come from the public test suites of Apache Paimon and pypaimon, and
+from public bug reports of Iceberg, Delta, Hudi and Paimon. Each case is a table, some steps, and the rows or the refusal that a user
+expects. A case is **held** if the same comes out here. It is **missing** if this release refuses it, and the refusal has the words in the
+last column. `python -m tests.upstream.run` plays all cases and writes its counts to `docs/upstream-cases.json`, and this table is made of
+that file. In `tests/interop`, Apache Paimon itself reads the tables that the cases leave.
 
 | area | cases | held | missing | wrong | missing by name |
 |---|--:|--:|--:|--:|---|
