@@ -49,7 +49,7 @@ ELSEWHERE = {
     "unit/table/test_manifest_sort.py": "manifest-sort.enabled manifest-sort.partition-field",
     "unit/table/test_rows_numbered_anew.py": "commit.discard-duplicate-files",
     "unit/table/test_sort_compaction.py": "clustering.strategy",
-    "unit/table/test_streams_of_merged_rows.py": "postpone.merge-on-read",
+    "unit/table/test_what_is_left_out.py": "postpone.merge-on-read",
     "unit/table/test_spilling.py": (
         "local-merge-buffer-size sort-spill-threshold spill-compression "
         "write-buffer-spill.max-disk-size write-buffer-spillable"
