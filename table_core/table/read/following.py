@@ -59,7 +59,7 @@ def follow(
         NotFoundError: the next snapshot has expired.
         PositionDivergedError: the table was rolled back, fast-forwarded or recreated under the reader.
     """
-    planner = StreamPlanner.of(access, consumer, as_written=begins is RowForm.AUDIT)
+    planner = StreamPlanner.of(access, consumer)
     if poll_seconds is None:
         asked = access.options.get(keys_scan.CONTINUOUS_DISCOVERY_INTERVAL)
         has_interval = access.options.is_set(keys_scan.CONTINUOUS_DISCOVERY_INTERVAL)

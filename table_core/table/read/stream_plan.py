@@ -53,12 +53,7 @@ class StreamPlanner:
 
     @classmethod
     def of(
-        cls,
-        access: TableAccess,
-        consumer: str | None = None,
-        where: Bound | None = None,
-        *,
-        as_written: bool = False,
+        cls, access: TableAccess, consumer: str | None = None, where: Bound | None = None
     ) -> StreamPlanner:
         """A stream of ``access``, with the consumer of its options unless one is given.
 
@@ -67,10 +62,9 @@ class StreamPlanner:
             OptionError: the table merges rows, and has no changelog producer.
         """
         refuse_unreadable(access)
-        if not as_written:
-            require_changes(access.options, access.name, is_key_table=access.schema.is_key_table)
+        require_changes(access.options, access.name, is_key_table=access.schema.is_key_table)
         named = consumer or access.options.get(keys_scan.CONSUMER_ID)
-        return cls(access=access, consumer=named, where=where, as_written=as_written)
+        return cls(access=access, consumer=named, where=where)
 
     # ------------------------------------------------------------------------ one after the other
     def begin(self, after: int | None = None) -> Start:

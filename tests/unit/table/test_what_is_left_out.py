@@ -1,7 +1,4 @@
-"""Goal: what a read, an overwrite or an option would leave out, or could not find, is an error that names it.
-
-An audit shows the rows of each commit as they were written, also where they are still to be merged.
-"""
+"""Goal: what a read, an overwrite or an option would leave out, or could not find, is an error that names it."""
 
 from __future__ import annotations
 
@@ -11,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import table_core as tc
-from table_core.errors import ArgumentError, OptionError, SchemaError, UnsupportedFeatureError
+from table_core.errors import ArgumentError, SchemaError, UnsupportedFeatureError
 from tests.tables import new_catalog, write_rows
 from tests.upstream.play import Shape
 
@@ -26,16 +23,6 @@ def table(**options: str) -> tc.Table:
     )
     write_rows(made, ROWS)
     return catalog.table("d.t")
-
-
-def test_an_audit_shows_rows_as_they_were_written() -> None:
-    catalog = new_catalog()
-    options = {"bucket": "1", "merge-engine": "partial-update"}
-    made = catalog.create_table("d.t", SCHEMA, primary_key=("k",), options=options)
-    write_rows(made, ROWS)
-    assert next(catalog.table("d.t$audit_log").follow())["v"].to_pylist() == [1]
-    with pytest.raises(OptionError, match="changelog-producer"):
-        next(catalog.table("d.t").follow())
 
 
 WAITING = {"bucket": "-2", "postpone.merge-on-read": "true"}
