@@ -14,6 +14,7 @@ from sameness import assert_same
 
 from table_core.datatypes.text import type_to_json
 from tests.lanes import sampled
+from tests.upstream.catalog_steps import Calls
 from tests.upstream.every import CASES
 from tests.upstream.play import NAME, Case, Shape, names_in, play
 from tests.upstream.steps import Refused, Rows
@@ -28,11 +29,15 @@ OURS_ALONE = {
 """What Paimon takes and we refuse, so that a misspelt option is not silently nothing."""
 UNPRINTED = "VECTOR"
 """A type whose values the judge does not print."""
+GOES = {"drop_table", "rename_table", "drop_database"}
+"""Verbs after which the table is not where it was."""
 
 
 def is_played(one: Case) -> bool:
     """Whether a case leaves a table that Paimon can open and print."""
     if one.is_refused or one.missing or one.shape is None or UNPRINTED in one.shape.columns:
+        return False
+    if any(isinstance(step, Calls) and step.verb in GOES for step in one.steps):
         return False
     return not any(key.startswith(("scan.", "incremental-")) for key in one.shape.options)
 
@@ -57,7 +62,11 @@ def test_paimon_reads_the_rows_that_a_case_leaves(one: Case, paimon: Judge, tmp_
     table = play(one, tmp_path.as_uri()).table()
     left = paimon.table(tmp_path, NAME)
     last = one.steps[-1]
-    if isinstance(last, Refused) and isinstance(last.step, Rows) and not last.step.how:
+    if (
+        isinstance(last, Refused)
+        and isinstance(last.step, Rows)
+        and not (last.step.how or last.step.branch)
+    ):
         with pytest.raises(JudgeError):
             left.read(**(last.step.options or {}))
         return
