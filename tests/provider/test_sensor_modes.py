@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 from collections.abc import Callable
 from typing import Any
@@ -15,7 +16,7 @@ from paimon_provider.sensors.base import PaimonSensor
 from paimon_provider.sensors.partition import PaimonPartitionSensor
 from paimon_provider.sensors.snapshot import PaimonSnapshotSensor
 from paimon_provider.sensors.tag import PaimonTagSensor
-from paimon_provider.triggers.wait import PaimonTagTrigger
+from paimon_provider.triggers.wait import PaimonSnapshotWaitTrigger, PaimonTagTrigger
 from table_core.table.api.catalog import Catalog
 from tests.provider.dag_runs import states, xcom
 
@@ -122,3 +123,67 @@ def test_a_missing_table_ends_a_sensor_that_is_told_so(
     assert event.payload["status"] == "error"
     assert "shop.ordres" in str(event.payload["error"])
     assert dict(trigger.serialize()[1])["missing"] == "fail"
+
+
+class _Kept(dict[str, Any]):
+    """The state of a task run, which outlives each look."""
+
+    def set(self, key: str, value: Any) -> None:
+        self[key] = json.loads(json.dumps(value))
+
+
+@pytest.mark.parametrize("mode", ["poke", "reschedule", "triggerer"])
+@pytest.mark.parametrize("how", ["made-anew", "rolled-back"])
+def test_a_sensor_counts_what_stands_in_the_place_of_the_table_that_it_began_with(
+    mode: str, how: str, warehouse: Catalog
+) -> None:
+    """Its numbers are smaller than the one that the sensor was told, or the same."""
+
+    def commit() -> None:
+        with warehouse.table("shop.t").write() as writer:
+            writer.write(pa.table({"n": [1, 2]}))
+            writer.commit()
+
+    def make() -> None:
+        schema = pa.schema([("n", pa.int64())])
+        warehouse.create_table("shop.t", schema, options={"bucket": "-1"})
+
+    state = _Kept()
+    looks = _looks_of(mode, state)
+    warehouse.create_database("shop")
+    make()
+    for _ in range(4):
+        commit()
+    assert looks() is None
+    if how == "made-anew":
+        warehouse.drop_table("shop.t")
+        assert looks() is None
+        make()
+    else:
+        warehouse.table("shop.t").rollback_to(2)
+    assert looks() is None
+    commit()
+    assert looks() is None, "2 of 3 rows"
+    commit()
+    found = looks()
+    assert found is not None
+    first = 1 if how == "made-anew" else 3
+    assert found["reset"] == how
+    assert found["snapshots"] == {"first": first, "last": first + 1, "count": 2}
+
+
+def _looks_of(mode: str, state: _Kept) -> Callable[[], Any]:
+    """One look after another of a sensor that waits for three rows after snapshot 4."""
+    wanted: dict[str, Any] = {"table": "shop.t", "after": 4, "min_rows": 3}
+    if mode == "triggerer":
+        trigger = PaimonSnapshotWaitTrigger(paimon_conn_id="paimon_default", **wanted)
+        return trigger._look
+    kept = PaimonSnapshotSensor(task_id="t", mode=mode, **wanted)
+
+    def look() -> Any:
+        sensor = kept
+        if mode == "reschedule":
+            sensor = PaimonSnapshotSensor(task_id="t", mode=mode, **wanted)
+        return sensor.poke({"task_state_store": state}).xcom_value  # type: ignore[typeddict-item]
+
+    return look

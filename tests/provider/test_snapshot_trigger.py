@@ -124,6 +124,7 @@ def script(monkeypatch: pytest.MonkeyPatch, *polls: Any, producer: str = "none")
         return wait_conditions.NotYet(why="nothing new")
 
     monkeypatch.setattr(wait_conditions, "not_yet", not_yet)
+    monkeypatch.setattr(wait_conditions.SnapshotWait, "placed", lambda wait, _: wait)
     monkeypatch.setattr(PaimonHook, "unseen_snapshots", unseen_snapshots)
     monkeypatch.setattr(PaimonHook, "new_snapshots", new_snapshots)
 
@@ -237,6 +238,63 @@ def test_what_a_watcher_says_when_it_is_being_taken_away_is_said_again(
     assert supervisor.kept["paimon.seen"]["snapshot_id"] == 1
     script(monkeypatch, [fact(1), fact(2)])
     assert ids(events(watcher(**more))) == [2]
+
+
+@pytest.mark.parametrize("more", [{}, {"events": "snapshot"}, {"min_rows": 2}])
+def test_an_event_that_is_told_again_after_a_kill_is_the_same_and_what_came_meanwhile_is_another(
+    monkeypatch: pytest.MonkeyPatch, supervisor: Supervisor, more: dict[str, Any]
+) -> None:
+    """Three kills, one after the other, each before anything has settled."""
+    monkeypatch.setattr(saved_positions, "_SETTLED_SECONDS", 600)
+    facts = [fact(id) for id in range(1, 10)]
+    script(monkeypatch, facts[:1], facts[:3])
+    first = events(watcher(**more))
+    script(monkeypatch, facts[:5])
+    second = events(watcher(**more))
+    script(monkeypatch, facts[:7])
+    third = events(watcher(**more))
+    assert second[: len(first)] == first
+    assert third[: len(second)] == second
+    told = [id for one in third for id in _range_of(one)]
+    assert told == [2, 3, 4, 5, 6, 7], "each snapshot is in one event"
+
+
+def _range_of(payload: dict[str, Any]) -> range:
+    snapshots = payload["snapshots"]
+    return range(snapshots["first"], snapshots["last"] + 1)
+
+
+def test_what_has_settled_is_not_told_again(
+    monkeypatch: pytest.MonkeyPatch, supervisor: Supervisor
+) -> None:
+    facts = [fact(id) for id in range(1, 10)]
+    script(monkeypatch, facts[:1], facts[:3], facts[:5])
+    assert ids(events(watcher())) == [3, 5]
+    assert supervisor.kept["paimon.seen"] == {"snapshot_id": 5, "time_millis": 5000}
+
+
+def test_a_triggerer_that_wakes_up_beside_its_successor_tells_what_that_told(
+    monkeypatch: pytest.MonkeyPatch, supervisor: Supervisor
+) -> None:
+    """It was stopped for a while; another one has told 2 to 4 meanwhile."""
+    monkeypatch.setattr(saved_positions, "_SETTLED_SECONDS", 600)
+    facts = [fact(id) for id in range(1, 10)]
+    script(monkeypatch, facts[:1], facts[:4])
+    (by_successor,) = events(watcher())
+    successors = supervisor.kept["paimon.seen"]
+    supervisor.kept.clear()
+    script(monkeypatch, facts[:1], *[facts[:6]] * 3)
+
+    began = saved_positions.SavedPositions.begin
+
+    async def and_stall(saved: Any, mark: Seen) -> None:
+        await began(saved, mark)
+        supervisor.kept["paimon.seen"] = successors
+
+    monkeypatch.setattr(saved_positions.SavedPositions, "begin", and_stall)
+    told = events(watcher())
+    assert told[0] == by_successor
+    assert [id for one in told for id in _range_of(one)] == [2, 3, 4, 5, 6]
 
 
 def test_a_store_that_hangs_blocks_neither_the_loop_nor_a_second_thread(

@@ -76,24 +76,32 @@ class PaimonSensor(ChecksArguments, BaseSensorOperator):
                 timeout=timedelta(seconds=self.timeout),
             )
 
-    def poke(self, context: Context) -> PokeReturnValue:  # noqa: ARG002 - Airflow's signature
+    def poke(self, context: Context) -> PokeReturnValue:
         """Look once."""
         from paimon_provider.hooks.paimon import PaimonHook
 
         with airflow_failures():
             require_arguments(self)
             self._require_named_so()
+            self._recall(context)
             wait, hook = self.wait(**self._condition()), PaimonHook(self.paimon_conn_id)
             try:
                 document = wait.look(hook)
                 if document is None:
-                    wait_conditions.say_not_yet(wait, hook, self.missing, self.log)
+                    place = wait_conditions.say_not_yet(wait, hook, self.missing, self.log)
+                    self._remember(context, place)
             except TableError as error:
                 if error.kind is not ErrorKind.UNAVAILABLE:
                     raise
                 self.log.warning("Storage unavailable, still waiting: %s", error)
                 return PokeReturnValue(False)
         return PokeReturnValue(document is not None, document)
+
+    def _recall(self, context: Context) -> None:
+        """Take what an earlier look of this task run has noted; one that is rescheduled is made anew each time."""
+
+    def _remember(self, context: Context, place: Mapping[str, Any] | None) -> None:
+        """Note ``place`` for later looks."""
 
     def execute(self, context: Context) -> Any:
         """Look; wait in the triggerer when it is not so yet and that is wanted."""

@@ -17,7 +17,7 @@ from paimon_provider.arguments.table_identity import require_named_so
 from paimon_provider.arguments.values import text, wrong
 from paimon_provider.triggers.blocking_calls import BlockingCalls, Pause
 from paimon_provider.triggers.poll import Watch, one_poll, poll, stream_key, watches_of
-from paimon_provider.triggers.saved_positions import SavedPositions, mark_keys, stored_mark
+from paimon_provider.triggers.saved_positions import SavedPositions, TakenOverError, mark_keys
 from paimon_provider.triggers.wait import PaimonSnapshotWaitTrigger
 from paimon_provider.watching.conditions import RESET, NewSnapshots, counts, matching_partitions
 from paimon_provider.watching.events import Gathered, gathered
@@ -49,8 +49,9 @@ class PaimonSnapshotTrigger(BaseEventTrigger):
 
     The position is kept in the asset's state. So commits made while the triggerer is down or the
     Dag is paused become an event afterwards. The position moves five seconds after the event, so no
-    event is lost. After a crash, or if Airflow removes the watcher within these seconds, the event
-    comes again with the same ``snapshot_id``. Snapshots that expired unseen give an event with
+    event is lost. After a crash, or if Airflow removes the watcher within these seconds, the same
+    event comes again: equal in all members. What was committed meanwhile is an event of its own, so
+    no snapshot is told in two different events. Snapshots that expired unseen give an event with
     ``gap``. A table that was rolled back or recreated gives one with ``reset``. Counts below
     ``min_rows`` are kept with the position, so they outlive their snapshots.
 
@@ -147,20 +148,12 @@ class PaimonSnapshotTrigger(BaseEventTrigger):
         """Our events of what the poll tells; for ever, whatever fails."""
         watch = Watch(self.table, self.poll_seconds)
         pause = Pause(self.poll_seconds)
-        while True:  # a trigger that ends is started again every two seconds
-            try:
-                watch.seen = await self._stored_mark()
-                break
-            except Exception as error:  # noqa: BLE001 - the state store may come back
-                self.log.warning(
-                    "No watermark of %s, trying again in %.0f s: %s",
-                    *(self.table, pause.grow(), error),
-                )
-                await asyncio.sleep(pause.seconds())
+        saved = SavedPositions(trigger_state(self, self.asset_uri), self._mark_keys, self.log)
         calls = BlockingCalls(self.table)
+        async for event in self._begin(watch, saved, pause):
+            yield event
         watches = watches_of(self.paimon_conn_id)
         watches.add(watch)
-        saved = SavedPositions(self._keep)
         keeping = asyncio.ensure_future(saved.run())
         try:
             async with aclosing(watch.heard(shared_stream)) as heard:
@@ -168,19 +161,25 @@ class PaimonSnapshotTrigger(BaseEventTrigger):
                     if not await self._is_named_so(unseen, pause):
                         watch.told = None
                         continue
-                    if watch.seen is None:  # what is there at first is no news
-                        watch.seen = unseen.head
-                        await self._keep(watch.seen)
                     try:
+                        if watch.seen is None:  # what is there at first is no news
+                            await saved.begin(unseen.head)
+                            watch.seen = unseen.head
                         ready = await self._ready(unseen, watch.seen, calls)
                         async for payload, mark in self._payloads(ready, watch.seen, calls):
                             if payload is not None:
+                                await saved.announce(payload, mark)
                                 self._count(payload)
                                 yield TriggerEvent(payload)
                             saved.move(mark)
                             if payload is not None:
                                 await asyncio.sleep(_FLUSH_SECONDS)
                             watch.seen = mark
+                    except TakenOverError:
+                        self.log.info("Another triggerer went on with %s: as far as it", self.table)
+                        async for event in self._begin(watch, saved, pause):
+                            yield event
+                        watch.told = None
                     except Exception as error:  # noqa: BLE001 - ending would lose the place
                         await self._failed(error, pause)
                         watch.told = None  # nothing is lost: it is told again
@@ -189,6 +188,28 @@ class PaimonSnapshotTrigger(BaseEventTrigger):
         finally:
             keeping.cancel()
             watches.remove(watch)
+
+    async def _begin(
+        self, watch: Watch, saved: SavedPositions, pause: Pause
+    ) -> AsyncIterator[TriggerEvent]:
+        """Let ``watch`` be where the watcher has come to; what may not have been heard is told again as it was."""
+        while True:  # a trigger that ends is started again every two seconds
+            try:
+                settled = await saved.load()
+                break
+            except Exception as error:  # noqa: BLE001 - the state store may come back
+                self.log.warning(
+                    "No watermark of %s, trying again in %.0f s: %s",
+                    *(self.table, pause.grow(), error),
+                )
+                await asyncio.sleep(pause.seconds())
+        watch.seen = settled or (Seen() if self.start == "earliest" else None)
+        for told in saved.telling:
+            self._count(told.payload)
+            yield TriggerEvent(told.payload)
+            saved.move(told.mark)
+            await asyncio.sleep(_FLUSH_SECONDS)
+            watch.seen = told.mark
 
     async def _payloads(
         self, unseen: UnseenSnapshots, seen: Seen, calls: BlockingCalls
@@ -350,22 +371,6 @@ class PaimonSnapshotTrigger(BaseEventTrigger):
         triggerer_stats.incr("paimon.events", tags=tags)
         delay_ms = time.time() * 1000 - payload["committed_at_ms"]
         triggerer_stats.timing("paimon.event_delay", max(0.0, delay_ms), tags=tags)
-
-    async def _stored_mark(self) -> Seen | None:
-        store = trigger_state(self, self.asset_uri)
-        stored = None if store is None else await stored_mark(store, self._mark_keys)
-        if stored is not None:
-            return Seen.from_json(stored)
-        return Seen() if self.start == "earliest" else None
-
-    async def _keep(self, seen: Seen) -> None:
-        store = trigger_state(self, self.asset_uri)
-        if store is None:
-            return
-        try:
-            await store.aset(self._mark_keys[0], {**seen.to_json()})
-        except Exception as error:  # noqa: BLE001 - at worst an event comes again after a restart
-            self.log.warning("Cannot keep the watermark of %s: %s", self.table, error)
 
 
 async def _polled(paimon_conn_id: str) -> AsyncIterator[None]:

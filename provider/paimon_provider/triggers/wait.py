@@ -72,11 +72,10 @@ class PaimonWaitTrigger(BaseTrigger):
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
         """Poll until it is so, or can never be."""
-        wait = self.wait(**self._condition())
-        calls, pause = BlockingCalls(str(getattr(wait, "table", ""))), Pause(self.poll_seconds)
+        calls, pause = BlockingCalls(str(getattr(self, "table", ""))), Pause(self.poll_seconds)
         try:
             self._require()  # templates are rendered by now
-            document = await poll_until(lambda: self._look(wait), calls, pause, self.log)
+            document = await poll_until(self._look, calls, pause, self.log)
         except TableError as error:
             yield TriggerEvent({"status": "error", "error": error_to_document(error)})
         else:
@@ -99,13 +98,15 @@ class PaimonWaitTrigger(BaseTrigger):
         own = {"on": one_of(*ON), "tag": name_of_file, "missing": one_of(*wait_conditions.MISSING)}
         require_values({**basic, **self._condition()}, **own)
 
-    def _look(self, wait: wait_conditions.Wait) -> dict[str, Any] | None:
+    def _look(self) -> dict[str, Any] | None:
         from paimon_provider.hooks.paimon import PaimonHook
 
-        hook = PaimonHook(self.paimon_conn_id)
+        wait, hook = self.wait(**self._condition()), PaimonHook(self.paimon_conn_id)
         document = wait.look(hook)
         if document is None:
-            wait_conditions.say_not_yet(wait, hook, self.missing, self.log)
+            place = wait_conditions.say_not_yet(wait, hook, self.missing, self.log)
+            if place is not None:
+                self.place = place
         return document
 
 

@@ -6,25 +6,28 @@ Each has the fields that templates may give as text; ``look`` checks them, then 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from paimon_provider.arguments.timestamps import epoch_ms, seconds_of, snapshot_id
 from paimon_provider.watching.conditions import (
     BRING_ROWS,
     NewSnapshots,
+    Seen,
     SnapshotFacts,
     counts,
     event_document,
     require_known,
     rows_of,
 )
+from paimon_provider.watching.seen import since
 from table_core.errors import ArgumentError, NotFoundError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from paimon_provider.hooks.paimon import PaimonHook
+    from paimon_provider.watching.seen import Since
 
 __all__ = [
     "MISSING",
@@ -42,6 +45,13 @@ __all__ = [
 
 MISSING = ("wait", "fail")
 """What a sensor does where there is no table."""
+
+
+_RESET = {
+    "made-anew": "dropped and made anew",
+    "rolled-back": "rolled back",
+    "unknown": "rolled back, or dropped and made anew",
+}
 
 
 class Wait(Protocol):
@@ -69,6 +79,8 @@ class SnapshotWait:
     after: int | str = 0
     on: str = "changes"
     min_rows: int = 0
+    place: Mapping[str, Any] | None = None
+    """The snapshot ``after``, as an earlier look found it (``watching.seen.Seen``): not another one of its number."""
 
     def look(self, hook: PaimonHook) -> dict[str, Any] | None:
         """The event document of the new snapshots."""
@@ -78,10 +90,44 @@ class SnapshotWait:
                 f"after={self.after!r} is no snapshot id", argument="after", value=self.after
             )
         condition = NewSnapshots(after=after, on=self.on, min_rows=self.min_rows)
+        if self.place is not None:
+            step, producer = self.since_place(hook, self.place)
+            if step.reset is not None:
+                return self._after_reset(hook, step, producer)
+            if not step.new:
+                return None
         matches = hook.new_snapshots(self.table, condition)
         if matches is None:
             return None
         return event_document(self.table, *matches)
+
+    def placed(self, hook: PaimonHook) -> SnapshotWait:
+        """This, with the ``place`` of ``after``, if it is there to be looked at."""
+        after = snapshot_id(self.after, "after")
+        if self.place is not None or not after:
+            return self
+        try:
+            handle = hook.table(self.table)
+            at = Seen.up_to(SnapshotFacts.of(handle.snapshot(after)))
+            return replace(self, place=replace(at, birth=str(handle.birth)).to_json())
+        except NotFoundError:  # expired, or not there yet
+            return self
+
+    def since_place(self, hook: PaimonHook, place: Mapping[str, Any]) -> tuple[Since, str]:
+        """What is new since ``place``, and the changelog producer."""
+        seen = Seen.from_json(place)
+        news = hook.unseen_snapshots(self.table, seen)
+        return since(news.snapshots, seen, news.birth), news.producer
+
+    def _after_reset(self, hook: PaimonHook, step: Since, producer: str) -> dict[str, Any] | None:
+        """The snapshots of what stands in the place of the table; none of the old ones counts."""
+        new = list(step.new)
+        if self.on == "delete":
+            new = hook.completed(self.table, new)
+        new = [s for s in new if counts(s, producer, self.on)]
+        if not new or sum(map(rows_of, new)) < self.min_rows:
+            return None
+        return {**event_document(self.table, new, producer), "reset": step.reset}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -215,8 +261,8 @@ def not_yet(wait: Wait, hook: PaimonHook) -> NotYet:
     return NotYet(why=f"{at}, committed at {head.time_millis} ms since 1970")
 
 
-def say_not_yet(wait: Wait, hook: PaimonHook, missing: str, log: Any) -> None:
-    """Write into ``log`` what is there after a look that found nothing.
+def say_not_yet(wait: Wait, hook: PaimonHook, missing: str, log: Any) -> Mapping[str, Any] | None:
+    """Write into ``log`` what is there after a look that found nothing; returns the place for later looks, if any.
 
     Raises:
         NotFoundError: there is no such table, and ``missing`` is ``fail``.
@@ -225,10 +271,19 @@ def say_not_yet(wait: Wait, hook: PaimonHook, missing: str, log: Any) -> None:
     if state.missing is not None and missing == "fail":
         raise state.missing
     log.info("Still waiting: %s", state.why)
+    return wait.placed(hook).place if isinstance(wait, SnapshotWait) else None
 
 
 def _snapshots_so_far(wait: SnapshotWait, hook: PaimonHook, head: int, at: str) -> str:
     after = snapshot_id(wait.after, "after") or 0
+    if wait.place is not None:
+        step, producer = wait.since_place(hook, wait.place)
+        if step.reset is not None:
+            new = [s for s in step.new if counts(s, producer, wait.on)]
+            return (
+                f"{at}. Since the first look the table was {_RESET[step.reset]}: of what stands in its place "
+                f"{len(new)} count for on={wait.on!r}, with {sum(map(rows_of, new))} of {wait.min_rows} rows"
+            )
     if head < after:
         return (
             f"{at}, before after={after}: the table was rolled back, or dropped and made anew. What is counted "
