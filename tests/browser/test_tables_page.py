@@ -17,6 +17,8 @@ from tests.servers import ROOT
 
 AXE = ROOT / "provider" / "ui" / "node_modules" / "axe-core" / "axe.min.js"
 OF_SALES = f"?table={quote(SALES, safe='')}"
+AT_HUMAN_SPEED_MS = 250
+"""Between two keys: each may have changed the address by then."""
 HOSTILE = "<script>alert(1)<"
 TABS = (
     *("overview", "snapshots", "live", "levels", "partitions", "schema", "options", "refs"),
@@ -72,8 +74,10 @@ def test_the_walk_from_the_list_to_a_table(
 def test_searching_sorting_and_filtering_are_in_the_address(open_page: Open) -> None:
     page = open_page()
     page.keyboard.press("/")
-    page.keyboard.type("country_s")
+    page.keyboard.type("country_s", delay=AT_HUMAN_SPEED_MS)
     page.wait_for_url("**search=country_s**")
+    expect(page.get_by_role("searchbox", name="Search")).to_be_focused()
+    expect(page.get_by_role("searchbox", name="Search")).to_have_value("country_s")
     expect(page.locator("tbody tr")).to_have_count(1)
     page.get_by_role("button", name="Size").click()
     page.wait_for_url("**sort=-bytes**")
@@ -82,6 +86,15 @@ def test_searching_sorting_and_filtering_are_in_the_address(open_page: Open) -> 
     expect(page.get_by_role("columnheader", name="Size")).to_have_attribute(
         "aria-sort", "descending"
     )
+
+
+def test_the_tabs_are_walked_by_keyboard(open_page: Open) -> None:
+    page = open_page(OF_SALES)
+    page.locator("#pt-tab-overview").focus()
+    for tab in TABS[1:4]:
+        page.keyboard.press("ArrowRight", delay=AT_HUMAN_SPEED_MS)
+        expect(page.locator(f"#pt-tab-{tab}")).to_be_focused()
+        page.wait_for_url(f"**tab={tab}**")
 
 
 def test_a_commit_moves_the_bars_and_its_rows_scroll_by(

@@ -20,13 +20,17 @@ URI = "paimon://demo/shop/sales"
 
 @pytest.fixture
 def table(tmp_path: Path) -> Any:
+    return table_with(tmp_path, "lookup")
+
+
+def table_with(tmp_path: Path, producer: str) -> Any:
     catalog = tc.open_catalog(tmp_path.as_uri())
     catalog.create_database("shop")
     return catalog.create_table(
         "shop.sales",
         SCHEMA,
         primary_key=("country",),
-        options={"bucket": "1", "changelog-producer": "lookup"},
+        options={"bucket": "1", "changelog-producer": producer},
     )
 
 
@@ -72,6 +76,29 @@ def test_two_viewers_see_a_commit_and_the_follower_ends_with_the_last(table: Any
         assert live.followed == 0
         await asyncio.to_thread(followers[0].join, 60)
         assert not followers[0].is_alive()
+
+    asyncio.run(look())
+
+
+@pytest.mark.parametrize("producer", ["input", "none", "lookup"])
+def test_sums_are_those_of_the_table_however_it_keeps_its_changes(
+    producer: str, tmp_path: Path
+) -> None:
+    """With ``input`` a row that replaces one is written as an insert."""
+    table = table_with(tmp_path, producer)
+    sell(table, Spain=5, Peru=3)
+
+    async def look() -> None:
+        live = LiveTables()
+        viewer = Viewer(asyncio.get_running_loop(), BarsOf("country", "sales"))
+        follower = live.join(URI, viewer, lambda: table.access)
+        await state_with(viewer, [("Spain", 5), ("Peru", 3)])
+        sell(table, Peru=9)
+        await state_with(viewer, [("Peru", 9), ("Spain", 5)])
+        sell(table, Peru=1, Spain=1, Chile=7)
+        await state_with(viewer, [("Chile", 7), ("Peru", 1), ("Spain", 1)])
+        live.leave(follower, viewer)
+        await asyncio.to_thread(follower.join, 60)
 
     asyncio.run(look())
 

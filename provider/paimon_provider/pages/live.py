@@ -37,6 +37,7 @@ _VIEWERS_MAX: Final = 200
 _WAITING_MAX: Final = 32
 _ROWS_MAX: Final = 50
 _COLUMNS_MAX: Final = 60
+_COMPUTED: Final = frozenset({"lookup", "full-compaction"})
 _KINDS: Final = ("+I", "-U", "+U", "-D")
 
 
@@ -178,7 +179,7 @@ def _begun(stream: CommitStream, of: BarsOf) -> tuple[Bars, int]:
         why = (
             ""
             if _takes_off(stream.access)
-            else ", for it keeps no changelog and is read anew each time"
+            else ", for its changelog does not say what was replaced, and it is read anew each time"
         )
         raise ArgumentError(
             f"the table has {rows:,} rows, and the live view reads at most {most:,} to begin with{why}: "
@@ -196,9 +197,13 @@ def _rows_max() -> int:
 
 
 def _takes_off(access: Any) -> bool:
-    """Whether changes say what is gone: not those of a key table without a changelog."""
+    """Whether changes say what is gone: those of a table without key, or whose changelog is computed.
+
+    With ``input`` the changelog is what was written: a row that replaces one comes as ``+I``, and the old one as
+    nothing.
+    """
     producer = str(access.options.raw.get("changelog-producer", "none")).lower()
-    return not access.schema.is_key_table or producer != "none"
+    return not access.schema.is_key_table or producer in _COMPUTED
 
 
 def _changes(commit: CommitRead) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 import { ListPage } from "./list/ListPage";
 import { Boundary } from "./parts/Boundary";
+import { Settled } from "./parts/Settled";
 import { useView } from "./state/query";
 import { TablePage } from "./table/TablePage";
 import { WorkPage, type Place } from "./work/WorkPage";
@@ -11,13 +12,15 @@ import { WorkPage, type Place } from "./work/WorkPage";
 export function App(place: Partial<Place>) {
   return (
     <div className="pt">
-      {place.dagId ? (
-        <Boundary>
-          <WorkPage {...place} dagId={place.dagId} />
-        </Boundary>
-      ) : (
-        <Tables />
-      )}
+      <Settled>
+        {place.dagId ? (
+          <Boundary>
+            <WorkPage {...place} dagId={place.dagId} />
+          </Boundary>
+        ) : (
+          <Tables />
+        )}
+      </Settled>
     </div>
   );
 }

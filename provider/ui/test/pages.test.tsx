@@ -1,12 +1,13 @@
 // @vitest-environment jsdom
 import { act, cleanup, configure, fireEvent, render, screen, within } from "@testing-library/react";
-import type { ReactNode } from "react";
+import { lazy, Suspense, useState, type ComponentType, type ReactNode } from "react";
 import userEvent from "@testing-library/user-event";
-import { MemoryRouter, useLocation } from "react-router-dom";
+import { MemoryRouter, Route, Routes, useLocation, useParams } from "react-router-dom";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 
 import { App } from "../src/App";
 import type { Line, Snapshot, TableDocument } from "../src/api/types";
+import { loadedAnew } from "../src/parts/Settled";
 import { AssetLink } from "../src/work/AssetLink";
 
 const PATIENCE = { timeout: 20_000 };
@@ -98,6 +99,44 @@ async function open(query = "") {
   });
 }
 
+type Globals = Record<string, ComponentType | undefined>;
+
+/** As Airflow shows a component of a plugin: first behind `lazy`, later from `globalThis`. */
+function Airflow() {
+  useParams();
+  const globals = globalThis as unknown as Globals;
+  const load = () =>
+    Promise.resolve().then(() => {
+      globals["Paimon tables"] = App as ComponentType;
+      return { default: App as ComponentType };
+    });
+  const [Loaded] = useState(() => lazy(load));
+  const Kept = globals["Paimon tables"];
+  return Kept === undefined ? (
+    <Suspense fallback="loading">
+      <Loaded />
+    </Suspense>
+  ) : (
+    <Kept />
+  );
+}
+
+async function openInAirflow(query = "") {
+  delete (globalThis as unknown as Globals)["Paimon tables"];
+  loadedAnew();
+  render(
+    <MemoryRouter initialEntries={[`/plugin/paimon-tables${query}`]}>
+      <Routes>
+        <Route path="/plugin/:page" element={<Airflow />} />
+      </Routes>
+      <Address />
+    </MemoryRouter>,
+  );
+  await screen.findByRole("heading", { level: 1 });
+}
+
+const atHumanSpeed = () => userEvent.setup({ delay: 260 });
+
 const address = () => screen.getByTestId("address").textContent;
 
 beforeEach(() => {
@@ -116,6 +155,29 @@ beforeEach(() => {
     asked.push(path + search);
     const body = answers[path]?.(searchParams);
     return Promise.resolve(body instanceof Response ? body : new Response(JSON.stringify(body ?? {}), { status: body === undefined ? 404 : 200 }));
+  });
+});
+
+describe("in Airflow", () => {
+  it("keeps what is typed, letter by letter, and the focus", async () => {
+    await openInAirflow();
+    const field = screen.getByRole("searchbox");
+    const user = atHumanSpeed();
+    await user.click(field);
+    await user.keyboard("orders");
+    expect(document.activeElement).toBe(field);
+    expect((field as HTMLInputElement).value).toBe("orders");
+    await vi.waitFor(() => expect(address()).toBe("?search=orders"), PATIENCE);
+  });
+
+  it("lets arrows walk along the tabs", async () => {
+    await openInAirflow(`?table=${encodeURIComponent(URI)}`);
+    const first = await screen.findByRole("tab", { name: /Overview/ });
+    first.focus();
+    const user = atHumanSpeed();
+    await user.keyboard("{ArrowRight}{ArrowRight}{ArrowRight}");
+    expect(document.activeElement?.textContent).toBe("Levels");
+    expect(address()).toContain("tab=levels");
   });
 });
 

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from "react";
+import { useCallback, useEffect, useRef, useState } from "react";
 
 import type { Overview, TableList } from "../api/types";
 import { useData } from "../api/useData";
@@ -150,23 +150,32 @@ const WAIT_MS = 250;
 /** The search asks the server when the typing pauses; the key `/` leads here from anywhere on the page. */
 function SearchBox({ value, onChange }: { value: string; onChange: (text: string) => void }) {
   const [text, setText] = useState(value);
-  const [told, setTold] = useState(value);
+  const [seen, setSeen] = useState(value);
+  const [asked, setAsked] = useState(value);
   const input = useRef<HTMLInputElement>(null);
   const latest = useRef(onChange);
+  const ask = useCallback((wanted: string) => {
+    setAsked(wanted);
+    latest.current(wanted);
+  }, []);
   useEffect(() => {
     latest.current = onChange;
   });
-  if (told !== value) {
-    setTold(value);
-    setText(value);
+  if (seen !== value) {
+    setSeen(value);
+    if (value !== asked) {
+      // Somebody else changed the address.  What was asked here comes back late: more may be typed by then.
+      setText(value);
+      setAsked(value);
+    }
   }
   useEffect(() => {
     if (text === value) {
       return;
     }
-    const timer = setTimeout(() => latest.current(text), WAIT_MS);
+    const timer = setTimeout(() => ask(text), WAIT_MS);
     return () => clearTimeout(timer);
-  }, [text, value]);
+  }, [text, value, ask]);
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       const typing = event.target instanceof HTMLElement && event.target.closest("input,select,textarea") !== null;
@@ -190,7 +199,7 @@ function SearchBox({ value, onChange }: { value: string; onChange: (text: string
         onChange={(event) => setText(event.target.value)}
         onKeyDown={(event) => {
           if (event.key === "Enter") {
-            latest.current(text);
+            ask(text);
           }
         }}
       />
