@@ -27,10 +27,10 @@ from table_core.commit.conflicts import (
     index_changes,
     since_safe,
 )
-from table_core.commit.delivery import NOT_MASKED, Masked, masked_rows
+from table_core.commit.delivery import NOT_MASKED, Masked, added_rows, masked_rows
 from table_core.commit.live import LiveFiles
 from table_core.commit.next_snapshot import Content, next_snapshot
-from table_core.commit.request import CommitPart
+from table_core.commit.request import ChangedRows, CommitPart
 from table_core.commit.row_tracking import with_row_ids
 from table_core.commit.stale import stale_homes, stale_idle, stale_index, stale_merges, stale_rows
 from table_core.errors import CommitConflictError, NotFoundError, OutcomeUnknownError
@@ -304,7 +304,27 @@ def prepare(attempt: Attempt, part: CommitPart, bounds: Bounds | None) -> Steps[
         new_id = head.id + 1 if head else FIRST_ID
         delta, next_row_id = with_row_ids(delta, snapshot_id=new_id, first=next_row_id or 0)
     masked = masked_rows(part.index_added, index_deleted)
+    if bounds is not None:
+        part = yield from _counted(attempt, part, delta)
     return Ready(part, kind, delta, index, next_row_id, masked)
+
+
+def _counted(
+    attempt: Attempt, part: CommitPart, delta: tuple[ManifestEntry, ...]
+) -> Steps[CommitPart]:
+    """``part`` of a key table, with how many rows it takes away: files hold several records of a row.
+
+    For example, a row that was written three times is three records of as many files, and one row that goes.
+    """
+    head, replaced = attempt.state.head, part.overwrite
+    gone = tuple(e for e in delta if e.kind is EntryKind.DELETE)
+    if head is None or replaced is None or part.changed is not None or not gone:
+        return part
+    if replaced.spares_postponed:  # the same rows are written anew
+        return part
+    rows = yield fx.CountRows(snapshot=head.snapshot, entries=gone)
+    assert rows is None or isinstance(rows, int)
+    return replace(part, changed=ChangedRows(added=added_rows(delta), deleted=rows))
 
 
 def _strict(

@@ -12,7 +12,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from table_core.commit.request import DELETION_VECTORS
+from table_core.commit.request import DELETION_VECTORS, ChangedRows
 from table_core.ondisk.data_file import EntryKind
 from table_core.ondisk.snapshot import CommitKind
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from table_core.commit.live import IndexFile
-    from table_core.commit.request import ChangedRows
     from table_core.ondisk.data_file import ManifestEntry
     from table_core.ondisk.snapshot import Snapshot
 
@@ -29,6 +28,7 @@ __all__ = [
     "NOT_MASKED",
     "Delivery",
     "Masked",
+    "added_rows",
     "delivery_of",
     "masked_rows",
     "recorded_delivery",
@@ -49,8 +49,9 @@ class Delivery:
     """Rows that came in: inserts, and upserts of a key table."""
     updated: int = 0
     """Rows that a statement changed in their place."""
-    deleted: int = 0
-    """Rows that were taken away: ``-D`` of a key table, rows of files and by deletion vectors."""
+    deleted: int | None = 0
+    """Rows that were taken away: ``-D`` of a key table, rows of files and by deletion vectors.  None: files of a
+    key table went, and nobody has counted their rows."""
     partitions: tuple[str, ...] | None = ()
     """Keys (``ondisk.partition_key``) of the partitions whose rows changed, of a compaction without changelog
     those it rewrote; '' stands for an unpartitioned table.  None: too many to be kept."""
@@ -58,8 +59,8 @@ class Delivery:
 
     @property
     def rows(self) -> int:
-        """All rows that were touched."""
-        return self.added + self.updated + self.deleted
+        """All rows that were touched, as far as they are counted."""
+        return self.added + self.updated + (self.deleted or 0)
 
     def to_text(self) -> str:
         """As the snapshot keeps it."""
@@ -101,7 +102,7 @@ def recorded_delivery(snapshot: Snapshot) -> Delivery | None:
         return Delivery(
             added=int(document["added"]),
             updated=int(document["updated"]),
-            deleted=int(document["deleted"]),
+            deleted=None if document["deleted"] is None else int(document["deleted"]),
             partitions=None if keys is None else tuple(str(key) for key in keys),
             partitions_total=int(document["partitions_total"]),
         )
@@ -118,17 +119,18 @@ def delivery_of(
     masked: Masked,
     key_of: Callable[[bytes], str],
     changed: ChangedRows | None = None,
+    merges: bool = False,
 ) -> Delivery:
     """What a commit of ``delta`` and ``changelog`` delivers.
 
-    ``changed`` is what a statement counted.
+    ``changed`` is what a statement counted.  ``merges``: files hold records, of which several may be one row.
     """
     rows = dict.fromkeys(entry.partition for entry in changelog)
     if kind is not CommitKind.COMPACT or not rows:
         rows |= dict.fromkeys((*(entry.partition for entry in delta), *masked.partitions))
     kept = _kept(rows, key_of)
     if kind in {CommitKind.COMPACT, CommitKind.ANALYZE}:
-        return Delivery(partitions=kept, partitions_total=len(rows))
+        changed = _by_changelog(changelog)
     if changed is not None:
         return Delivery(
             added=changed.added,
@@ -138,13 +140,44 @@ def delivery_of(
             partitions_total=len(rows),
         )
     added, updated, deleted = _by_files(operation, delta, masked.rows)
+    uncounted = merges and not _are_rows([e for e in delta if e.kind is EntryKind.DELETE])
     return Delivery(
         added=added,
         updated=updated,
-        deleted=deleted,
+        deleted=None if uncounted else deleted,
         partitions=kept,
         partitions_total=len(rows),
     )
+
+
+def _are_rows(gone: Sequence[ManifestEntry]) -> bool:
+    """Whether each record of these files of a key table is a row: no key is twice in a bucket, and none retracts."""
+    levels: dict[tuple[bytes, int], set[int]] = {}
+    for entry in gone:
+        levels.setdefault((entry.partition, entry.bucket), set()).add(entry.file.level)
+    sorted_once = all(len(those) == 1 and 0 not in those for those in levels.values())
+    return sorted_once and all(e.file.delete_row_count == 0 for e in gone)
+
+
+def _by_changelog(changelog: Sequence[ManifestEntry]) -> ChangedRows:
+    """What a compaction has found out: of an update its changelog has two rows, ``-U`` and ``+U``.
+
+    For example, 20 upserts of keys that are there are 40 rows of which 20 retract and 20 are ``+U``: 20 updated.
+    """
+    rows = sum(e.file.row_count for e in changelog)
+    retracts = sum(e.file.delete_row_count or 0 for e in changelog)
+    updates = sum(e.file.update_row_count or 0 for e in changelog)
+    if any(e.file.update_row_count is None for e in changelog):
+        return ChangedRows()
+    return ChangedRows(
+        added=rows - retracts - updates, updated=updates, deleted=max(0, retracts - updates)
+    )
+
+
+def added_rows(delta: Sequence[ManifestEntry]) -> int:
+    """Rows that new files bring in, without those that retract."""
+    new = [e.file for e in delta if e.kind is EntryKind.ADD]
+    return sum(file.row_count - (file.delete_row_count or 0) for file in new)
 
 
 def _by_files(

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Announce",
+    "CountRows",
     "Create",
     "Created",
     "Discard",
@@ -159,6 +160,17 @@ class ReadLive:
     snapshot: Snapshot
     partitions: Partitions
     files: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CountRows:
+    """Reply how many rows of a key table whole buckets of ``snapshot`` have, merged, an int; None: too many to count.
+
+    ``entries`` are those buckets' files.
+    """
+
+    snapshot: Snapshot
+    entries: tuple[ManifestEntry, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -337,6 +349,7 @@ Effect: TypeAlias = (
     | ReadFloor
     | LookupProperties
     | ReadLive
+    | CountRows
     | ReadTouched
     | Renumber
     | WriteManifests

@@ -46,7 +46,8 @@ class ChangedRows:
 
     added: int = 0
     updated: int = 0
-    deleted: int = 0
+    deleted: int | None = 0
+    """None: nobody has counted them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

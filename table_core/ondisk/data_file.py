@@ -82,6 +82,8 @@ class DataFile:
     write_cols_sequences: tuple[int, ...] | None = None
     extra: Mapping[str, object] = field(default_factory=dict, compare=False)
     """Members of ``_FILE`` that this release does not know."""
+    update_row_count: int | None = field(default=None, compare=False)
+    """How many rows are ``+U``, as the writer of a changelog file has counted.  Not stored: manifests know it of none."""
 
     def upgraded(self, level: int) -> DataFile:
         """The same file at another level."""

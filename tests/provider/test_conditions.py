@@ -128,7 +128,10 @@ def test_the_event_says_what_is_in_the_range() -> None:
         "committed_at_ms": 4000,
         "kinds": {"APPEND": 1, "COMPACT": 1},
         "delivers_changes": True,
-        "rows": {"append": 1, "changelog": 2, "compact": -7},
+        "rows": {
+            **{"append": 1, "changelog": 2, "compact": -7},
+            **dict.fromkeys(("added", "updated", "deleted")),
+        },
         "partitions": None,
     }
 

@@ -225,6 +225,9 @@ class FakeTable:
                 "expired under us", path=str(gone), reason="gone"
             ) from None
 
+    def do_CountRows(self, effect: cx.CountRows) -> int:
+        return sum(entry.file.row_count for entry in effect.entries)
+
     def do_WriteManifests(self, effect: cx.WriteManifests) -> cx.Written:
         try:
             metas = self.metas(effect.head.snapshot) if effect.head else ()

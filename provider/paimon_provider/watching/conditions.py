@@ -66,8 +66,8 @@ def _deletes(snapshot: SnapshotFacts) -> bool:
     """Whether it took rows away, by whatever means; of foreign ones as far as the document tells."""
     if snapshot.kind is None:
         return True
-    if snapshot.is_known:
-        return bool(snapshot.deleted)
+    if snapshot.is_known:  # what nobody has counted may be rows
+        return snapshot.kind != "COMPACT" and snapshot.deleted != 0
     fewer = snapshot.delta_rows < 0 and snapshot.operation != "OVERWRITE"
     named = snapshot.operation in {"DELETE", TRUNCATE}
     return snapshot.kind == "OVERWRITE" and (fewer or named)

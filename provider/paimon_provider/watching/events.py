@@ -41,7 +41,8 @@ class Gathered:
     committed_at_ms: int = 0
     kinds: Mapping[str, int] = field(default_factory=dict)
     operations: Mapping[str, int] = field(default_factory=dict)
-    rows: Mapping[str, int] = field(default_factory=dict)
+    rows: Mapping[str, int | None] = field(default_factory=dict)
+    """None where the writer of one did not say, and its files do not tell."""
     touched: int = 0
     """Rows, for thresholds."""
     delivers: bool = False
@@ -63,7 +64,7 @@ class Gathered:
         told = snapshot.partitions if partitions is None else partitions
         few = None if told is None or len(told) > PARTITIONS_MAX else tuple(map(dict, told))
         total = snapshot.partitions_total if told is None else len(told)
-        rows = {"changelog": snapshot.changelog_rows}
+        rows: dict[str, int | None] = {"changelog": snapshot.changelog_rows}
         if snapshot.kind is not None:
             rows[snapshot.kind.lower()] = snapshot.delta_rows
         known = {name: getattr(snapshot, name) for name in ("added", "updated", "deleted")}
@@ -74,7 +75,7 @@ class Gathered:
             committed_at_ms=snapshot.time_millis,
             kinds={} if snapshot.kind is None else {snapshot.kind: snapshot.count},
             operations={snapshot.operation: snapshot.count} if snapshot.operation else {},
-            rows=rows | {name: n for name, n in known.items() if n is not None},
+            rows=rows | known,
             touched=rows_of(snapshot),
             delivers=delivers_changes(snapshot, producer),
             watermark=snapshot.watermark,
@@ -97,7 +98,7 @@ class Gathered:
             committed_at_ms=later.committed_at_ms or self.committed_at_ms,
             kinds=_sum(self.kinds, later.kinds),
             operations=_sum(self.operations, later.operations),
-            rows=_sum(self.rows, later.rows),
+            rows=_known_sum(self.rows, later.rows),
             touched=self.touched + later.touched,
             delivers=self.delivers or later.delivers,
             watermark=later.watermark if later.watermark is not None else self.watermark,
@@ -170,6 +171,18 @@ def _sum(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
     total = Counter(one)
     total.update(other)
     return dict(total)
+
+
+def _known_sum(
+    one: Mapping[str, int | None], other: Mapping[str, int | None]
+) -> dict[str, int | None]:
+    """The sums of what both know; what one of them does not know is not known."""
+    sums: dict[str, int | None] = {}
+    for name in dict.fromkeys((*one, *other)):
+        parts = [one.get(name, 0), other.get(name, 0)]
+        known = [n for n in parts if n is not None]
+        sums[name] = sum(known) if len(known) == len(parts) else None
+    return sums
 
 
 def gathered(ones: Sequence[Gathered]) -> Gathered:

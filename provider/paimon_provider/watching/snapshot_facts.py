@@ -147,7 +147,10 @@ class SnapshotFacts:
         partitions, known = told["partitions"], told["partitions_total"] or told["partitions"]
         rows = dict.fromkeys(("added", "updated", "deleted"))
         if told.get("recorded", True):
-            rows = {name: int(told[name]) for name in rows}
+            rows = {name: None if told[name] is None else int(told[name]) for name in rows}
+        uncounted = told["kind"] == "COMPACT" and told["changelog_rows"]
+        if uncounted and not any(rows.values()):
+            rows = dict.fromkeys(rows)  # nobody has counted what the compaction found out
         return cls(
             id=told["last"],
             first=told["first"],
@@ -216,4 +219,6 @@ def rows_of(snapshot: SnapshotFacts) -> int:
     """How many rows a snapshot touches, for thresholds."""
     touched = snapshot.touched
     known = abs(snapshot.delta_rows) if touched is None else touched
+    if touched and snapshot.kind == "COMPACT":
+        return touched  # its changelog has two rows of an update
     return max(snapshot.changelog_rows, known)

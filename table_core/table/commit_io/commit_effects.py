@@ -20,6 +20,7 @@ from table_core.ondisk.index_manifest import decode_index_manifest
 from table_core.ondisk.snapshot import FIRST_ID, Snapshot
 from table_core.table.commit_io.manifest_writer import ManifestWriter
 from table_core.table.commit_io.renumbering import renumbered
+from table_core.table.commit_io.row_counts import rows_of_buckets
 from table_core.table.commit_io.uncommitted import missing_files
 from table_core.table.metadata.carried import carried_as_of, history, noted_head, remembered
 from table_core.table.metadata.refs.turns import set_aside, target_of
@@ -122,6 +123,10 @@ class CommitEffects:
         else:
             entries = self.access.live_entries(effect.snapshot, keep_partition=wanted)
         return LiveFiles(entries=tuple(entries), index=self._index(effect.snapshot))
+
+    @perform.register(fx.CountRows)
+    def _count_rows(self, effect: fx.CountRows) -> int | None:
+        return rows_of_buckets(self.access, effect.snapshot, effect.entries)
 
     def _index(self, snapshot: Snapshot) -> tuple[Any, ...]:
         name = snapshot.index_manifest

@@ -76,7 +76,8 @@ class CommitNote:
     changelog_rows: int = 0
     added: int = 0
     updated: int = 0
-    deleted: int = 0
+    deleted: int | None = 0
+    """None: rows went, and nobody has counted them."""
     watermark: int | None = None
     partitions: tuple[dict[str, str | None], ...] | None = ()
     """Values by column, in one spelling; None: many.  None at all without partition columns."""
@@ -94,7 +95,7 @@ class CommitNote:
     @property
     def changes_nothing(self) -> bool:
         """Whether neither rows nor changelog records came or went."""
-        return not (self.added or self.updated or self.deleted or self.changelog_rows)
+        return not (self.added or self.updated or self.deleted != 0 or self.changelog_rows)
 
     def with_later(self, later: CommitNote) -> CommitNote:
         """Both as one."""
@@ -104,8 +105,9 @@ class CommitNote:
             partitions = tuple(both.values()) if len(both) <= _PARTITIONS_MAX else None
         sums = {
             name: getattr(self, name) + getattr(later, name)
-            for name in ("count", "delta_rows", "changelog_rows", "added", "updated", "deleted")
+            for name in ("count", "delta_rows", "changelog_rows", "added", "updated")
         }
+        known = self.deleted is not None and later.deleted is not None
         most = max(self.partitions_total, later.partitions_total)
         total = most if partitions is None else len(partitions)
         return replace(
@@ -114,6 +116,7 @@ class CommitNote:
             recorded=self.recorded and later.recorded,
             partitions=partitions,
             partitions_total=total,
+            deleted=(self.deleted or 0) + (later.deleted or 0) if known else None,
             **sums,
         )
 
@@ -262,6 +265,7 @@ def delivery(access: TableAccess, snapshot: Snapshot) -> Delivery | None:
             else (),
             masked=_masked(access, before, snapshot),
             key_of=partial(partition_key, access.schema),
+            merges=access.schema.is_key_table,
         )
     except NotFoundError:
         return None

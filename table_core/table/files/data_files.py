@@ -42,6 +42,7 @@ __all__ = ["FileFactory", "RollingWriter"]
 _log = logging.getLogger(__name__)
 _SLICE_ROWS: Final = 1 << 17
 _MB: Final = 1 << 20
+_UPDATE_AFTER: Final = pa.scalar(2, pa.int8())
 _RETRACTS: Final = pa.array([1, 3], pa.int8())
 
 
@@ -231,6 +232,7 @@ class _OpenFile:
     indexes: IndexBuilder | None = None
     rows: int = 0
     deletes: int = 0
+    updates: int = 0
     min_sequence: int = 2**63 - 1
     max_sequence: int = -1
     min_key: bytes = EMPTY_ROW
@@ -283,6 +285,8 @@ class _OpenFile:
         self.max_sequence = max(self.max_sequence, low_high["max"].as_py())
         retracts = pc.sum(pc.is_in(rows[KIND_COLUMN], value_set=_RETRACTS))
         self.deletes += retracts.as_py()
+        if self.roll.changelog:
+            self.updates += pc.sum(pc.equal(rows[KIND_COLUMN], _UPDATE_AFTER)).as_py() or 0
 
     def finish(self) -> DataFile:
         roll = self.roll
@@ -312,6 +316,7 @@ class _OpenFile:
             delete_row_count=self.deletes,
             file_source=roll.source,
             value_stats_cols=columns,
+            update_row_count=self.updates if roll.changelog and self.key_stats else None,
         )
 
     def _indexed(self) -> tuple[bytes | None, tuple[str, ...]]:

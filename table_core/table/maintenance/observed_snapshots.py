@@ -123,7 +123,8 @@ class SnapshotHistory:
         delta = snapshot.delta_record_count
         added, deleted = max(delta, 0), max(-delta, 0)
         if told is not None:
-            added, deleted = told.added + told.updated, told.deleted
+            added = told.added + told.updated
+            deleted = deleted if told.deleted is None else told.deleted
         row = SnapshotRow(
             id=snapshot.id,
             at_ms=snapshot.time_millis,

@@ -14,11 +14,12 @@ from hypothesis import strategies as st
 
 import table_core as tc
 from table_core.commit.delivery import DELIVERY_PROPERTY, recorded_delivery
-from table_core.errors import ArgumentError, NotFoundError
+from table_core.errors import ArgumentError, CorruptFileError, NotFoundError
 from table_core.jobs.job_spec import JobSpec
 from table_core.jobs.run import run_embedded
 from table_core.ondisk.partition_key import key_of_values, values_of_key
 from table_core.ondisk.snapshot import Snapshot
+from table_core.table.commit_io import row_counts
 from table_core.table.commit_io.deliveries import CommitNote, told
 from tests.tables import new_catalog, write_rows
 
@@ -51,7 +52,7 @@ def write(table: Any, ids: list[int], kinds: list[str] | None = None, **more: An
     return int(done.snapshot_id)
 
 
-def said(table: Any) -> tuple[str | None, int, int, int]:
+def said(table: Any) -> tuple[str | None, int, int, int | None]:
     """Operation, rows added, updated, deleted of the newest snapshot."""
     head = table.latest_snapshot()
     known = recorded_delivery(head)
@@ -72,6 +73,83 @@ def test_a_key_table_says_which_rows_came_and_which_went() -> None:
     assert said(table) == ("DELETE", 0, 0, 2)
     table.compact(strategy="full")
     assert said(table) == (None, 0, 0, 0)
+
+
+@pytest.mark.parametrize("vectors", ["true", "false"])
+def test_an_overwritten_key_table_tells_rows_and_not_the_records_of_its_files(vectors: str) -> None:
+    """Key 1 is written three times, key 2 is deleted: the files hold six records of two rows."""
+
+    def filled() -> Any:
+        table = make(key=True, deletion_vectors__enabled=vectors)
+        for ids in ([1, 2], [1], [1, 3]):
+            write(table, ids)
+        write(table, [2], ["-D"])
+        return table
+
+    table = filled()
+    write(table, [7, 8, 9], overwrite="table")
+    assert said(table) == ("OVERWRITE", 3, 0, 2)
+    write(table, [], overwrite={"dt": str(DAY)})
+    assert said(table) == ("OVERWRITE", 0, 0, 3)
+    table = filled()
+    table.truncate()
+    assert said(table) == ("TRUNCATE", 0, 0, 2)
+    table = filled()
+    table.drop_partitions([{"dt": str(DAY)}])
+    assert said(table)[1:] == (0, 0, 2)
+    table = filled()
+    table.compact(strategy="full")
+    write(table, [5], overwrite="partitions")
+    assert said(table) == ("OVERWRITE", 1, 0, 2)
+    _forget(table, table.latest_snapshot())
+    assert table.delivers(table.latest_snapshot().id).deleted == 2, "each record was a row"
+    table = filled()
+    table.truncate()
+    _forget(table, table.latest_snapshot())
+    assert table.delivers(table.latest_snapshot().id).deleted is None, "records are no rows"
+
+
+def test_a_table_that_cannot_be_read_can_be_overwritten(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unreadable(*_: Any, **__: Any) -> None:
+        raise CorruptFileError("a file is damaged", path="x", reason="damaged")
+
+    table = make(key=True)
+    write(table, [1, 2])
+    write(table, [1])
+    monkeypatch.setattr(row_counts, "committed_rows", unreadable)
+    write(table, [5], overwrite="table")
+    assert said(table) == ("OVERWRITE", 1, 0, None)
+    assert table.count() == 1
+
+
+def test_rows_that_are_too_many_to_be_merged_are_not_counted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(row_counts, "_RECORDS_MAX", 3)
+    table = make(key=True)
+    write(table, [1, 2])
+    write(table, [1, 2])
+    write(table, [5], overwrite="table")
+    assert said(table) == ("OVERWRITE", 1, 0, None)
+    write(table, [6], overwrite="table")
+    assert said(table) == ("OVERWRITE", 1, 0, 1), "few again"
+
+
+@pytest.mark.parametrize("producer", ["lookup", "full-compaction"])
+def test_a_compaction_that_finds_changes_out_tells_them_by_what_happened_to_rows(
+    producer: str,
+) -> None:
+    table = make(key=True, changelog_producer=producer)
+    steps = (
+        ([1, 2, 3], None, (3, 0, 0)),
+        ([2, 3, 4], None, (1, 2, 0)),
+        ([1, 5, 2], ["-D", "+I", "+U"], (1, 1, 1)),
+        ([3], ["-D"], (0, 0, 1)),
+    )
+    for ids, kinds, rows in steps:
+        write(table, ids, kinds)
+        table.compact(strategy="full")
+        assert said(table) == (None, *rows)
 
 
 @pytest.mark.parametrize("vectors", ["true", "false"])
@@ -162,7 +240,7 @@ def test_a_job_says_what_it_has_committed_though_it_is_expired_since(tmp_path: A
     assert [s.id for s in table.snapshots()] == [first[-1]["last"]]  # type: ignore[index]
     kinds = [(n["kind"], n["operation"], n["deleted"], n["partitions"]) for n in first]  # type: ignore[attr-defined]
     day = ({"dt": "2026-01-01"},)
-    assert kinds == [("APPEND", "DELETE", 1, day), ("COMPACT", None, 0, day)]
+    assert kinds == [("APPEND", "DELETE", 1, day), ("COMPACT", None, 1, day)]
     for id in (5, 6, 7):
         write(table, [id])
     (again,) = run_embedded(spec)["commits"]  # type: ignore[misc, attr-defined]
