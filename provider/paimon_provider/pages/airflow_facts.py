@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import parse_qs, unquote, urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 import sqlalchemy as sa
 from airflow.models.asset import AssetEvent, AssetModel
@@ -18,6 +18,7 @@ from paimon_provider._compat import Feature, has
 from paimon_provider.arguments.table_identity import SCHEME, TableIdentity
 from paimon_provider.links import CHECKS_KEY, TableLink
 from paimon_provider.pages.cache import get_meta, set_meta
+from paimon_provider.pages.xcom_values import XComValues, plain
 from paimon_provider.runs.identity import RUN_KEY, commit_users, kept_user
 
 if TYPE_CHECKING:
@@ -205,6 +206,7 @@ def _runs(session: Session, db: sqlite3.Connection) -> set[str]:
             told.map_index,
             told.value.label("link"),
             told.timestamp.label("began"),
+            returned.key.label("result_key"),
             returned.value.label("result"),
             returned.timestamp.label("ended"),
         )
@@ -214,13 +216,14 @@ def _runs(session: Session, db: sqlite3.Connection) -> set[str]:
     if since is not None:
         after = datetime.fromtimestamp((since - _LATE_MS) / 1000, UTC)
         query = query.where(sa.or_(told.timestamp > after, returned.timestamp > after))
-    touched, newest = set(), since or 0
+    touched, newest, values = set(), since or 0, XComValues()
     for row in session.execute(query):
-        base = table_of_link(_json(row.link))
+        # Airflow stores buttons itself when a task ends, and asks no backend.
+        base = table_of_link(plain(row.link)) or table_of_link(values.read(link, row.link))
         newest = max(newest, millis(row.began), millis(row.ended) if row.ended else 0)
         if base is None:
             continue
-        document = _json(row.result)
+        document = values.read(row.result_key, row.result)
         told_result = document if isinstance(document, dict) else {}
         who = (row.dag_id, row.task_id, row.run_id, row.map_index)
         db.execute(
@@ -270,16 +273,6 @@ def table_of_link(link: object) -> str | None:
     return None if parts is None else parts[0]
 
 
-def _json(value: object) -> object:
-    """The value of an XCom: JSON inside JSON, or what a backend of the user's own keeps."""
-    if not isinstance(value, str):
-        return value
-    try:
-        return json.loads(value)
-    except (ValueError, RecursionError):
-        return unquote(value)
-
-
 def _commit_users(session: Session, db: sqlite3.Connection) -> None:
     """Under which names task runs commit: what the operators keep of each in Airflow."""
     if not has(Feature.STATE_STORES):
@@ -302,7 +295,7 @@ def _commit_users(session: Session, db: sqlite3.Connection) -> None:
     newest = since or 0
     for row in session.execute(query):
         newest = max(newest, millis(row.updated_at))
-        user = kept_user(_json(row.value))
+        user = kept_user(plain(row.value))
         if user is not None:
             who = (row.dag_id, row.task_id, row.run_id, row.map_index)
             for name in commit_users(user):
