@@ -35,6 +35,7 @@ DECLARATIONS = Path(__file__).parents[2] / "declarations"
 
 SMOKE = """
 from airflow.sdk import DAG
+from paimon_provider.decorators import paimon_task
 from paimon_provider.operators.table import PaimonCreateTableOperator
 from paimon_provider.operators.write import PaimonWriteOperator
 from paimon_provider.sensors.snapshot import PaimonSnapshotSensor
@@ -44,7 +45,14 @@ with DAG("smoke", schedule=None) as dag:
         columns={"id": "BIGINT NOT NULL"}, primary_key=["id"], options={"bucket": "1"})
     write = PaimonWriteOperator(task_id="write", table="shop.orders", engine="local",
         sql="SELECT CAST(7 AS BIGINT) AS id")
-    create >> write >> PaimonSnapshotSensor(task_id="seen", table="shop.orders", poke_interval=1)
+    seen = PaimonSnapshotSensor(task_id="seen", table="shop.orders", poke_interval=1)
+
+    @paimon_task(tables={"orders": "shop.orders"}, writes=["shop.orders"])
+    def decorated(orders, times, ti=None):
+        orders.delete(where="id > 7")
+        return orders.count() * times
+
+    create >> write >> seen >> decorated(times=1)
 """
 
 
@@ -140,7 +148,7 @@ def test_operators_sensor_and_trigger_work(airflow_home: Path, warehouse: Catalo
     dag = runpy.run_path(str(path))["dag"]
     done = dag.test()
     states = {ti.task_id: str(ti.state) for ti in done.get_task_instances()}
-    assert states == dict.fromkeys(("create", "write", "seen"), "success")
+    assert states == dict.fromkeys(("create", "write", "seen", "decorated"), "success")
     assert warehouse.table("shop.orders").read().to_arrow().to_pylist() == [{"id": 7}]
 
     trigger = PaimonSnapshotWaitTrigger(

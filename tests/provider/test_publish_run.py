@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from paimon_provider.decorators import PaimonDecoratedOperator
+from paimon_provider.lineage import openlineage
 from paimon_provider.notifier import PaimonNotifier
 from paimon_provider.operators.compact import PaimonCompactOperator
 from paimon_provider.publish import PaimonWriteAuditPublish
@@ -94,6 +95,39 @@ create >> double(times=3)
     ((task, _, extra),) = events_of(done)
     assert task == "double"
     assert (extra["snapshot_id"], extra["rows"]["added"]) == (1, 3)
+
+
+def test_lineage_leads_from_what_a_function_reads_to_what_it_has_written(
+    run: Callable[..., Any], warehouse: Catalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where nobody has said with ``writes`` which of them it writes."""
+    told: list[tuple[list[str], list[str]]] = []
+
+    def noted(_: Any, reads: list[str], writes: list[str]) -> None:
+        told.append((sorted(reads), sorted(writes)))
+
+    monkeypatch.setattr(openlineage, "operator_lineage", noted)
+    done = run(
+        """
+from paimon_provider.decorators import paimon_task
+def told(context):
+    context["task"].get_openlineage_facets_on_complete(context["ti"])
+tables = [PaimonCreateTableOperator(task_id=name, table=f"shop.{name}", columns={"id": "BIGINT"}, options={"bucket": "-1"})
+    for name in ("orders", "sums", "rest")]
+@paimon_task(tables={name: f"shop.{name}" for name in ("orders", "sums")}, writes=["shop.rest"], on_success_callback=told)
+def add(orders, sums, paimon):
+    import pyarrow as pa
+    for handle in (sums, paimon.table("shop.rest")):
+        with handle.write() as writer:
+            writer.write(pa.table({"id": [orders.count()]}))
+            writer.commit()
+tables >> add()
+"""
+    )
+    assert set(states(done).values()) == {"success"}, states(done)
+    assert told == [(["shop.orders"], ["shop.rest", "shop.sums"])]
+    ((_, uri, extra),) = events_of(done)
+    assert (uri.rpartition("/")[2], extra["rows"]["added"]) == ("rest", 1)
 
 
 def test_what_is_inside_comes_between_the_branch_and_the_audit() -> None:

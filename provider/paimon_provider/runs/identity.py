@@ -135,8 +135,10 @@ def commit_users(user: str) -> tuple[str, str]:
 
 
 def is_commit_of(commit_user: str, user: str) -> bool:
-    """Whether a commit is one of the task run ``user``: the later ones of a verb have its name in theirs."""
-    return commit_user == user or commit_user.startswith(f"{user}-")
+    """Whether a commit is one of the task run ``user``, by a verb or a handle: later ones have its name in theirs."""
+    return any(
+        commit_user == one or commit_user.startswith(f"{one}-") for one in commit_users(user)
+    )
 
 
 def _is_of(kept: Mapping[str, Any], ti: Any) -> bool:
