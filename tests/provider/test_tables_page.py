@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 
 from paimon_provider.pages.cache import cache_folder, reading, writer_lock, writing
+from table_core.errors import CorruptFileError
 from table_core.table.api.opening import open_catalog
 from tests.eventually import eventually
 from tests.provider.dag_runs import run_text
@@ -96,7 +97,11 @@ def test_the_list_has_a_line_a_table(page: Any) -> None:
     assert answer.headers["cache-control"] == "no-store, private"
     found = answer.json()
     assert found["total"] == 1
-    assert found["collector"] == {"dag_id": "stall_dag", "table": "airflow.table_metadata"}
+    assert found["collector"] == {
+        "dag_id": "stall_dag",
+        "table": "airflow.table_metadata",
+        "conn_id": "paimon_default",
+    }
     (line,) = found["tables"]
     assert line["uri"] == URI
     assert (line["kind"], line["rows"], line["partitions"]) == ("primary-key", 3, 2)
@@ -309,7 +314,20 @@ def test_what_is_collected_later_is_seen_and_what_is_dropped_is_gone(
     eventually(
         lambda: page("/table/snapshots", uri=uri).json().get("total") == 2, "the second snapshot"
     )
+    catalog.root("stall", "later").write("snapshot/snapshot-2", b"{")
+    with pytest.raises(CorruptFileError):
+        catalog.collect_metadata("stall", "airflow.table_metadata", "paimon_default")
+
+    def line() -> Any:
+        (found,) = page("/tables", search="stall.later").json()["tables"]
+        return found
+
+    eventually(lambda: line()["health"] == "bad", "a table that cannot be read is in bad health")
+    assert line()["badges"][0]["code"] == "unreadable"
     catalog.drop_table("stall.later")
+    told = page("/table/sample", uri=uri).json()["error"]
+    assert "no table stall.later any more" in told["message"]
+    assert "fruit" not in str(told), "others are not named"
     catalog.collect_metadata("stall", "airflow.table_metadata", "paimon_default")
     eventually(lambda: page("/table", uri=uri).status_code == 404, "the table goes")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from paimon_provider._compat import AirflowNotFoundException
 from paimon_provider.arguments import values
 from paimon_provider.arguments.checks import require_arguments
 from paimon_provider.arguments.table_identity import TableIdentity
@@ -33,16 +34,16 @@ class PaimonCollectMetadataOperator(PaimonDatabaseOperator):
     :param kept: how long snapshots are kept, whether or not their tables have them. (templated)
     :param recheck: after how long a table without a new snapshot is looked at again: its tags,
         consumers and age change without one. (templated)
-    :param tables: look at most at this many tables; the others follow in the next run.
+    :param tables: look at most at this many tables; the others follow in the next run. (templated)
     :param snapshots: read at most this many new snapshots of each table. Older ones are left out,
-        and the page says so.
-    :param detailed: of this many also read the manifests: files and bytes, by bucket.
+        and the page says so. (templated)
+    :param detailed: of this many also read the manifests: files and bytes, by bucket. (templated)
     :param dry_run: only report which tables have to be looked at.
     """
 
     template_fields: Sequence[str] = (
         *PaimonDatabaseOperator.template_fields,
-        *("to", "including", "excluding", "kept", "recheck"),
+        *("to", "including", "excluding", "kept", "recheck", "tables", "snapshots", "detailed"),
     )
     action = "collect-metadata"
     checks: ClassVar[Mapping[str, Check]] = {
@@ -63,9 +64,9 @@ class PaimonCollectMetadataOperator(PaimonDatabaseOperator):
         excluding: str = "",
         kept: str = "90 d",
         recheck: str = "1 h",
-        tables: int = 1_000,
-        snapshots: int = 1_000,
-        detailed: int = 200,
+        tables: int | str = 1_000,
+        snapshots: int | str = 1_000,
+        detailed: int | str = 200,
         dry_run: bool = False,
         engine: str = "local",
         **kwargs: Any,
@@ -87,7 +88,30 @@ class PaimonCollectMetadataOperator(PaimonDatabaseOperator):
         with airflow_failures():
             require_arguments(self)  # a wrong one is told before the connection is read
             self._catalog_name = self.hook.warehouse.catalog_name
+            unseen = self._unseen()
+        if unseen:
+            self.log.warning("%s", unseen)
         return super().execute(context)
+
+    def _unseen(self) -> str:
+        """Why the tables page does not show what is collected; '' if it does: it reads one table of one warehouse."""
+        from paimon_provider.hooks.paimon import PaimonHook
+        from paimon_provider.pages.collected import metadata_place
+
+        conn_id, table = metadata_place()
+        told = (
+            f"The tables page reads {table} by connection {conn_id} ([paimon] metadata_table and metadata_conn_id). "
+            f"It does not show what this task collects into {self.to} by connection {self.paimon_conn_id}"
+        )
+        if table.lower() != self.to.lower():
+            return told
+        if conn_id == self.paimon_conn_id:
+            return ""
+        try:
+            place = PaimonHook(conn_id).warehouse.uri
+        except AirflowNotFoundException:
+            return f"{told}, and there is no connection {conn_id}"
+        return "" if place == self.hook.warehouse.uri else told
 
     def arguments(self) -> dict[str, Any]:
         """What the job gets: with the catalog's name, which is the connection's."""

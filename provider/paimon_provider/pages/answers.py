@@ -186,7 +186,11 @@ def _collector(asker: Asker) -> dict[str, Any]:
     dag_id = row[0] if row is not None and row[0] in asker.dags else None
     return {
         "collected_at": iso(collected.get("at_ms")),
-        "collector": {"dag_id": dag_id, "table": metadata_place()[1]},
+        "collector": {
+            "dag_id": dag_id,
+            "table": metadata_place()[1],
+            "conn_id": metadata_place()[0],
+        },
     }
 
 

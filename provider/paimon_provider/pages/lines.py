@@ -74,6 +74,9 @@ def _line(
 ) -> dict[str, Any]:
     """Members that are checked: the table that they come from can be written by others."""
     health = kept.get("health")
+    badges = _badges(kept.get("badges"))
+    if any(badge["code"] == "unreadable" for badge in badges):
+        health = "bad"  # whatever else is not known of it
     kind = kept.get("kind")
     updated = _number(kept, "updated_ms")
     return {
@@ -90,7 +93,7 @@ def _line(
         "updated_ms": updated if updated is not None else last_event,
         "user": cell_text(kept["user"], _TEXT_MAX) if kept.get("user") else None,
         "health": health if isinstance(health, str) and health in HEALTH else "unknown",
-        "badges": _badges(kept.get("badges")),
+        "badges": badges,
         "next_maintenance": _next(kept.get("next_maintenance")),
         "cut": _cut(kept.get("cut")),
     }

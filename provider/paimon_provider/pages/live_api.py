@@ -19,7 +19,7 @@ from paimon_provider.pages.live import LIVE, Viewer
 from paimon_provider.pages.rows_right import require_rows
 from paimon_provider.pages.text import cell_text
 from paimon_provider.pages.warehouses import hook_of
-from table_core.errors import ArgumentError, StorageUnavailableError
+from table_core.errors import ArgumentError, NotFoundError, StorageUnavailableError
 
 __all__ = ["router"]
 
@@ -68,7 +68,7 @@ async def sample(of: RowsOf, limit: Annotated[int, Query(ge=1, le=100)] = 20) ->
 
 
 def _sample(uri: str, name: str, limit: int) -> dict[str, Any]:
-    table = hook_of(uri).catalog().table(name)
+    table = _table(uri, name)
     head = table.latest_snapshot()
     columns = [
         {"name": cell_text(field.name), "type": cell_text(str(field.type))}
@@ -82,6 +82,22 @@ def _sample(uri: str, name: str, limit: int) -> dict[str, Any]:
         for row in rows.to_pylist()
     ]
     return {"columns": columns, "rows": texts, "snapshot_id": head.id}
+
+
+def _table(uri: str, name: str) -> Any:
+    """The table's handle.
+
+    Raises:
+        NotFoundError: it is gone.  Which others there are, and where, is not for everybody who sees this one.
+    """
+    try:
+        return hook_of(uri).catalog().table(name)
+    except NotFoundError as error:
+        raise NotFoundError(
+            f"there is no table {name} any more: it was dropped or renamed since its metadata was collected. The next "
+            "collection takes it off this page",
+            name=name,
+        ) from error
 
 
 @router.get("/live")
@@ -101,7 +117,7 @@ async def live(
 
     async def events() -> AsyncIterator[str]:
         viewer = Viewer(asyncio.get_running_loop(), wanted)
-        follower = LIVE.join(uri, viewer, lambda: hook_of(uri).catalog().table(name).access)
+        follower = LIVE.join(uri, viewer, lambda: _table(uri, name).access)
         until = time.monotonic() + _STREAM_S
         try:
             yield "retry: 2000\n\n"

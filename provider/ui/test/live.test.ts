@@ -33,6 +33,15 @@ describe("the live view", () => {
     expect(state.status).toBe("open");
   });
 
+  it("says which commits it has not shown, after a reconnect and where too much came at once", () => {
+    const away = after([{ type: "open" }, bars(12, ["a", 1]), changes(13), bars(13, ["a", 2]), { type: "lost" }, { type: "open" }, bars(55, ["a", 9]), changes(56)]);
+    expect(away.gaps).toEqual([{ first: 14, last: 55 }]);
+    expect(away.rows.map((r) => [r.snapshot, r.gap])).toEqual([[56, null], [56, null], [13, { first: 14, last: 55 }], [13, null]]);
+    const many = after([changes(57), changes(60)], away);
+    expect(many.gaps).toEqual([{ first: 14, last: 55 }, { first: 58, last: 59 }]);
+    expect(after([bars(3), { type: "lost" }, bars(3), changes(4)]).gaps).toEqual([]);
+  });
+
   it("holds what comes while paused, and shows it in order afterwards", () => {
     const paused = after([bars(1, ["a", 1]), { type: "pause" }, bars(2, ["a", 2]), changes(2), bars(3, ["a", 3]), changes(3)]);
     expect(paused.bars).toEqual([["a", 1]]);

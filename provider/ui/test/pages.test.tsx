@@ -141,7 +141,7 @@ const address = () => screen.getByTestId("address").textContent;
 
 beforeEach(() => {
   asked = [];
-  const list = { total: 250, databases: ["shop"], collected_at: null, collector: { dag_id: "c", table: "t" }, tables: [line()] };
+  const list = { total: 250, databases: ["shop"], collected_at: "2026-11-25T12:00:00Z", collector: { dag_id: "c", table: "t", conn_id: "paimon_default" }, tables: [line()] };
   answers = {
     tables: () => list,
     overview: () => ({ tables: 250, rows: 1, bytes: 1, files: 1, due: 3, bad: 0, stale: 0, events_24h: 9, collected_at: null }),
@@ -155,6 +155,20 @@ beforeEach(() => {
     asked.push(path + search);
     const body = answers[path]?.(searchParams);
     return Promise.resolve(body instanceof Response ? body : new Response(JSON.stringify(body ?? {}), { status: body === undefined ? 404 : 200 }));
+  });
+});
+
+describe("a table that cannot be read", () => {
+  it("says so, and shows no default in its place", async () => {
+    const why = "schema-0 is no JSON";
+    const badges = [{ code: "unreadable", text: why, severity: "error" as const }];
+    answers.table = () => document_({ kind: "unknown", health: "bad", badges, primary_key: [], next_maintenance: null, fields: [] });
+    await open(`?table=${encodeURIComponent(URI)}&tab=options`);
+    expect((await screen.findByRole("alert")).textContent).toContain(why);
+    expect(screen.queryByText("append table")).toBeNull();
+    expect(screen.queryByText("none due")).toBeNull();
+    expect(screen.getByText("The table cannot be read")).toBeTruthy();
+    expect(asked.filter((path) => path.startsWith("table/options"))).toEqual([]);
   });
 });
 
@@ -184,6 +198,7 @@ describe("in Airflow", () => {
 describe("the list", () => {
   it("shows a table in one line, and leads to it and to its writer", async () => {
     await open();
+    expect(screen.getByText(/in the warehouse of paimon_default/)).toBeTruthy();
     const row = screen.getByRole("link", { name: "orders" }).closest("tr");
     const cells = within(row as HTMLElement);
     expect(cells.getByText("1.2M")).toBeTruthy();

@@ -51,7 +51,7 @@ export interface TableList {
   total: number;
   databases: string[];
   collected_at: string | null;
-  collector: { dag_id: string; table: string } | null;
+  collector: { dag_id: string | null; table: string; conn_id: string } | null;
   tables: Line[];
 }
 

@@ -46,6 +46,7 @@ export function ListPage() {
           {list.data?.collected_at ? (
             <span className="pt-muted">
               Collected <When at={list.data.collected_at} />
+              {list.data.collector === null ? null : ` in the warehouse of ${list.data.collector.conn_id}`}
             </span>
           ) : null}
           <button

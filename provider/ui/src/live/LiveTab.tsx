@@ -1,4 +1,4 @@
-import { useState } from "react";
+import { Fragment, useState } from "react";
 
 import type { TableDocument } from "../api/types";
 import { Card, Tile, useNow } from "../parts/bits";
@@ -8,7 +8,7 @@ import { NotAllowed } from "../table/SampleTab";
 import { ago, count, plural } from "../text/format";
 import { choices, defaults } from "./columns";
 import { RaceBars } from "./RaceBars";
-import { ROW_KINDS, type Commit, type LiveEvent, type LiveState } from "./reducer";
+import { ROW_KINDS, type Commit, type Gap, type LiveEvent, type LiveState } from "./reducer";
 import { useLive } from "./useLive";
 
 /** The table as it changes: its groups as bars that move, and the changed rows beside them. */
@@ -68,7 +68,7 @@ function Stream({ uri, by, value, agg }: { uri: string; by: string; value: strin
       <div className="pt-tiles">
         <Tile label="Stream" value={<Status state={state} />} note={<Pause state={state} tell={tell} />} />
         <Tile label="Snapshot" value={state.snapshot === null ? "–" : `#${state.snapshot}`} note={<LastCommit commit={last} />} />
-        <Tile label="Commits seen" value={count(state.commits.length)} note={<Pulse commits={state.commits} />} />
+        <Tile label="Commits seen" value={count(state.commits.length)} note={state.gaps.length === 0 ? <Pulse commits={state.commits} /> : missing(state.gaps)} />
         <Tile label="Rows changed" value={count(changed)} note={ROW_KINDS.map((kind) => `${kind} ${count(state.seen[kind])}`).join("  ")} />
       </div>
       {state.error === null ? null : (
@@ -160,16 +160,23 @@ function ChangedRows({ state }: { state: LiveState }) {
           </thead>
           <tbody>
             {state.rows.map((row) => (
-              <tr key={row.key} className={`pt-change pt-change--${kindClass(row.kind)}`}>
-                <td>
-                  <span className="pt-change-kind" title={KIND_SAID[row.kind] ?? row.kind}>
-                    {row.kind}
-                  </span>
-                </td>
-                {columns.map((name, i) => (
-                  <td key={name}>{row.values[i] ?? <em className="pt-muted">null</em>}</td>
-                ))}
-              </tr>
+              <Fragment key={row.key}>
+                {row.gap === null ? null : (
+                  <tr className="pt-change pt-change--gap">
+                    <td colSpan={columns.length + 1}>{missing([row.gap])}</td>
+                  </tr>
+                )}
+                <tr className={`pt-change pt-change--${kindClass(row.kind)}`}>
+                  <td>
+                    <span className="pt-change-kind" title={KIND_SAID[row.kind] ?? row.kind}>
+                      {row.kind}
+                    </span>
+                  </td>
+                  {columns.map((name, i) => (
+                    <td key={name}>{row.values[i] ?? <em className="pt-muted">null</em>}</td>
+                  ))}
+                </tr>
+              </Fragment>
             ))}
           </tbody>
         </table>
@@ -181,6 +188,13 @@ function ChangedRows({ state }: { state: LiveState }) {
       ) : null}
     </>
   );
+}
+
+/** How many commits were not shown, and which. */
+function missing(gaps: readonly Gap[]): string {
+  const n = gaps.reduce((sum, gap) => sum + gap.last - gap.first + 1, 0);
+  const ids = gaps.map((gap) => (gap.first === gap.last ? `#${gap.first}` : `#${gap.first} to #${gap.last}`)).join(", ");
+  return `${plural(n, "commit")} not shown: ${ids}`;
 }
 
 function kindClass(kind: string): string {

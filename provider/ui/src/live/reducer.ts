@@ -26,8 +26,16 @@ export interface Commit {
   counts: Partial<Record<RowKind, number>>;
 }
 
+/** Commits that nobody has seen here: the connection was away, or too much came at once. */
+export interface Gap {
+  first: number;
+  last: number;
+}
+
 export interface ShownRow {
   key: string;
+  /** What is missing between this row and the newer one above it. */
+  gap: Gap | null;
   snapshot: number;
   kind: string;
   values: (string | null)[];
@@ -42,6 +50,11 @@ export interface LiveState {
   columns: string[];
   rows: ShownRow[];
   seen: Record<RowKind, number>;
+  gaps: Gap[];
+  /** The newest snapshot that was shown, or told to be missing. */
+  told: number | null;
+  /** Whether the next state is the first one after the connection was away. */
+  again: boolean;
   paused: boolean;
   /** What came while paused, in order; shown when going on. */
   held: LiveEvent[];
@@ -60,6 +73,7 @@ export type LiveEvent =
 export const ROWS_MAX = 200;
 export const COMMITS_MAX = 60;
 export const HELD_MAX = 500;
+export const GAPS_MAX = 20;
 
 export const START: LiveState = {
   status: "connecting",
@@ -70,6 +84,9 @@ export const START: LiveState = {
   columns: [],
   rows: [],
   seen: { "+I": 0, "-U": 0, "+U": 0, "-D": 0 },
+  gaps: [],
+  told: null,
+  again: false,
   paused: false,
   held: [],
   dropped: 0,
@@ -80,7 +97,7 @@ export function reduce(state: LiveState, event: LiveEvent): LiveState {
     case "open":
       return { ...state, status: "open", error: null };
     case "lost":
-      return state.status === "gone" ? state : { ...state, status: "lost" };
+      return state.status === "gone" ? state : { ...state, status: "lost", again: true };
     case "gone":
       return { ...state, status: "gone", error: event.message };
     case "pause":
@@ -102,17 +119,38 @@ function hold(state: LiveState, event: LiveEvent): LiveState {
 
 function withBars(state: LiveState, { snapshot_id, bars }: StateEvent): LiveState {
   const ordered = bars.map(([key, n]): [string, number] => [key === null ? "null" : key === "" ? "(empty)" : key, n]).sort((a, b) => b[1] - a[1]);
-  return { ...state, status: "open", snapshot: snapshot_id, bars: ordered };
+  const next = { ...state, status: "open" as const, snapshot: snapshot_id, bars: ordered, again: false };
+  if (snapshot_id === null) {
+    return next;
+  }
+  return state.again && state.told !== null ? upTo(next, snapshot_id) : { ...next, told: state.told ?? snapshot_id };
 }
 
-function withChanges(state: LiveState, changes: ChangesEvent): LiveState {
-  // the server tells the newest again after a reconnect
-  if (state.commits.some((commit) => commit.id === changes.snapshot_id)) {
+/** As far as snapshot `id` goes, of which nothing was shown. */
+function upTo(state: LiveState, id: number): LiveState {
+  if (state.told === null || id <= state.told) {
     return state;
   }
+  const gap = { first: state.told + 1, last: id };
+  const [newest, ...older] = state.rows;
+  const marked = newest === undefined ? state.rows : [{ ...newest, gap: joined(newest.gap, gap) }, ...older];
+  return { ...state, rows: marked, told: id, gaps: [...state.gaps, gap].slice(-GAPS_MAX) };
+}
+
+function joined(one: Gap | null, later: Gap): Gap {
+  return one === null ? later : { first: one.first, last: later.last };
+}
+
+function withChanges(before: LiveState, changes: ChangesEvent): LiveState {
+  // the server tells the newest again after a reconnect
+  if (before.commits.some((commit) => commit.id === changes.snapshot_id)) {
+    return before;
+  }
+  const state = upTo(before, changes.snapshot_id - 1);
   const rows = changes.rows.map(
     ([kind, ...values], i): ShownRow => ({
       key: `${changes.snapshot_id}/${i}`,
+      gap: null,
       snapshot: changes.snapshot_id,
       kind: kind ?? "+I",
       values,
@@ -127,6 +165,7 @@ function withChanges(state: LiveState, changes: ChangesEvent): LiveState {
     ...state,
     status: "open",
     snapshot: changes.snapshot_id,
+    told: Math.max(state.told ?? 0, changes.snapshot_id),
     commits: [...state.commits, commit].slice(-COMMITS_MAX),
     columns: changes.columns.length > 0 ? changes.columns : state.columns,
     rows: [...rows.reverse(), ...state.rows].slice(0, ROWS_MAX),

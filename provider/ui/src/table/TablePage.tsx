@@ -8,7 +8,7 @@ import { LiveTab } from "../live/LiveTab";
 import { Boundary } from "../parts/Boundary";
 import { Tabs } from "../parts/Tabs";
 import { Age, Badges, Chip, Copy, HealthMark, RunLink, Tile } from "../parts/bits";
-import { Failure, Loading } from "../parts/states";
+import { Empty, Failure, Loading } from "../parts/states";
 import { useView, type Tab } from "../state/query";
 import { bytes, count, short, tableName } from "../text/format";
 import { LevelsTab } from "./LevelsTab";
@@ -58,14 +58,33 @@ export function TablePage({ uri }: { uri: string }) {
       ) : (
         <>
           <Head table={of} />
+          <Unreadable table={of} />
           <Facts table={of} />
           <Tabs tab={view.tab} go={(tab) => go({ table: uri, tab }, { keep: false })} marks={marks(of)} />
           <div id="pt-panel" role="tabpanel" aria-labelledby={`pt-tab-${view.tab}`} className="pt-panel">
-            <Boundary key={view.tab}>{panel(view.tab, of)}</Boundary>
+            <Boundary key={view.tab}>{unreadable(of) !== null && NEEDS_THE_TABLE.has(view.tab) ? <Empty title="The table cannot be read" /> : panel(view.tab, of)}</Boundary>
           </div>
         </>
       )}
     </main>
+  );
+}
+
+/** What would show defaults, or could not be done, while the table cannot be read. */
+const NEEDS_THE_TABLE: ReadonlySet<Tab> = new Set<Tab>(["live", "levels", "partitions", "options", "maintenance", "sample", "actions"]);
+
+/** Why the collector could not read the table; null if it could. */
+function unreadable(table: TableDocument): string | null {
+  return table.badges.find((badge) => badge.code === "unreadable")?.text ?? null;
+}
+
+function Unreadable({ table }: { table: TableDocument }) {
+  const why = unreadable(table);
+  return why === null ? null : (
+    <div className="pt-note pt-note--error" role="alert">
+      <strong>The table cannot be read: {why}</strong>
+      <p>What this page shows of it was collected before, if anything.</p>
+    </div>
   );
 }
 
@@ -120,7 +139,7 @@ function Head({ table }: { table: TableDocument }) {
         </div>
         {table.comment ? <p className="pt-comment">{table.comment}</p> : null}
         <div className="pt-chips">
-          {table.primary_key.length > 0 ? <Chip>key: {table.primary_key.join(", ")}</Chip> : <Chip>append table</Chip>}
+          {table.primary_key.length > 0 ? <Chip>key: {table.primary_key.join(", ")}</Chip> : table.kind === "append" ? <Chip>append table</Chip> : null}
           {table.partition_by.length > 0 ? <Chip>partitioned by {table.partition_by.join(", ")}</Chip> : null}
           {table.merge_engine ? <Chip>{table.merge_engine}</Chip> : null}
           {table.changelog_producer && table.changelog_producer !== "none" ? <Chip>changelog: {table.changelog_producer}</Chip> : null}
@@ -170,7 +189,7 @@ function Facts({ table }: { table: TableDocument }) {
       />
       <Tile
         label="Next maintenance"
-        value={table.next_maintenance === null ? "none due" : table.next_maintenance.action.replaceAll("_", " ")}
+        value={table.next_maintenance === null ? (table.kind === "unknown" ? "unknown" : "none due") : table.next_maintenance.action.replaceAll("_", " ")}
         note={table.next_maintenance?.reason}
       />
     </div>
