@@ -122,6 +122,12 @@ def _connection_type() -> dict[str, Any]:
                 '"time-limit": "10 min", "threads": "4"}',
                 "schema": _JSON,
             },
+            "engine": {
+                "label": "Engine",
+                "description": "What runs a job whose task does not say. spark: a Spark session. local: the worker. "
+                "auto: the worker if the job is small. Empty: as [paimon] engine says.",
+                "schema": {"type": ["string", "null"], "enum": ["spark", "local", "auto", None]},
+            },
             "auto_limits": {
                 "label": "Limits of engine auto",
                 "description": 'JSON object, e.g. {"bytes": "256 mb", "rows": "5000000"}: a task with '
@@ -199,7 +205,7 @@ def _config() -> dict[str, Any]:
     return {
         "paimon": {
             "description": "Settings of the Apache Paimon provider.",
-            "options": {**_report_options(), **_page_options()},
+            "options": {**_engine_options(), **_report_options(), **_page_options()},
         }
     }
 
@@ -211,6 +217,16 @@ def _option(description: str, example: str, default: str, kind: str = "string") 
         "type": kind,
         "example": example,
         "default": default,
+    }
+
+
+def _engine_options() -> dict[str, Any]:
+    return {
+        "engine": _option(
+            "What runs a job where neither the task nor its connection says: spark, local, or auto, which is the worker if the job is small.",
+            "auto",
+            "spark",
+        )
     }
 
 

@@ -88,10 +88,18 @@ NAME: Final = Parameter(
     option=Option(argument="NAME"),
 )
 """Of a tag or branch: operators name it after what it is."""
-RETAIN_MAX: Final = Parameter(name="retain_max", kind=Kind.COUNT, about="Keep at most this many.")
-RETAIN_MIN: Final = Parameter(name="retain_min", kind=Kind.COUNT, about="Keep at least this many.")
+RETAIN_MAX: Final = Parameter(
+    name="retain_max", kind=Kind.COUNT, about="Keep at most this many.", templated=True
+)
+RETAIN_MIN: Final = Parameter(
+    name="retain_min", kind=Kind.COUNT, about="Keep at least this many.", templated=True
+)
 MAX_DELETES: Final = Parameter(
-    name="max_deletes", kind=Kind.COUNT, about="Delete at most this many in one run.", option=None
+    name="max_deletes",
+    kind=Kind.COUNT,
+    about="Delete at most this many in one run.",
+    option=None,
+    templated=True,
 )
 SQL_PARAMETERS: Final = Parameter(
     name="parameters",

@@ -16,9 +16,10 @@ from table_core.options.parse import integer, size_bytes
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = ["AUTO", "AutoLimits", "EngineChoice", "Touched", "Worker", "choose_engine"]
+__all__ = ["AUTO", "ENGINES", "AutoLimits", "EngineChoice", "Touched", "Worker", "choose_engine"]
 
 AUTO: Final = "auto"
+ENGINES: Final = ("spark", "local", AUTO)
 _UNITS: Final = ("B", "kB", "MB", "GB", "TB")
 _STEP: Final = 1024
 RESERVE: Final = 192 << 20

@@ -19,7 +19,9 @@ import pytest
 from paimon_provider.hooks.paimon import PaimonHook
 from paimon_provider.launchers.worker import free_memory, this_worker
 from paimon_provider.operators.compact import PaimonCompactOperator
+from paimon_provider.runs.auto_engine import told_what_auto_saves
 from table_core.errors import ArgumentError
+from table_core.jobs.engine_choice import EngineChoice
 from table_core.table.api.catalog import Catalog
 from tests.provider.attempts import Runs, of_dag
 from tests.provider.dag_runs import events_of, states, xcom
@@ -83,6 +85,52 @@ def test_limits_of_the_connection_and_of_the_task(
     monkeypatch.setenv("AIRFLOW_CONN_PAIMON_DEFAULT", json.dumps(document))
     with pytest.raises(ArgumentError, match="auto_limits of connection"):
         _ = PaimonHook().warehouse
+
+
+def test_the_engine_of_a_task_that_does_not_say(
+    run: Callable[..., Any],
+    orders: Any,
+    warehouse: Catalog,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """The task, else the connection, else the environment, else Spark."""
+
+    def connection(**extra: str) -> None:
+        document = {"conn_type": "paimon", "host": warehouse.warehouse, "extra": extra}
+        monkeypatch.setenv("AIRFLOW_CONN_PAIMON_DEFAULT", json.dumps(document))
+
+    def default() -> str:
+        return PaimonHook().warehouse.default_engine
+
+    connection()
+    assert default() == "spark"
+    monkeypatch.setenv("AIRFLOW__PAIMON__ENGINE", "local")
+    assert default() == "local"
+    connection(engine="auto")
+    assert default() == "auto"
+    done = run(BODY.replace(', engine="auto"', "") % "")
+    assert states(done) == {"compact": "success"}
+    assert "engine auto: local" in "".join(capfd.readouterr())
+    connection(engine="sparc")
+    with pytest.raises(ArgumentError, match=r"engine='sparc' is none of .*did you mean 'spark'"):
+        default()
+    connection()
+    monkeypatch.setenv("AIRFLOW__PAIMON__ENGINE", "java")
+    with pytest.raises(ArgumentError, match=r"\[paimon\] engine='java' is none of"):
+        default()
+
+
+@pytest.mark.parametrize("engine", ["local", "spark"])
+def test_a_small_job_in_a_session_of_its_own_says_what_auto_would_save(engine: str) -> None:
+    told: list[str] = []
+    choice = EngineChoice(engine=engine, reason="it touches 2 files")
+    with told_what_auto_saves(lambda: choice, lambda text, *v: told.append(text % v)) as done:
+        done({"seconds": 0})
+    assert [line.split(" took ")[0] for line in told] == (
+        ["A Spark session of its own"] if engine == "local" else []
+    )
+    assert all("it touches 2 files" in line for line in told)
 
 
 def test_asking_uses_up_no_number_of_the_task_run(orders: Any) -> None:

@@ -148,6 +148,7 @@ add = PaimonWriteOperator(task_id="add", table="shop.sums", spark_conf={"spark.u
     told = "".join(capfd.readouterr())
     assert "Using Spark's default log4j profile" not in told
     assert "Waiting here: only a job of backend 'standalone' can be deferred" in told
+    assert "With engine='auto' the worker would have done this" in told
 
 
 @pytest.mark.parametrize(

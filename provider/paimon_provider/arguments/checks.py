@@ -15,7 +15,7 @@ from paimon_provider.arguments import documents, values
 from paimon_provider.arguments.table_identity import is_template
 from paimon_provider.arguments.values import Check, optional
 from table_core.errors import ArgumentError
-from table_core.jobs.engine_choice import AutoLimits
+from table_core.jobs.engine_choice import ENGINES, AutoLimits
 from table_core.options.spark_settings import require_settings
 
 __all__ = [
@@ -62,7 +62,7 @@ CHECKS: Final[Mapping[str, Check]] = {
     "database": values.name_of_file,
     "paimon_conn_id": values.text,
     "catalog": optional(values.text),
-    "engine": values.one_of("spark", "local", "auto"),
+    "engine": optional(values.one_of(*ENGINES)),
     "auto_limits": optional(_auto_limits),
     "events": values.one_of("changes", "any", "none"),
     "strategy": values.one_of("full", "minor"),

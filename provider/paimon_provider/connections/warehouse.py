@@ -8,8 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from paimon_provider._compat import conf
 from paimon_provider.connections.references import References
 from table_core.errors import ArgumentError
+from table_core.jobs.engine_choice import ENGINES
 from table_core.options.nearest import meant, require_one_of
 from table_core.options.spark_master import require_master, require_memory
 from table_core.options.spark_settings import require_printable, require_settings
@@ -48,6 +50,7 @@ _EXTRAS: Final = (
     "env",
     "sql_limits",
     "auto_limits",
+    "engine",
 )
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,255}")
 _PORTS: Final = 1 << 16
@@ -110,6 +113,8 @@ class Warehouse:
     """``memory-limit``, ``disk-limit``, ``time-limit`` and ``threads`` of a query in the worker."""
     auto_limits: Mapping[str, str] = field(default_factory=dict)
     """``bytes`` and ``rows``: up to so much, ``engine="auto"`` runs a job in the worker."""
+    engine: str = ""
+    """What runs a job whose task does not say; '': the connection does not say either."""
 
     @classmethod
     def of(
@@ -165,7 +170,19 @@ class Warehouse:
             sql_limits=_limits("sql_limits", extra.get("sql_limits"), _SQL_LIMITS, name),
             auto_limits=_limits("auto_limits", extra.get("auto_limits"), _AUTO_LIMITS, name),
             spark=spark.with_conf(of_spark | _hidden(of_spark, spark.conf)),
+            engine=_engine(extra.get("engine"), f"connection {name!r}: engine"),
         )
+
+    @property
+    def default_engine(self) -> str:
+        """What runs a job whose task does not say: as the connection says, else Airflow's ``[paimon] engine``.
+
+        Raises:
+            ArgumentError: that setting is none of ``ENGINES``.
+        """
+        if self.engine:
+            return self.engine
+        return _engine(conf.get("paimon", "engine", fallback=""), "[paimon] engine") or "spark"
 
     def job_options(self) -> dict[str, str]:
         """The options of a job spec: storage options under ``storage.``, limits under ``sql.``."""
@@ -342,6 +359,18 @@ def _limits(setting: str, value: object, known: tuple[str, ...], name: str) -> d
             value=unknown,
         )
     return limits
+
+
+def _engine(value: object, what: str) -> str:
+    """One of ``ENGINES``; '' if nothing is said."""
+    said = str(value or "").strip().lower()
+    if said and said not in ENGINES:
+        raise ArgumentError(
+            f"{what}={value!r} is none of {', '.join(ENGINES)}{meant(said, ENGINES)}",
+            argument="engine",
+            value=value,
+        )
+    return said
 
 
 def _require_one_of(setting: str, value: str, known: tuple[str, ...], name: str) -> None:

@@ -146,16 +146,19 @@ class PaimonHook(BaseHook):
         table: str,
         args: Mapping[str, Any],
         *,
-        engine: str = "spark",
+        engine: str | None = None,
         spark_conf: Mapping[str, str] | None = None,
     ) -> dict[str, Any]:
         """Run one verb as a job and return its result document.
+
+        Without ``engine`` the one that the connection or Airflow's settings say.
 
         Raises:
             TableError: what the job reported, or ``JobFailedError`` if it died.
         """
         from paimon_provider.launchers.base import launcher_for
 
+        engine = engine or self.warehouse.default_engine
         if engine == AUTO:
             choice = self.engine_for(action, table, args)
             self.log.info("engine auto: %s, for %s", choice.engine, choice.reason)

@@ -30,7 +30,7 @@ from paimon_provider.assets import table_asset
 from paimon_provider.failures import TABLE_RETRIES, airflow_failures
 from paimon_provider.lineage.tells_lineage import TellsLineage
 from paimon_provider.links import SparkUILink, TableLink, show_link, show_table, web_address
-from paimon_provider.runs.auto_engine import engine_now
+from paimon_provider.runs.auto_engine import engine_now, told_what_auto_saves
 from paimon_provider.runs.cluster_jobs import ClusterJobs, remaining_time
 from paimon_provider.runs.identity import run_identity
 from paimon_provider.runs.landed import landed_ms, landed_ms_in
@@ -71,7 +71,9 @@ class PaimonTableOperator(TellsLineage, ChecksArguments, BaseOperator):
     :param table: ``database.table``.  (templated)
     :param paimon_conn_id: the connection with the warehouse and the Spark settings.
     :param engine: ``spark``, ``local`` for Arrow inside the worker, without a JVM, or ``auto``: in
-        the worker if the metadata says that the job is small, else on Spark.
+        the worker if the metadata says that the job is small, else on Spark. Without it, the extra
+        ``engine`` of the connection decides, else Airflow's setting ``[paimon] engine``, else it is
+        ``spark``.
     :param auto_limits: what is small for ``engine="auto"``, e.g. ``{"bytes": "256 mb", "rows":
         5_000_000}``, instead of what the connection says.
     :param spark_conf: Spark configuration for this task, merged over that of the connection. A
@@ -101,7 +103,7 @@ class PaimonTableOperator(TellsLineage, ChecksArguments, BaseOperator):
         *,
         table: str,
         paimon_conn_id: str = _CONNECTION,
-        engine: str = "spark",
+        engine: str | None = None,
         auto_limits: Mapping[str, Any] | None = None,
         spark_conf: Mapping[str, str] | None = None,
         catalog: str | None = None,
@@ -222,7 +224,7 @@ class PaimonTableOperator(TellsLineage, ChecksArguments, BaseOperator):
             )
 
         return engine_now(
-            self.engine,
+            self.engine or self.hook.warehouse.default_engine,
             lambda: self.hook.engine_for(action, self.table, args, self.auto_limits),
             WorkerAttempts(context, user),
             submitted=submitted,
@@ -245,8 +247,19 @@ class PaimonTableOperator(TellsLineage, ChecksArguments, BaseOperator):
             return self._on_cluster(context, user, args)
         if self.deferrable and engine == "spark":
             self.log.info("Waiting here: only a job of backend 'standalone' can be deferred")
+        return self.run_here(engine, action, args)
+
+    def run_here(self, engine: str, action: str, args: Mapping[str, Any]) -> dict[str, Any]:
+        """Run the job in the worker, or in Spark's process beside it, and say what the other would have saved."""
         conf = self.task_conf()
-        return self.hook.run(action, self.table, args, engine=engine, spark_conf=conf)
+        if engine != "spark":
+            return self.hook.run(action, self.table, args, engine=engine, spark_conf=conf)
+        with told_what_auto_saves(
+            lambda: self.hook.engine_for(action, self.table, args, self.auto_limits), self.log.info
+        ) as seconds_of:
+            result = self.hook.run(action, self.table, args, engine=engine, spark_conf=conf)
+            seconds_of(result)
+        return result
 
     def _on_cluster(self, context: Context, user: str, args: Mapping[str, Any]) -> dict[str, Any]:
         """Submit, or find what an earlier attempt submitted; wait here or in the triggerer."""

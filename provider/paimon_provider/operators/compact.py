@@ -21,7 +21,7 @@ class PaimonCompactOperator(PaimonTableOperator):
     """Compact a table.
 
     :param strategy: ``full`` rewrites each bucket into one sorted run; ``minor`` does what
-        Paimon's automatic compaction would do now.
+        Paimon's automatic compaction would do now. (templated)
     :param partitions: the partitions to compact, e.g. ``[{"dt": "{{ ds }}"}]``; None means all.
         (templated)
     :param where: a condition on partition columns, instead of ``partitions``.  (templated)
@@ -31,7 +31,7 @@ class PaimonCompactOperator(PaimonTableOperator):
 
     template_fields: Sequence[str] = (
         *PaimonTableOperator.template_fields,
-        *("partitions", "where", "order_by"),
+        *("strategy", "partitions", "where", "order_by"),
     )
     template_fields_renderers: ClassVar[dict[str, str]] = {
         **PaimonTableOperator.template_fields_renderers,
@@ -112,16 +112,16 @@ class PaimonCompactDatabaseOperator(PaimonDatabaseOperator):
 
     :param including: regular expression for names of tables.  (templated)
     :param excluding: regular expression for those to leave out. (templated)
-    :param strategy: ``minor`` or ``full``, as for ``PaimonCompactOperator``.
+    :param strategy: ``minor`` or ``full``, as for ``PaimonCompactOperator``. (templated)
     :param idle_time: e.g. ``"1 h"``: only partitions that have not been written to for that long.
         (templated)
-    :param parallelism: how many tables to compact at the same time.
+    :param parallelism: how many tables to compact at the same time. (templated)
     :param dry_run: only report what would be compacted.
     """
 
     template_fields: Sequence[str] = (
         *PaimonDatabaseOperator.template_fields,
-        *("including", "excluding", "idle_time"),
+        *("including", "excluding", "strategy", "idle_time", "parallelism"),
     )
     action = "compact-database"
 
@@ -132,7 +132,7 @@ class PaimonCompactDatabaseOperator(PaimonDatabaseOperator):
         excluding: str = "",
         strategy: str = "minor",
         idle_time: str | None = None,
-        parallelism: int = 1,
+        parallelism: int | str = 1,
         dry_run: bool = False,
         engine: str = "local",
         **kwargs: Any,

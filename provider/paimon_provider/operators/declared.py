@@ -225,8 +225,7 @@ class PaimonUpkeepOperator(PaimonTableOperator):
         """The result of ``action``; of a job that an earlier attempt has submitted, if it did."""
         with self.engine_now(context, user, action, args, part=action) as engine:
             if engine != "spark" or not self._outlives_attempts:
-                conf = self.task_conf()
-                return self.hook.run(action, self.table, args, engine=engine, spark_conf=conf)
+                return self.run_here(engine, action, args)
             jobs = self._cluster_jobs(context, user, action)
             self._jobs = jobs  # on_kill may come from now on
             spec = self.hook.job_spec(action, self.table, args)

@@ -25,24 +25,28 @@ class PaimonExpireSnapshotsOperator(PaimonTableOperator):
     Defaults come from the table's options. The newest snapshots, and those that tags and consumers
     need, are always kept.
 
-    :param retain_max: keep at most this many snapshots.
-    :param retain_min: keep at least this many snapshots.
+    :param retain_max: keep at most this many snapshots. (templated)
+    :param retain_min: keep at least this many snapshots. (templated)
     :param older_than: delete only snapshots from before this point in time: ISO 8601 with a zone,
         an aware datetime, or epoch milliseconds. (templated)
-    :param max_deletes: delete at most this many snapshots in one run.
+    :param max_deletes: delete at most this many snapshots in one run. (templated)
     :param dry_run: only report what would be deleted.
     """
 
-    template_fields: Sequence[str] = (*PaimonTableOperator.template_fields, "older_than")
+    template_fields: Sequence[str] = (
+        *PaimonTableOperator.template_fields,
+        *("retain_max", "retain_min", "older_than", "max_deletes"),
+    )
+    never_nothing = ("retain_min", "max_deletes")
     action = "expire-snapshots"
 
     def __init__(
         self,
         *,
-        retain_max: int | None = None,
-        retain_min: int | None = None,
+        retain_max: int | str | None = None,
+        retain_min: int | str | None = None,
         older_than: str | int | datetime | None = None,
-        max_deletes: int | None = None,
+        max_deletes: int | str | None = None,
         dry_run: bool = False,
         engine: str = "local",
         **kwargs: Any,

@@ -6,19 +6,21 @@ the worker and the next one on Spark, and what the first has committed is found 
 
 from __future__ import annotations
 
+import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from table_core.errors import TableError
 from table_core.jobs.engine_choice import AUTO, EngineChoice
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from paimon_provider.runs.worker_attempts import WorkerAttempts
     from table_core.jobs.engine_choice import AutoLimits
     from table_core.jobs.job_spec import JobSpec
 
-__all__ = ["decided", "engine_now"]
+__all__ = ["decided", "engine_now", "told_what_auto_saves"]
 
 
 def decided(spec: JobSpec, limits: AutoLimits) -> EngineChoice:
@@ -67,3 +69,31 @@ def engine_now(
         return
     with attempts.noted():
         yield choice.engine
+
+
+@contextmanager
+def told_what_auto_saves(
+    decide: Callable[[], EngineChoice], log: Callable[..., Any]
+) -> Iterator[Callable[[Mapping[str, Any]], None]]:
+    """Around a job in a Spark session of its own: says what ``auto`` would have saved, if the job is small.
+
+    The block hands its result to what it gets, for the seconds that the verb itself took.
+    """
+    try:
+        choice = decide()
+    except TableError:  # the job says what is wrong with its table
+        choice = EngineChoice(engine="spark", reason="nobody knows")
+    results: list[Mapping[str, Any]] = []
+    began = time.monotonic()
+    yield results.append
+    if not (choice.is_local and results):
+        return
+    seconds = time.monotonic() - began
+    work = float(results[0].get("seconds") or 0)
+    log(
+        "A Spark session of its own took %.1f of %.1f seconds. With engine='auto' the worker would have done this, "
+        "for %s. Set it for the task, on the connection (extra 'engine'), or for all of Airflow ([paimon] engine)",
+        max(0.0, seconds - work),
+        seconds,
+        choice.reason,
+    )

@@ -21,10 +21,10 @@ class PaimonPartitionSensor(PaimonSensor):
     :param partition: e.g. ``{"dt": "{{ ds }}"}``; without ``done``, some of the partition columns
         are enough. (templated)
     :param done: wait for the mark that ``PaimonMarkPartitionDoneOperator``, Flink or Spark leaves.
-    :param min_rows: wait until its files hold at least this many rows.
+    :param min_rows: wait until its files hold at least this many rows. (templated)
     """
 
-    template_fields: Sequence[str] = (*PaimonSensor.template_fields, "partition")
+    template_fields: Sequence[str] = (*PaimonSensor.template_fields, "partition", "min_rows")
     template_fields_renderers: ClassVar[dict[str, str]] = {"partition": "json"}
     wait = wait_conditions.PartitionWait
     trigger = "PaimonPartitionTrigger"
@@ -34,7 +34,7 @@ class PaimonPartitionSensor(PaimonSensor):
         *,
         partition: Mapping[str, Any],
         done: bool = False,
-        min_rows: int = 1,
+        min_rows: int | str = 1,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)

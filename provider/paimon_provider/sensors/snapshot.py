@@ -33,17 +33,18 @@ class PaimonSnapshotSensor(PaimonSensor):
     :param on: ``changes`` (snapshots that give rows to a reader of changes), ``append``,
         ``overwrite``, ``delete``, ``compact`` or ``any``.
     :param min_rows: wait until the new snapshots together touch at least this many rows.
+        (templated)
     """
 
-    template_fields: Sequence[str] = (*PaimonSensor.template_fields, "after")
+    template_fields: Sequence[str] = (*PaimonSensor.template_fields, "after", "min_rows")
     wait = wait_conditions.SnapshotWait
     trigger = "PaimonSnapshotWaitTrigger"
 
     def __init__(
-        self, *, after: int | str = 0, on: str = "changes", min_rows: int = 0, **kwargs: Any
+        self, *, after: int | str = 0, on: str = "changes", min_rows: int | str = 0, **kwargs: Any
     ) -> None:
         super().__init__(**kwargs)
-        NewSnapshots(on=on, min_rows=min_rows)  # a wrong one is an error in the Dag
+        NewSnapshots(on=on)  # a wrong one is an error in the Dag
         self.after = after
         self.on = on
         self.min_rows = min_rows

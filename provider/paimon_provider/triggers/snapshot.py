@@ -193,10 +193,10 @@ class PaimonSnapshotTrigger(BaseEventTrigger):
         self, watch: Watch, saved: SavedPositions, pause: Pause
     ) -> AsyncIterator[TriggerEvent]:
         """Let ``watch`` be where the watcher has come to; what may not have been heard is told again as it was."""
-        while True:  # a trigger that ends is started again every two seconds
+        settled, is_loaded = None, False
+        while not is_loaded:  # a trigger that ends is started again every two seconds
             try:
-                settled = await saved.load()
-                break
+                settled, is_loaded = await saved.load(), True
             except Exception as error:  # noqa: BLE001 - the state store may come back
                 self.log.warning(
                     "No watermark of %s, trying again in %.0f s: %s",

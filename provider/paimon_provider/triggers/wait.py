@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from paimon_provider._compat import BaseTrigger, TriggerEvent
 from paimon_provider.arguments.checks import require_values
-from paimon_provider.arguments.values import name_of_file, one_of
+from paimon_provider.arguments.values import name_of_file, one_of, optional, wrong
 from paimon_provider.triggers.blocking_calls import BlockingCalls, Pause, poll_until
 from paimon_provider.waiting import wait_conditions
-from paimon_provider.watching.conditions import ON
+from paimon_provider.watching.conditions import ON, Seen
 from table_core.errors import TableError, error_to_document
 
 if TYPE_CHECKING:
@@ -95,7 +96,12 @@ class PaimonWaitTrigger(BaseTrigger):
             "poll_seconds": self.poll_seconds,
             "missing": self.missing,
         }
-        own = {"on": one_of(*ON), "tag": name_of_file, "missing": one_of(*wait_conditions.MISSING)}
+        own = {
+            "on": one_of(*ON),
+            "tag": name_of_file,
+            "missing": one_of(*wait_conditions.MISSING),
+            "place": optional(_place),
+        }
         require_values({**basic, **self._condition()}, **own)
 
     def _look(self) -> dict[str, Any] | None:
@@ -108,6 +114,14 @@ class PaimonWaitTrigger(BaseTrigger):
             if place is not None:
                 self.place = place
         return document
+
+
+def _place(value: Any, name: str) -> None:
+    """Refuse what no sensor has noted of a snapshot."""
+    try:
+        Seen.from_json(value if isinstance(value, Mapping) else {})
+    except (KeyError, TypeError, ValueError) as error:
+        raise wrong(name, value, "place of a snapshot, as a sensor notes it") from error
 
 
 class PaimonSnapshotWaitTrigger(PaimonWaitTrigger):

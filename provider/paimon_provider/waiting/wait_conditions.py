@@ -78,7 +78,7 @@ class SnapshotWait:
     table: str
     after: int | str = 0
     on: str = "changes"
-    min_rows: int = 0
+    min_rows: int | str = 0
     place: Mapping[str, Any] | None = None
     """The snapshot ``after``, as an earlier look found it (``watching.seen.Seen``): not another one of its number."""
 
@@ -89,7 +89,7 @@ class SnapshotWait:
             raise ArgumentError(
                 f"after={self.after!r} is no snapshot id", argument="after", value=self.after
             )
-        condition = NewSnapshots(after=after, on=self.on, min_rows=self.min_rows)
+        condition = NewSnapshots(after=after, on=self.on, min_rows=int(self.min_rows))
         if self.place is not None:
             step, producer = self.since_place(hook, self.place)
             if step.reset is not None:
@@ -125,7 +125,7 @@ class SnapshotWait:
         if self.on == "delete":
             new = hook.completed(self.table, new)
         new = [s for s in new if counts(s, producer, self.on)]
-        if not new or sum(map(rows_of, new)) < self.min_rows:
+        if not new or sum(map(rows_of, new)) < int(self.min_rows):
             return None
         return {**event_document(self.table, new, producer), "reset": step.reset}
 
@@ -137,7 +137,7 @@ class PartitionWait:
     table: str
     partition: Mapping[str, Any]
     done: bool = False
-    min_rows: int = 1
+    min_rows: int | str = 1
 
     def look(self, hook: PaimonHook) -> dict[str, Any] | None:
         """The partition's files, rows, bytes, and when it was updated and marked done."""
@@ -145,7 +145,11 @@ class PartitionWait:
             state = hook.table(self.table).partition(dict(self.partition), with_done=self.done)
         except NotFoundError:
             return None
-        if state is None or state.rows < self.min_rows or (self.done and state.done_ms is None):
+        if (
+            state is None
+            or state.rows < int(self.min_rows)
+            or (self.done and state.done_ms is None)
+        ):
             return None
         return {
             "table": self.table,

@@ -59,18 +59,21 @@ ACTIONS: Final = (
             Parameter(
                 name="tables",
                 kind=Kind.COUNT,
+                templated=True,
                 default=1_000,
                 about="The most tables in one run. The others follow in the next run.",
             ),
             Parameter(
                 name="snapshots",
                 kind=Kind.COUNT,
+                templated=True,
                 default=1_000,
                 about="The most new snapshots to read of each table.",
             ),
             Parameter(
                 name="detailed",
                 kind=Kind.COUNT,
+                templated=True,
                 default=200,
                 about="For how many of these snapshots to read the manifests too: files and bytes, by bucket.",
             ),

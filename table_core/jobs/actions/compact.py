@@ -24,6 +24,7 @@ __all__ = ["ACTIONS"]
 _STRATEGY: Final = Parameter(
     name="strategy",
     kind=Kind.TEXT,
+    templated=True,
     choices=("full", "minor"),
     default="full",
     about="full: one sorted run for each bucket. minor: what Paimon's automatic compaction would merge.",
@@ -111,6 +112,7 @@ ACTIONS: Final = (
             Parameter(
                 name="parallelism",
                 kind=Kind.COUNT,
+                templated=True,
                 default=1,
                 about="How many tables to compact at a time.",
             ),
