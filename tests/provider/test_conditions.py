@@ -129,7 +129,9 @@ def test_the_event_says_what_is_in_the_range() -> None:
         "kinds": {"APPEND": 1, "COMPACT": 1},
         "delivers_changes": True,
         "rows": {
-            **{"append": 1, "changelog": 2, "compact": -7},
+            "append": 1,
+            "changelog": 2,
+            "compact": -7,
             **dict.fromkeys(("added", "updated", "deleted")),
         },
         "partitions": None,
