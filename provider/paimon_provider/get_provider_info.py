@@ -122,18 +122,24 @@ def _connection_type() -> dict[str, Any]:
                 '"time-limit": "10 min", "threads": "4"}',
                 "schema": _JSON,
             },
-            "engine": {
-                "label": "Engine",
-                "description": "What runs a job whose task does not say. spark: a Spark session. local: the worker. "
-                "auto: the worker if the job is small. Empty: as [paimon] engine says.",
-                "schema": {"type": ["string", "null"], "enum": ["spark", "local", "auto", None]},
-            },
-            "auto_limits": {
-                "label": "Limits of engine auto",
-                "description": 'JSON object, e.g. {"bytes": "256 mb", "rows": "5000000"}: a task with '
-                "engine auto that touches more goes to Spark.",
-                "schema": _JSON,
-            },
+            **_engine_fields(),
+        },
+    }
+
+
+def _engine_fields() -> dict[str, Any]:
+    return {
+        "engine": {
+            "label": "Engine",
+            "description": "What runs a job whose task does not say. spark: a Spark session. local: the worker. "
+            "auto: the worker if the job is small. Empty: as [paimon] engine says.",
+            "schema": {"type": ["string", "null"], "enum": ["spark", "local", "auto", None]},
+        },
+        "auto_limits": {
+            "label": "Limits of engine auto",
+            "description": 'JSON object, e.g. {"bytes": "256 mb", "rows": "5000000"}: a task with '
+            "engine auto that touches more goes to Spark.",
+            "schema": _JSON,
         },
     }
 

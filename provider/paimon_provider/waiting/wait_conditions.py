@@ -116,8 +116,8 @@ class SnapshotWait:
     def since_place(self, hook: PaimonHook, place: Mapping[str, Any]) -> tuple[Since, str]:
         """What is new since ``place``, and the changelog producer."""
         seen = Seen.from_json(place)
-        news = hook.unseen_snapshots(self.table, seen)
-        return since(news.snapshots, seen, news.birth), news.producer
+        unseen_now = hook.unseen_snapshots(self.table, seen)
+        return since(unseen_now.snapshots, seen, unseen_now.birth), unseen_now.producer
 
     def _after_reset(self, hook: PaimonHook, step: Since, producer: str) -> dict[str, Any] | None:
         """The snapshots of what stands in the place of the table; none of the old ones counts."""
