@@ -1,0 +1,216 @@
+"""Goal: whoever of a cluster is killed at whatever moment, the job that is sent again ends in one commit that is exact.
+
+Method: jobs as an operator sends them, drivers of their own on a real cluster.  At a random moment of the job an
+executor, all of them, the driver's Python, its JVM or the master is killed with -9; the job is sent again under its
+name until it says that it is done.  The embedded engine on a twin is the oracle.  What lies in the table's folder
+beside the files of its snapshots the orphan remover takes.  Two drivers write one table meanwhile, in some rounds.
+
+``KILLS=60 SEED=7`` sets how many rounds there are, and where they begin.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import time
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pyarrow as pa
+import pytest
+
+import table_core as tc
+from table_core.jobs.job_spec import JobResult, JobSpec
+from table_core.jobs.run import run_embedded
+from tests.cluster.test_executors_killed import JOBS, LAYOUTS, exact, loaded
+from tests.lanes import SEED, budget
+from tests.spark.test_spark_entrypoint import MODULE, QUICK, environment
+from tests.spark_servers import MASTER, SMALL, Standalone, standalone
+
+pytestmark = [pytest.mark.spark, pytest.mark.heavy, pytest.mark.timeout(3600)]
+
+KILLS = budget("KILLS", ci=4, nightly=60)
+FIRST = int(os.environ.get("SEED") or SEED * 1000)
+VICTIMS = ("executor", "executors", "driver", "jvm", "master")
+SENT_MOST = 6
+SLOW = "aggregate(sequence(1L, 20000L), 0L, (a, x) -> (a + x * 31) % 1000003)"
+"""A value that takes Spark about a millisecond, so that a moment lies inside the work more often than not."""
+BESIDE = pa.table({"id": [10**9], "part": ["beside"], "v": ["beside"]})
+
+
+@dataclass
+class Round:
+    """One job, sent until it is done."""
+
+    folder: Path
+    spec: JobSpec
+    processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
+
+    def send(self, cluster: Standalone) -> None:
+        """Start the job on ``cluster``."""
+        number = len(self.processes)
+        spec_file, conf = self.folder / f"spec{number}.json", self.folder / "conf"
+        options = {**SMALL, "spark.master": cluster.master, "spark.driver.host": "127.0.0.1"}
+        options |= {"spark.sql.shuffle.partitions": "8", "spark.default.parallelism": "8"}
+        options |= {"spark.speculation": "true", "spark.speculation.minTaskRuntime": "0ms"}
+        spec_file.write_text(replace(self.spec, options=options).to_json())
+        conf.write_text(QUICK)
+        files = ("--spec", spec_file, "--result", self._result, "--conf", conf)
+        self._result.unlink(missing_ok=True)
+        with (self.folder / f"log{number}").open("wb") as log:
+            self.processes.append(
+                subprocess.Popen(
+                    [*MODULE, *map(str, files)],
+                    env=environment(),
+                    stdout=log,
+                    stderr=subprocess.STDOUT,
+                    cwd=self.folder,
+                )
+            )
+
+    def ended(self) -> JobResult | None:
+        """What the job left when its process has ended; None if it was killed before it could tell."""
+        self.processes[-1].wait(600)
+        with suppress(FileNotFoundError, json.JSONDecodeError):
+            return JobResult.from_json(self._result.read_text())
+        return None
+
+    def end(self) -> None:
+        """Leave no driver behind, whatever came of the round."""
+        for process in self.processes:
+            process.kill()
+
+    def told(self) -> str:
+        """The end of each log, for a round that failed."""
+        texts = [
+            (self.folder / f"log{number}").read_text(errors="replace")[-2000:]
+            for number in range(len(self.processes))
+        ]
+        return "\n---\n".join(texts)
+
+    @property
+    def _result(self) -> Path:
+        return self.folder / "result.json"
+
+
+def victims(kind: str, cluster: Standalone, job: Round) -> list[psutil.Process]:
+    """Who is killed, of those that are there at the moment."""
+    if kind in ("executor", "executors"):
+        there = cluster.executors()
+        return there if kind == "executors" else there[:1]
+    with suppress(psutil.NoSuchProcess):
+        driver = psutil.Process(job.processes[-1].pid)
+        if kind == "driver":
+            return [driver]
+        if kind == "jvm":
+            return [p for p in driver.children(recursive=True) if p.name() == "java"]
+    port = cluster.master.rpartition(":")[2]
+    masters = []
+    for process in psutil.process_iter():
+        with suppress(psutil.Error):
+            words = process.cmdline()
+            if kind == "master" and MASTER in words and port in words:
+                masters.append(process)
+    return masters
+
+
+def kill_at(moment_s: float, kind: str, cluster: Standalone, job: Round) -> int:
+    """Kill at that moment after the job began its work, or as it ends before; how many were killed."""
+    log = job.folder / f"log{len(job.processes) - 1}"
+    process = job.processes[-1]
+    while b'"stage": "spark"' not in log.read_bytes() and process.poll() is None:
+        time.sleep(0.05)
+    over = time.monotonic() + moment_s
+    while time.monotonic() < over and process.poll() is None:
+        time.sleep(0.02)
+    killed = 0
+    for one in victims(kind, cluster, job):
+        with suppress(psutil.NoSuchProcess):
+            one.kill()
+            killed += 1
+    return killed
+
+
+def unknown_files(table: tc.Table) -> list[str]:
+    """Data files in the folder of the table that its newest snapshot does not have, after a look for orphans."""
+    table.expire_snapshots(retain_max=1, retain_min=1, older_than=int(time.time() * 1000) + 1000)
+    table.remove_orphan_files(older_than=int(time.time() * 1000) + 1000, allow_young=True)
+    folder = Path(table.uri.removeprefix("file://"))
+    live = {entry.file.file_name for entry in table.access.live_entries(table.latest_snapshot())}
+    there = [path for path in folder.rglob("*") if path.is_file() and "bucket-" in path.parent.name]
+    left = [path.name for path in there if path.name not in live]
+    return left + [str(path) for path in folder.glob(".spark.*")]
+
+
+@pytest.fixture(scope="module")
+def clusters() -> Any:
+    """Gives a cluster; another one when its master was killed."""
+    with ExitStack() as stack:
+        state: dict[str, Any] = {}
+
+        def give(*, fresh: bool = False) -> Standalone:
+            if fresh and state:
+                state.pop("stack").close()
+                state.clear()
+            if not state:
+                state["stack"] = ExitStack()
+                state["cluster"] = state["stack"].enter_context(standalone())
+            found: Standalone = state["cluster"]
+            return found
+
+        stack.callback(lambda: state and state["stack"].close())
+        yield give
+
+
+@pytest.mark.parametrize("seed", range(FIRST, FIRST + KILLS))
+def test_a_job_that_is_sent_until_it_is_done_is_exact(
+    clusters: Any, catalog: tc.Catalog, tmp_path: Path, request: pytest.FixtureRequest, seed: int
+) -> None:
+    chance = random.Random(seed)
+    name, victim = chance.choice(sorted(JOBS)), chance.choice(VICTIMS)
+    layout, action, args = JOBS[name]
+    if "sql" in args:
+        args = {**args, "sql": f"{args['sql']} WHERE {SLOW} >= 0"}
+    loaded(catalog, "d.s", 1, **LAYOUTS["append by bucket"])
+    table, twin = (loaded(catalog, f"d.{each}", **LAYOUTS[layout]) for each in ("t", "twin"))
+    spec = JobSpec(
+        action=action,
+        warehouse=catalog.warehouse,
+        table="d.t",
+        args=args,
+        commit_user="me",
+        commit_identifier=0,
+    )
+    job, said = Round(tmp_path, spec), None
+    request.addfinalizer(job.end)
+    killed = 0
+    beside = chance.random() < 0.3 and action == "write"
+    for turn in range(SENT_MOST):
+        cluster = clusters(fresh=bool(killed) and victim == "master")
+        job.send(cluster)
+        if turn < 2 and not (turn and killed):
+            killed = kill_at(chance.uniform(0, 8), victim, cluster, job)
+        if beside and turn == 0:
+            with table.write() as writer:
+                writer.write(BESIDE)
+                writer.commit()
+        said = job.ended()
+        if said is not None and said.error is None:
+            break
+    assert said is not None, (name, victim, job.told())
+    assert said.error is None, (name, victim, job.told())
+    if victim == "master" and killed:
+        clusters(fresh=True)
+    run_embedded(replace(spec, table="d.twin"))
+    expected = twin.read().to_arrow()
+    if beside:
+        expected = pa.concat_tables([expected, BESIDE.cast(expected.schema)])
+    exact(table, expected)
+    mine = [s for s in table.snapshots() if s.commit_user == "me" and s.commit_identifier == 0]
+    assert len({s.commit_kind for s in mine}) == len(mine), "one commit of each kind"
+    assert unknown_files(table) == [], (name, victim)
