@@ -14,7 +14,7 @@ from rich.markup import escape
 
 from table_core.cli.commands import Entry
 from table_core.declaration.difference import WORDS
-from table_core.declaration.document import faults_of, parse
+from table_core.declaration.document import faults_of, parse, warnings_of
 from table_core.declaration.environment import TARGET
 from table_core.declaration.grammar import json_schema
 from table_core.declaration.located import decoded
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from table_core.declaration.compare import TablePlan
+    from table_core.declaration.located import Diagnostic
     from table_core.declaration.model import Declaration
 
 __all__ = ["ENTRIES"]
@@ -83,13 +84,19 @@ def validate(
     text = decoded(body, str(file))
     variables = _variables(target)
     diagnostics = faults_of(text, str(file), environment=variables, texts=_texts(file))
+    warnings = (
+        []
+        if diagnostics
+        else warnings_of(text, str(file), environment=variables, texts=_texts(file))
+    )
     if as_json:
-        members = ("file", "line", "column", "message")
-        told = [{name: getattr(diagnostic, name) for name in members} for diagnostic in diagnostics]
-        typer.echo(json.dumps({"faults": told}))
+        document = {"faults": _as_json(diagnostics), "warnings": _as_json(warnings)}
+        typer.echo(json.dumps(document))
     else:
         for diagnostic in diagnostics:
             typer.echo(str(diagnostic))
+        for diagnostic in warnings:
+            typer.echo(f"{diagnostic} (warning)", err=True)
     if diagnostics:
         raise typer.Exit(1)
     if compile_to is None and pools is None:
@@ -99,6 +106,11 @@ def validate(
         _write(compile_to, compiled(declaration, _digest(body, declaration, file, target)))
     if pools is not None:
         _write(pools, json.dumps(_pools(declaration), indent=2))
+
+
+def _as_json(diagnostics: Sequence[Diagnostic]) -> list[dict[str, object]]:
+    members = ("file", "line", "column", "message")
+    return [{name: getattr(diagnostic, name) for name in members} for diagnostic in diagnostics]
 
 
 def plan(

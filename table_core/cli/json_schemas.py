@@ -193,11 +193,10 @@ _OWN: Final[Mapping[tuple[str, ...], dict[str, Any]]] = {
         _object(dict.fromkeys(("position", "kind", "reader", "source", "place"), _ANY))
     ),
     ("validate",): _object(
-        {
-            "faults": _list(
-                _object({"file": _TEXT, "line": _NUMBER, "column": _NUMBER, "message": _TEXT})
-            )
-        }
+        dict.fromkeys(
+            ("faults", "warnings"),
+            _list(_object({"file": _TEXT, "line": _NUMBER, "column": _NUMBER, "message": _TEXT})),
+        )
     ),
     ("plan",): _PLAN,
     ("apply",): _PLAN,

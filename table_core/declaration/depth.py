@@ -21,6 +21,8 @@ from table_core.declaration.read_document import read, read_for_target
 from table_core.declaration.table_schema import schema_of
 from table_core.declaration.templates import template_diagnostics
 from table_core.errors import SchemaError, TableError
+from table_core.expire.undatable import useless_retention
+from table_core.options.keys_retention import PARTITION_EXPIRATION_TIME
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
     from table_core.declaration.located import Located, Place
     from table_core.declaration.model import Declaration, TableDeclaration
 
-__all__ = ["faults_of"]
+__all__ = ["faults_of", "warnings_of"]
 
 
 def faults_of(
@@ -68,6 +70,28 @@ def faults_of(
         dict.fromkeys(diagnostics),
         key=lambda diagnostic: (diagnostic.file, diagnostic.line, diagnostic.column),
     )
+
+
+def warnings_of(
+    text: str,
+    file: str = "<declaration>",
+    *,
+    environment: Mapping[str, str] | None = None,
+    texts: Callable[[str], str] | None = None,
+) -> list[Diagnostic]:
+    """What ``text``, which is sound, asks for and never happens."""
+    document = read(text, file, environment, texts)
+    root, declaration = document.root, document.sound
+    if root is None or declaration is None:
+        return []
+    warnings = []
+    for name, table in declaration.tables.items():
+        if (advice := useless_retention(schema_of(table))) is not None:
+            option = PARTITION_EXPIRATION_TIME.key
+            own = option in _members(_members(root, "tables")[name], "options")
+            where = ("tables", name, "options", option) if own else ("tables", name)
+            warnings.append(Diagnostic(file, *place_of(root, where), f"{name}: {advice}"))
+    return warnings
 
 
 _OF_TARGETS: Final = ("pipeline", "upkeep", "options", "pool")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from table_core.declaration.located import Diagnostic
     from table_core.declaration.model import Declaration
 
-__all__ = ["faults_of", "parse"]
+__all__ = ["faults_of", "parse", "warnings_of"]
 
 
 def parse(
@@ -54,3 +54,16 @@ def faults_of(
     from table_core.declaration import depth  # brings an SQL parser and clients of sources along
 
     return depth.faults_of(text, file, environment=environment, texts=texts)
+
+
+def warnings_of(
+    text: str,
+    file: str = "<declaration>",
+    *,
+    environment: Mapping[str, str] | None = None,
+    texts: Callable[[str], str] | None = None,
+) -> list[Diagnostic]:
+    """What ``text``, which is sound, asks for and never happens, in the order of the file."""
+    from table_core.declaration import depth
+
+    return depth.warnings_of(text, file, environment=environment, texts=texts)

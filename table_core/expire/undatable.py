@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from table_core.datatypes.kinds import Atomic, Root
-from table_core.expire.partitions import partition_time
+from table_core.expire.partitions import PartitionExpiry, partition_time
 from table_core.ondisk.binary_row import decode_row
 from table_core.ondisk.partition_text import value_text
 from table_core.options import keys_retention
@@ -18,10 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from table_core.datatypes.kinds import DataType
-    from table_core.expire.partitions import PartitionExpiry
     from table_core.schema.table_schema import TableSchema
 
-__all__ = ["dated_texts", "never_dated", "readable_values"]
+__all__ = ["dated_texts", "never_dated", "readable_values", "useless_retention"]
 
 _DAY: Final = 20_485
 """2 February 2026, since 1970."""
@@ -48,6 +47,14 @@ def _texts(schema: TableSchema, row: bytes, *, legacy: bool) -> dict[str, str | 
         else value_text(field.type, value, legacy=legacy and not isinstance(value, bytes))
         for field, value in zip(fields, values, strict=True)
     }
+
+
+def useless_retention(schema: TableSchema) -> str | None:
+    """Why ``partition.expiration-time`` of this table never drops anything, and what helps; None: it can."""
+    options = schema.options
+    if options.get(keys_retention.PARTITION_EXPIRATION_STRATEGY).lower() != "values-time":
+        return None
+    return never_dated(schema, PartitionExpiry.of(options))
 
 
 def never_dated(schema: TableSchema, expiry: PartitionExpiry | None) -> str | None:

@@ -72,6 +72,8 @@ class Measures:
     partitions_expired: int = 0
     partitions_near_expiry: int = 0
     partitions_undated: int = 0
+    retention_advice: str = ""
+    """Why no partition can ever expire, although the table says how long they are kept; empty: some can."""
     manifests: int = 0
     manifest_bytes: int = 0
     manifest_entries: int = 0
@@ -161,6 +163,13 @@ def _expire_snapshots(measures: Measures, limits: Thresholds) -> Verdict:
 
 
 def _expire_partitions(measures: Measures) -> Verdict:
+    if measures.retention_advice:
+        return Verdict("expire-partitions", Urgency.DUE, (measures.retention_advice,))
+    if measures.partitions_undated and measures.partitions_undated == measures.partitions:
+        reason = (
+            f"none of {measures.partitions} partitions has a value that can be dated: none expires"
+        )
+        return Verdict("expire-partitions", Urgency.DUE, (reason,))
     if not measures.partitions_expired:
         return Verdict("expire-partitions", Urgency.OK, ())
     reason = f"{measures.partitions_expired} partitions are past their time"

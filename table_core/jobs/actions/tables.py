@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from table_core.datatypes.kinds import Field
     from table_core.schema.change import SchemaChange
+    from table_core.schema.table_schema import TableSchema
     from table_core.table.metadata.results import ResultDocument
 
 __all__ = ["ACTIONS"]
@@ -29,7 +30,16 @@ def _create_table(job: Job) -> ResultDocument:
     catalog.create_database(database, if_not_exists=True)
     existed = name in catalog.tables(database)
     table = catalog.create_table(job.target, columns, **args)
-    return unchanged(table.access, "create-table", {"created": not existed})
+    return unchanged(
+        table.access, "create-table", {"created": not existed, **_advice(table.definition)}
+    )
+
+
+def _advice(schema: TableSchema) -> dict[str, str]:
+    from table_core.expire.undatable import useless_retention
+
+    advice = useless_retention(schema)
+    return {} if advice is None else {"advice": advice}
 
 
 def _field(name: str, told: Any) -> Field:
@@ -56,7 +66,8 @@ def _alter_table(job: Job) -> ResultDocument:
     wanted = [_schema_change(n, document) for n, document in enumerate(job.args["changes"])]
     before = job.table.definition.id
     table = job.catalog.alter_table(job.target, wanted, job.commit)
-    details = {"schema_before": before, "schema_after": table.definition.id}
+    after = table.definition
+    details = {"schema_before": before, "schema_after": after.id, **_advice(after)}
     return unchanged(table.access, "alter-table", details)
 
 

@@ -6,12 +6,14 @@ directory: the folders themselves, or a database that Paimon's JDBC catalog shar
 
 from __future__ import annotations
 
+import logging
 import re
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from table_core.errors import AlreadyExistsError, ArgumentError, NotFoundError, TableError
+from table_core.expire.undatable import useless_retention
 from table_core.ondisk import layout
 from table_core.schema.change import changes_of
 from table_core.schema.column_names import column_names
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Catalog"]
 
+_log = logging.getLogger(__name__)
 _SUFFIX: Final = ".db"
 _NAME: Final = re.compile(
     r"[^/\\\s.$\x00-\x1f\x7f\ud800-\udfff][^/\\.$\x00-\x1f\x7f\ud800-\udfff]*"
@@ -174,6 +177,7 @@ class Catalog(CatalogUpkeep):
         stored = self._create(database, table, document)
         if stored is not None:
             # Not read again: a store that fails now would say that there is no table.
+            _warn_of_retention(name, None, stored)
             return self._handle(f"{database}.{table}", schema=stored)
         if not if_not_exists:
             raise AlreadyExistsError(f"table {name!r} exists already", name=name)
@@ -277,6 +281,7 @@ class Catalog(CatalogUpkeep):
         """
         access = self.table(name).access
         schema = alter(access, changes_of(changes), commit, expect=expect)
+        _warn_of_retention(name, access.schema, schema)
         # Not opened anew: a store that fails now would say that nothing has changed.
         return Table(replace(access, schema=schema))
 
@@ -379,3 +384,10 @@ class Catalog(CatalogUpkeep):
                 value=name,
             )
         self.directory.check_name(what, name)
+
+
+def _warn_of_retention(name: str, before: TableSchema | None, after: TableSchema) -> None:
+    """Say where ``after``, and not yet ``before``, keeps every partition for ever although it has a limit."""
+    advice = useless_retention(after)
+    if advice is not None and (before is None or useless_retention(before) != advice):
+        _log.warning("%s: %s", name, advice)

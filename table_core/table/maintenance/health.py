@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from table_core.errors import ArgumentError, FilesExpiredError
 from table_core.expire.orphans import FLOOR_MS
 from table_core.expire.partitions import PartitionExpiry, plan_partitions
+from table_core.expire.undatable import never_dated
 from table_core.health.buckets import shape_of
 from table_core.health.verdict import Measures, Thresholds, Urgency, Verdict, verdicts, worst
 from table_core.lsm.triggers import stop_trigger
@@ -73,7 +74,7 @@ class Health:
         numbers: dict[str, Any] = {
             f.name: getattr(measures, f.name)
             for f in dataclasses.fields(measures)
-            if f.name not in {"shape", "keyed"}
+            if f.name not in {"shape", "keyed", "retention_advice"}
         }
         if not measures.newest_snapshot_ahead_ms:  # clocks agree, as nearly always
             del numbers["newest_snapshot_ahead_ms"]
@@ -233,6 +234,7 @@ def _partition_counts(
         "partitions_expired": expired,
         "partitions_near_expiry": len(soon.expired) + soon.left - expired,
         "partitions_undated": len(now.undated),
+        "retention_advice": never_dated(access.schema, expiry) or "",
     }
 
 
