@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,11 @@ if TYPE_CHECKING:
     from tests.upstream.play import Play, Row, Step
 
 __all__ = [
+    "Alter",
+    "Changes",
+    "Follows",
+    "Refused",
+    "Rows",
     "after_ms",
     "alter",
     "changes",
@@ -194,15 +200,18 @@ class Follows:
     how: Mapping[str, Any]
 
     def run(self, play: Play) -> None:
+        seen = [row for batch in self.batches(play) for row in _kinded(batch)]
+        same(seen, tuple(_with_kind(row) for row in self.expected))
+
+    def batches(self, play: Play) -> list[pa.Table]:
+        """What comes until it would wait."""
         access = play.table(self.options).access
         handle = Table(replace(access, clock=Impatient(access.clock)))
-        seen: list[Row] = []
-        try:
+        seen = []
+        with suppress(WouldWaitError):
             for batch in handle.follow(**self.how):
-                seen.extend(_kinded(batch))
-        except WouldWaitError:
-            pass
-        same(seen, tuple(_with_kind(row) for row in self.expected))
+                seen.append(batch)
+        return seen
 
 
 @dataclass(frozen=True, slots=True)
