@@ -14,7 +14,7 @@ from table_core.datatypes.date_pattern import date_parts
 from table_core.datatypes.temporal_text import parse_timestamp
 from table_core.datatypes.time_zone import java_zone
 from table_core.errors import UnsupportedFeatureError
-from table_core.options import codecs
+from table_core.options import codecs, parse
 from table_core.options.nearest import meant
 
 if TYPE_CHECKING:
@@ -190,10 +190,7 @@ def two_ends(value: str) -> tuple[str, str]:
 
 
 def two_times(value: str) -> None:
-    """``after,to`` in epoch milliseconds."""
+    """``after,to``: numbers or texts, as ``parse.time_ms`` takes them."""
     first, last = two_ends(value)
-    for end in (first, last):
-        if not re.fullmatch(r"-?\d+", end, re.ASCII):
-            raise ValueError(f"{end!r} is no time in epoch milliseconds")
-    if int(first) > int(last):
+    if parse.time_ms(first) > parse.time_ms(last):
         raise ValueError(f"{first} comes after {last}")

@@ -176,7 +176,11 @@ INCREMENTAL_BETWEEN: Final[Option[str | None]] = Option(
     fits=fits.two_ends,
 )
 INCREMENTAL_BETWEEN_TIMESTAMP: Final[Option[str | None]] = Option(
-    "incremental-between-timestamp", parse.text, None, "range of times to read", fits=fits.two_times
+    "incremental-between-timestamp",
+    parse.text,
+    None,
+    "range of times to read: epoch milliseconds, or text; UTC if it has no zone",
+    fits=fits.two_times,
 )
 INCREMENTAL_BETWEEN_SCAN_MODE: Final[Option[str]] = Option(
     "incremental-between-scan-mode",

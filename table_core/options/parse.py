@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from table_core.datatypes.temporal_text import parse_timestamp
 from table_core.options.nearest import meant
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ __all__ = [
     "number",
     "size_bytes",
     "text",
+    "time_ms",
 ]
 
 _NANOS: Final = {
@@ -62,6 +64,13 @@ def folder(value: str) -> str:
     if not {"", ".", ".."}.isdisjoint(parts) or not value.isprintable() or "\\" in value:
         raise ValueError("expected a folder below the table, such as 'data' or 'a/b'")
     return value
+
+
+def time_ms(value: str) -> int:
+    """A point in time as epoch milliseconds: such a number, or a text, which is UTC unless it has a zone."""
+    if _INTEGER.fullmatch(value):
+        return int(value)
+    return parse_timestamp(value) // 1_000_000
 
 
 def integer(value: str) -> int:

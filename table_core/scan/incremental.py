@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 
 from table_core.errors import ArgumentError, OptionError, UnsupportedFeatureError
 from table_core.ondisk.snapshot import CommitKind, Snapshot
-from table_core.options import keys_scan
+from table_core.options import keys_scan, parse
 from table_core.scan.split import by_bucket
 from table_core.scan.time_travel import at_or_before
 
@@ -223,13 +223,11 @@ def _tag(timeline: Timeline, end: str, option: str) -> Snapshot:
 
 
 def _at(timeline: Timeline, end: str, option: str) -> int:
-    if not end.removeprefix("-").isdecimal():
-        raise OptionError(
-            f"option {option!r}: {end!r} is no time in epoch milliseconds",
-            option=option,
-            value=end,
-        )
-    snapshot = at_or_before(timeline, int(end))
+    try:
+        moment = parse.time_ms(end)
+    except ValueError as error:
+        raise OptionError(f"option {option!r}: {error}", option=option, value=end) from error
+    snapshot = at_or_before(timeline, moment)
     if snapshot is not None:
         return snapshot.id
     ids = timeline.ids()
