@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from tests.upstream import (
+    ages,
     aggregation,
     catalogs,
     changelogs,
@@ -35,6 +36,7 @@ CASES: tuple[Case, ...] = (
     *evolution.CASES,
     *states.CASES,
     *values.CASES,
+    *ages.CASES,
     *upkeep.CASES,
     *catalogs.CASES,
     *reports.CASES,
