@@ -57,8 +57,8 @@ PROMISES = """\
 
 `tests/upstream` has {cases} cases that we wrote in our own words. They come from the public test suites of Apache Paimon and pypaimon, and
 from public bug reports of Iceberg, Delta, Hudi and Paimon. Each case is a table, some steps, and the rows or the refusal that a user
-expects. A case is **held** if the same comes out here. It is **missing** if this release refuses it, and the refusal has the words in the
-last column. `python -m tests.upstream.run` plays all cases and writes its counts to `docs/upstream-cases.json`, and this table is made of
+expects. A case is **held** if the same comes out here. It is **missing** if this release refuses it, and the last column says what
+is lacking. `python -m tests.upstream.run` plays all cases and writes its counts to `docs/upstream-cases.json`, and this table is made of
 that file. In `tests/interop`, Apache Paimon itself reads the tables that the cases leave.
 
 | area | cases | held | missing | wrong | missing by name |
@@ -130,7 +130,10 @@ def promises() -> str:
         missing = counts["missing"]
         numbers = [counts["cases"], counts["held"], sum(missing.values()), counts["wrong"]]
         sums = [one + more for one, more in zip(sums, numbers, strict=True)]
-        names = ", ".join(f"`{name}`" + (f" ({n})" if n > 1 else "") for name, n in missing.items())
+        names = ", ".join(
+            (name if " " in name else f"`{name}`") + (f" ({n})" if n > 1 else "")
+            for name, n in missing.items()
+        )
         rows.append(f"| {area} | {' | '.join(map(str, numbers))} | {names} |\n")
     rows.append(f"| **together** | {' | '.join(f'**{n}**' for n in sums)} | |\n")
     return PROMISES.format(cases=sums[0]) + "".join(rows)

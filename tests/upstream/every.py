@@ -45,6 +45,23 @@ CASES: tuple[Case, ...] = (
 )
 
 
+NAMES = {
+    "custom": "marks of partitions by a class",
+    "expired snapshots can be read through a tag": "tags and rollbacks of expired snapshots",
+    "fixed number of buckets": "rescales of postponed partitions",
+    "http-report": "marks of partitions by http",
+    "lacks partition columns": "keys without their partition columns in fixed buckets",
+    "last second before 1970": "the last second before 1970 in ORC",
+    "m[a]": "indexes of members of a MAP",
+    "s.x": "members of a ROW in SET",
+    "s.y": "members of a ROW in SET",
+    "select": "subqueries",
+    "type": "format tables",
+    "||": "texts joined by two bars",
+}
+"""What a case that is missing lacks, where the words of its refusal do not say it."""
+
+
 def counts(cases: Iterable[Case], wrong: Iterable[Case] = ()) -> dict[str, dict[str, object]]:
     """By area: how many cases hold, how many are missing by which name, and how many are wrong."""
     bad = {(one.area, one.promise) for one in wrong}
@@ -52,7 +69,7 @@ def counts(cases: Iterable[Case], wrong: Iterable[Case] = ()) -> dict[str, dict[
     everything = tuple(cases)
     for area in dict.fromkeys(one.area for one in everything):
         here = [one for one in everything if one.area == area]
-        missing = Counter(one.missing for one in here if one.missing)
+        missing = Counter(NAMES.get(one.missing, one.missing) for one in here if one.missing)
         failed = sum((one.area, one.promise) in bad for one in here)
         told[area] = {
             "cases": len(here),
