@@ -93,7 +93,9 @@ _NUMBER: Final = Types(
         *(Root.FLOAT, Root.DOUBLE, Root.DECIMAL),
     ),
 )
-_COMPARABLE: Final = Types("comparable", _atomic(*frozenset(Root) - {Root.VARIANT, Root.BLOB}))
+_COMPARABLE: Final = Types(
+    "comparable", _atomic(*frozenset(Root) - {Root.BOOLEAN, Root.VARIANT, Root.BLOB})
+)
 _BOOLEAN: Final = Types("BOOLEAN", _atomic(Root.BOOLEAN))
 _STRING: Final = Types("STRING", _unbounded_text)
 _TEXT: Final = Types("a text", _atomic(Root.CHAR, Root.VARCHAR))

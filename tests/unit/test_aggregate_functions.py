@@ -45,7 +45,7 @@ TYPES: dict[str, DataType] = {
 }
 NUMBERS = {"TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL(5, 2)"}
 MAPS = {"MAP", "MAP of ROW", "MAP of timed ROW"}
-COMPARABLE = {*TEXTS} - {"VARIANT", "BLOB"}
+COMPARABLE = {*TEXTS} - {"BOOLEAN", "VARIANT", "BLOB"}
 BYTES = {"VARBINARY(3)", "BYTES"}
 NOTHING: set[str] = set()
 TAKEN: dict[str, tuple[set[str], set[str]]] = {

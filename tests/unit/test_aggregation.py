@@ -31,12 +31,12 @@ def merged(type_: str, function: str, *rows: tuple[Any, ...], **options: str) ->
         ("sum", "TINYINT", [("+I", 100), ("+I", 27)], 127),
         ("sum", "BIGINT", [("+I", 2**63 - 1), ("+I", -(2**63)), ("+I", 5)], 4),
         ("sum", "DOUBLE", [("+I", 0.1), ("+I", 0.2), ("-D", 0.3)], 0.1 + 0.2 - 0.3),
-        ("sum", "DECIMAL(5, 2)", [("+I", Decimal("999.99")), ("+I", Decimal("0.01"))], None),
+        ("sum", "DECIMAL(19, 2)", [("+I", Decimal(10) ** 17 - 1), ("+I", Decimal(1))], None),
         (
             "sum",
             "DECIMAL(5, 2)",
             [("+I", Decimal("999.99")), ("+I", Decimal("0.01")), ("+I", Decimal("-5.00"))],
-            Decimal("-5.00"),
+            Decimal("995.00"),
         ),
         (
             "sum",
@@ -88,9 +88,12 @@ def test_a_value_that_cannot_be_taken_back_is_refused_unless_ignored(function: s
         ("INT", [("-D", -(2**31)), ("-D", None)]),
         ("BIGINT", [("+I", 2**63 - 1), ("+I", 1)]),
         ("BIGINT", [("+I", -(2**63)), ("-D", 1)]),
+        ("DECIMAL(5, 2)", [("+I", Decimal("999.99")), ("+I", Decimal("0.01"))]),
+        ("DECIMAL(18, 0)", [("+I", Decimal(10) ** 18 - 1), ("+I", Decimal(1))]),
+        ("DECIMAL(18, 0)", [("+I", Decimal(1) - 10**18), ("-D", Decimal(1))]),
     ],
 )
-def test_an_integer_sum_never_wraps(type_: str, rows: list[tuple[str, Any]]) -> None:
+def test_a_sum_never_wraps(type_: str, rows: list[tuple[str, Any]]) -> None:
     with pytest.raises(DataError, match="does not fit"):
         merged(type_, "sum", *rows)
 

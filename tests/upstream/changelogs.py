@@ -104,7 +104,6 @@ def _startups() -> Iterator[Case]:
     ):  # fmt: skip
         yield case(f"stream: {mode}", KV, *three, follows(*expected, options=options), options={"write-only": "true"})  # fmt: skip
     yield case("stream: compacted-full hands the newest full compaction over", KV, put((1, "a")), do("compact"), put((1, "b")), follows((1, "a"), (1, "b"), options={"scan.mode": "compacted-full"}))  # fmt: skip
-    yield case("stream: a tag is where from-snapshot begins", KV, put((1, "a")), put((1, "b")), do("tags.create", "t", snapshot=1), follows((1, "a"), (1, "b"), options={"scan.tag-name": "t"}))  # fmt: skip
     yield case("stream: the snapshot that comes next is waited for", KV, put((1, "a")), follows(options={"scan.snapshot-id": "2"}), refused(follows(options={"scan.snapshot-id": "5"}), "5"))  # fmt: skip
     yield case("stream: an append table hands its rows over", AP, put((1, "a")), put((1, "a")), follows((1, "a"), (1, "a")))  # fmt: skip
     yield case("stream: a compaction of an append table is no change", AP, put((1, "a")), put((2, "b")), do("compact"), put((3, "c")), follows((1, "a"), (2, "b"), (3, "c"), options={"scan.snapshot-id": "1"}))  # fmt: skip

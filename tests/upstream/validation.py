@@ -92,6 +92,8 @@ REFUSED: tuple[Row, ...] = (
     ("the default function must exist", KEYED, {"merge-engine": "aggregation", "fields.default-aggregate-function": "average"}, "average"),
     ("sum does not take STRING", KEYED, {"merge-engine": "aggregation", "fields.s.aggregate-function": "sum"}, "sum"),
     ("listagg does not take INT", KEYED, {"merge-engine": "aggregation", "fields.v.aggregate-function": "listagg"}, "listagg"),
+    ("max does not take BOOLEAN", shape("k INT, v BOOLEAN", key="k", bucket="1"), {"merge-engine": "aggregation", "fields.v.aggregate-function": "max"}, "max"),
+    ("min does not take BOOLEAN", shape("k INT, v BOOLEAN", key="k", bucket="1"), {"merge-engine": "aggregation", "fields.v.aggregate-function": "min"}, "min"),
     ("bool_or does not take INT", KEYED, {"merge-engine": "aggregation", "fields.v.aggregate-function": "bool_or"}, "bool_or"),
     ("bool_and does not take STRING", KEYED, {"merge-engine": "aggregation", "fields.s.aggregate-function": "bool_and"}, "bool_and"),
     ("collect does not take INT", KEYED, {"merge-engine": "aggregation", "fields.v.aggregate-function": "collect"}, "collect"),

@@ -1,7 +1,8 @@
 """Folds that calculate: sum, min and max, bool_and and bool_or.
 
-Integers are exact and refuse to overflow; decimals are exact and become null where they exceed
-their precision; floats are added in the order of the versions, as Java adds them.
+Integers are exact and refuse to overflow.  So do decimals of up to 18 digits: Java adds them as 64 bits, and
+keeps what their type cannot hold.  Wider decimals are exact and become null where they exceed their
+precision, as in Java.  Floats are added in the order of the versions, as Java adds them.
 
 Source: ``org.apache.paimon.mergetree.compact.aggregate.FieldSumAgg`` and its neighbours;
 format 8.6.
@@ -41,12 +42,14 @@ _WHOLE: Final = {
     pa.timestamp("us").id: "i8",
 }
 """Types whose ordinals are the stored values."""
+_COMPACT: Final = 18
+"""Digits up to which Java has decimals in 64 bits."""
 _NARROW: Final = 1 << 62
 """Sums that cannot reach it are added as they are."""
 
 
 def overflow(function: str, column: str, type_: pa.DataType) -> DataError:
-    """The error of an integer result that its column cannot hold."""
+    """The error of a result that its column cannot hold."""
     return DataError(
         f"column {column!r}: the {function} of a key's versions does not fit {type_}; "
         "widen the column",
@@ -161,6 +164,10 @@ class Sum(OfColumn):
         wraps = sums[3] != (sums[3] << 32) >> 32
         low_word = (sums[0] | (sums[1] << 32)).view(np.uint64)
         total = decimals(low_word, sums[2] | (sums[3] << 32), some & ~wraps, column.type)
+        if column.type.precision <= _COMPACT:
+            if total.null_count > len(some) - int(some.sum()):
+                raise overflow("sum", self.column, column.type)
+            return total
         sizes = groups.reduce(np.add, np.abs(weight), 0)
         largest = np.abs(high.astype(np.float64)).max(initial=0.0) * 2.0**64 + 2.0**64
         if largest * sizes.max(initial=0) < 10.0**column.type.precision:
