@@ -95,6 +95,7 @@ def make(folder: Path, files: int, each: int) -> None:
         delta_manifest_list="manifest-list-simulated-delta",
         delta_manifest_list_size=len(lists["delta"]),
         commit_kind=CommitKind.APPEND,
+        extra={},  # else it would say that it is of another line
         total_record_count=files * FILE_ROWS,
         delta_record_count=0,
     )

@@ -101,7 +101,7 @@ def _begin(retention: fx.Retention, bounds: fx.Bounds, end: int) -> Steps[Run]:
         named = yield fx.ReadNeededPaths()
         assert isinstance(named, frozenset)
         kept.update(str(path) for path in named)
-    return Run(retention, pins, frozenset(kept))
+    return Run(retention, pins, frozenset(kept), read={end: survivor})
 
 
 def _require_line(
@@ -129,8 +129,12 @@ def _expire_one(run: Run, snapshot: Snapshot) -> Steps[None]:
     def may_go(file: DataFile) -> bool:
         return not (retention.appends_are_changelog and is_append(file))
 
-    successor = yield fx.ReadSnapshot(snapshot.id + 1)
+    successor = run.read.get(snapshot.id + 1) or (yield fx.ReadSnapshot(snapshot.id + 1))
     if isinstance(successor, Snapshot):
+        if (
+            not retention.changelog_decoupled
+        ):  # a changelog that is kept twice might come back after it expired
+            run.read[successor.id] = successor
         yield from run.delete_taken_out(successor, may_go)
     if not retention.changelog_decoupled:
         yield from run.delete_added(snapshot)

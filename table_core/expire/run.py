@@ -41,6 +41,8 @@ class Run:
     """Where files went, if empty folders are to go."""
     gone: set[str] = field(default_factory=set)
     """Metadata paths that were counted: neighbours name the same ones."""
+    read: dict[int, Snapshot] = field(default_factory=dict)
+    """Snapshots that are still to come.  Before one goes, it is asked whether the line is the one it was read on."""
 
     def expire_each(
         self,
@@ -54,7 +56,7 @@ class Run:
         for id in ids:
             if consumer is not None and id >= consumer:
                 return True
-            document = yield read(id)
+            document = self.read.pop(id, None) or (yield read(id))
             if isinstance(document, Snapshot):
                 yield from expire(self, document)
                 self.ids.append(id)

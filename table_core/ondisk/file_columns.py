@@ -1,4 +1,4 @@
-"""Manifest entries as columns of numbers: what counting and dating files needs, 60 bytes a file.
+"""Manifest entries as columns of numbers: what counting and dating files needs, 80 bytes a file.
 
 An entry is told from another by 8 bytes of hash of its identity.  Counts may be off by one for two
 files of one hash; whoever deletes asks the entries themselves.
@@ -34,6 +34,7 @@ _NAMES: Final = (
     "rows",
     "delete_rows",
     "created_ms",
+    "total_buckets",
 )
 
 
@@ -52,6 +53,7 @@ class FileColumns:
     rows: Numbers
     delete_rows: Numbers
     created_ms: Numbers
+    total_buckets: Numbers
 
     def __len__(self) -> int:
         return len(self.identity)
@@ -70,6 +72,7 @@ class FileColumns:
                 entry.file.row_count,
                 entry.file.delete_row_count,
                 entry.file.creation_time_ms,
+                entry.total_buckets,
             )
             for entry in entries
         )
@@ -80,7 +83,18 @@ class FileColumns:
         known: dict[bytes, int] = {}
         columns = {name: array("q") for name in _NAMES}
         add = [columns[name].append for name in _NAMES]
-        for identity, kind, partition, bucket, level, size, count, deletes, created_ms in rows:
+        for (
+            identity,
+            kind,
+            partition,
+            bucket,
+            level,
+            size,
+            count,
+            deletes,
+            created_ms,
+            total_buckets,
+        ) in rows:
             add[0](hash(identity))
             add[1](kind)
             add[2](known.setdefault(partition, len(known)))
@@ -90,6 +104,7 @@ class FileColumns:
             add[6](count)
             add[7](deletes or 0)
             add[8](UNKNOWN if created_ms is None else created_ms)
+            add[9](total_buckets)
         numbers = {name: np.array(column, np.int64) for name, column in columns.items()}
         return cls(partitions=tuple(known), **numbers)
 

@@ -226,6 +226,7 @@ def _counted(container: Container, path: str) -> Iterator[tuple[Any, ...]]:
             file["_ROW_COUNT"],
             get("_DELETE_ROW_COUNT"),
             get("_CREATION_TIME"),
+            record["_TOTAL_BUCKETS"],
         )
 
 

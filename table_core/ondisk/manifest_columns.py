@@ -99,4 +99,5 @@ def _gathered(
         rows=columns["_ROW_COUNT"],
         delete_rows=columns.get("_DELETE_ROW_COUNT", nothing),
         created_ms=columns.get("_CREATION_TIME", nothing + UNKNOWN),
+        total_buckets=heads.total_buckets,
     )

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BLOCK_BYTES",
+    "CACHED_ENTRIES",
     "DOCUMENT_BYTES",
     "JSON_BYTES",
     "LINE_BYTES",
@@ -105,6 +106,9 @@ PAGE_BYTES: Final = Budget(
 )
 STRIPE_BYTES: Final = Budget(
     "TABLE_CORE_STRIPE_BYTES_MAX", 512 << 20, "what one stripe of an ORC file may take in memory"
+)
+CACHED_ENTRIES: Final = Budget(
+    "TABLE_CORE_CACHED_ENTRIES_MAX", 400_000, "how many entries of manifests a process keeps"
 )
 SQL_DEPTH: Final = Budget(
     "TABLE_CORE_SQL_DEPTH_MAX", 500, "how many brackets of SQL may be open at a time"

@@ -91,6 +91,11 @@ class Shape:
                 own = [pa.ListArray.from_arrays(offsets, members)]
             case "repeats":
                 own = [texts(np.arange(4), self.width).take(pa.array(keys % 4))]
+            case "skewed":
+                values = texts(keys + run, self.width)
+                [widest] = texts(keys[:1] + run, 50 << 20).to_pylist()
+                half = len(keys) // 4 * 2  # an even one: a key of every run
+                own = [pa.concat_arrays([values[:half], pa.array([widest]), values[half + 1 :]])]
             case _:
                 own = [texts(keys + run, self.width)]
         part = [pa.array((keys % self.partitions).astype(np.int32))] if self.partitions > 1 else []
@@ -107,6 +112,10 @@ SHAPES = {
     "runs": Shape(rows=2_000, width=1_000, runs=150),
     "wide runs": Shape(rows=40, width=100_000, runs=60),
     "many runs": Shape(rows=50, width=40, runs=500),
+    "skewed": Shape(rows=20_000, width=10, runs=4, kind="skewed"),
+    "skewed orc": Shape(
+        rows=20_000, width=10, runs=2, kind="skewed", options={"file.format": "orc"}
+    ),
     "nested": Shape(rows=1_500, width=40_000, runs=4, kind="nested"),
     "repeats": Shape(rows=30_000, width=10_000, runs=3, kind="repeats"),
     "columns": Shape(rows=300, width=40_000, runs=4, kind="columns"),
@@ -114,6 +123,7 @@ SHAPES = {
     "marked": Shape(rows=2_000, width=20_000, runs=4, options={"deletion-vectors.enabled": "true"}),
     "append": Shape(rows=2_000, width=20_000, runs=6, keyed=False),
     "append wide": Shape(rows=300, width=200_000, runs=6, keyed=False),
+    "append skewed": Shape(rows=20_000, width=10, runs=6, kind="skewed", keyed=False),
     "orc": Shape(rows=2_000, width=20_000, runs=3, options={"file.format": "orc"}),
     "avro": Shape(rows=1_000, width=20_000, runs=3, options={"file.format": "avro"}),
     "summed": Shape(rows=2_000, width=20_000, runs=6, options={"merge-engine": "partial-update"}),

@@ -21,6 +21,7 @@ SCRIPT = Path(__file__).with_name("memory_model.py")
 ROOT = SCRIPT.parents[2]
 BY_DAY = {
     ("read", "document", 64),
+    ("full", "skewed", 64),
     ("write", "wide", 64),
     ("full", "wide runs", 32),
     ("write", "large", 256),

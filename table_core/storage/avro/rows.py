@@ -165,6 +165,10 @@ class _AvroFileWriter:
             ):
                 self._put(block)
 
+    def suits(self, table: pa.Table) -> bool:  # noqa: ARG002 - the form of all formats
+        """Any rows do."""
+        return True
+
     def size_estimate(self) -> int:
         """Bytes written."""
         return self._size

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ALL",
+    "ALONE_BYTES",
     "WHOLE",
     "DataFormat",
     "FileWriter",
@@ -47,6 +48,8 @@ __all__ = [
     "rows_within",
 ]
 
+ALONE_BYTES: Final = 4 << 20
+"""A row of more bytes is stored by itself: who reads those before it does not hold it."""
 _WRITERS: Final = 8
 _GROUP_BYTES_MIN: Final = 4 << 20
 Value: TypeAlias = "bool | int | float | str | bytes | decimal.Decimal"
@@ -193,6 +196,10 @@ class FileWriter(Protocol):
         Raises:
             DataError: a value does not fit its column, or NULL where NOT NULL is declared.
         """
+        ...
+
+    def suits(self, table: pa.Table) -> bool:
+        """Whether rows like those of ``table`` belong into this file: else the next one holds less in memory."""
         ...
 
     def size_estimate(self) -> int:

@@ -240,6 +240,10 @@ class _OrcFileWriter:
         self._collected = 0 if told != self._told else self._collected + rows.nbytes
         self._told = told
 
+    def suits(self, table: pa.Table) -> bool:  # noqa: ARG002 - the form of all formats
+        """Any rows do."""
+        return True
+
     def size_estimate(self) -> int:
         """Bytes written, and a guess of those that wait."""
         return int(self._told + self._collected * _RATIO)

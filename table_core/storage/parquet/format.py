@@ -20,7 +20,7 @@ from table_core.datatypes.arrow import arrow_schema
 from table_core.storage.columns.conform import misfit, missing_columns, read_batch
 from table_core.storage.columns.data_format import ALL, check_rows, decoding, rows_within
 from table_core.storage.columns.stored_schema import leaf_counts
-from table_core.storage.parquet.batch_sizes import PIECE_BYTES_MIN, batch_budget
+from table_core.storage.parquet.batch_sizes import PIECE_BYTES_MIN, batch_budget, groups_by_width
 from table_core.storage.parquet.footer import read_chunk_stats
 from table_core.storage.parquet.page_room import require_pages_fit
 from table_core.storage.parquet.row_ranges import RowRange, find_row_ranges, row_range_batches
@@ -113,35 +113,78 @@ class ParquetFormat:
                 integers = {name for name, types in physical.items() if types <= _INTEGERS}
             if legacy:
                 _check_instants(storage, path, legacy, groups, batch_rows)
-            left = _rows(file, groups)
+            columns = {name: stored.field(name).type for name in names}
+            reading = _Reading(
+                storage=storage,
+                path=path,
+                source=source,
+                file=file,
+                fields=fields,
+                columns=columns,
+                integers=frozenset(integers),
+                chunks=chunks,
+                batch_rows=batch_rows,
+                batch_bytes=batch_bytes,
+                parallel=wanted.parallel,
+            )
+            for some in groups_by_width(file.metadata, groups):
+                yield from reading.rows(some, row_ranges)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Reading:
+    """A file that is read, and how."""
+
+    storage: Storage
+    path: str
+    source: Any
+    file: Any
+    fields: Sequence[Field]
+    columns: Mapping[str, pa.DataType]
+    """As they are stored."""
+    integers: frozenset[str]
+    chunks: Callable[[], list[list[ChunkStats]]]
+    batch_rows: int
+    batch_bytes: int | None
+    parallel: bool
+
+    def rows(
+        self, groups: Sequence[int], ranges: Sequence[RowRange] | None
+    ) -> Iterator[pa.RecordBatch]:
+        """The rows of ``groups``, or those of ``ranges`` in them."""
+        storage, path, file, names = self.storage, self.path, self.file, list(self.columns)
+        schema = arrow_schema(self.fields)
+        left, batch_bytes = _rows(file, groups), self.batch_bytes
+        with decoding(storage, path):
+            budget = batch_budget(
+                file, groups, self.columns, self.chunks, self.batch_rows, batch_bytes
+            )
+        a_column = (batch_bytes or 0) // max(len(names), 1)
+        reader = file if budget.holds_groups else _in_pieces(self.source, file, a_column)
+        size = min(budget.rows, max(left, 1))  # Arrow makes room for so many at once
+        if ranges is not None:
+            here = [row_range for row_range in ranges if row_range.group in groups]
+            batches = row_range_batches(reader, here, names, size, batch_bytes)
+        else:
+            batches = reader.iter_batches(
+                size,
+                row_groups=groups,
+                columns=names,
+                use_threads=reader is file and not self.parallel,
+            )
+        while True:
             with decoding(storage, path):
-                columns = {name: stored.field(name).type for name in names}
-                budget = batch_budget(file, groups, columns, chunks, batch_rows, batch_bytes)
-            a_column = (batch_bytes or 0) // max(len(names), 1)
-            reader = file if budget.holds_groups else _in_pieces(source, file, a_column)
-            size = min(budget.rows, max(left, 1))  # Arrow makes room for so many at once
-            if row_ranges is not None:
-                batches = row_range_batches(reader, row_ranges, names, size, batch_bytes)
-            else:
-                batches = reader.iter_batches(
-                    size,
-                    row_groups=groups,
-                    columns=names,
-                    use_threads=reader is file and not wanted.parallel,
-                )
-            while True:
-                with decoding(storage, path):
-                    batch = next(batches, None)
-                    if batch is None:
-                        break
-                    left -= batch.num_rows
-                    rows = read_batch(batch, fields, schema, path=path, integers=integers)
-                if budget.later is not None and row_ranges is None:
-                    size = rows_within(batch_bytes, rows.num_rows, rows.nbytes, budget.later)
-                    reader.reader.set_batch_size(size)
-                yield rows
-            if row_ranges is None and left:  # Arrow ends where the first column does
-                check_rows(storage, path, _rows(file, groups) - left, _rows(file, groups))
+                batch = next(batches, None)
+                if batch is None:
+                    break
+                left -= batch.num_rows
+                rows = read_batch(batch, self.fields, schema, path=path, integers=self.integers)
+            if budget.later is not None and ranges is None:
+                size = rows_within(batch_bytes, rows.num_rows, rows.nbytes, budget.later)
+                reader.reader.set_batch_size(size)
+            yield rows
+        if ranges is None and left:  # Arrow ends where the first column does
+            check_rows(storage, path, _rows(file, groups) - left, _rows(file, groups))
 
 
 @contextmanager

@@ -8,10 +8,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from table_core.datatypes.arrow import arrow_schema
+from table_core.datatypes.pieces import pieces_apart
 from table_core.errors import OptionError
 from table_core.options import codecs, parse
 from table_core.storage.columns.conform import without_hidden_nulls, written_table
-from table_core.storage.columns.data_format import close_quietly, encoding, own_option
+from table_core.storage.columns.data_format import (
+    ALONE_BYTES,
+    close_quietly,
+    encoding,
+    own_option,
+)
 from table_core.storage.columns.stored_schema import PARQUET_ID, leaf_paths, schema_with_ids
 from table_core.storage.parquet.encoding import choose_encodings
 
@@ -59,18 +65,28 @@ class ParquetFileWriter:
         self._waiting: list[pa.Table] = []
         self._waiting_bytes = self._waiting_rows = self._written_bytes = 0
         self._writer: Any = None
+        self._wide: frozenset[str] = frozenset()
+        """Columns without bounds, because there are long values in them."""
         self._sink = storage.open_output(path)
 
     def write(self, table: pa.Table) -> None:
         """Add rows."""
         rows = written_table(table, self._fields)
-        if rows.num_rows == 0:
-            return
-        self._waiting.append(rows)
-        self._waiting_rows += rows.num_rows
-        self._waiting_bytes += rows.nbytes
-        if self._waiting_bytes >= self._group_bytes or self._waiting_rows >= _GROUP_ROWS_MAX:
-            self._flush()
+        for part in pieces_apart(rows, ALONE_BYTES):
+            is_wide = _is_alone(part)
+            if is_wide:
+                self._flush()
+            self._waiting.append(part)
+            self._waiting_rows += part.num_rows
+            self._waiting_bytes += part.nbytes
+            full = self._waiting_bytes >= self._group_bytes
+            if is_wide or full or self._waiting_rows >= _GROUP_ROWS_MAX:
+                self._flush()
+
+    def suits(self, table: pa.Table) -> bool:
+        """Whether no bounds would be made of values of ``table`` that are too long for them."""
+        begins = self._writer is None and not self._waiting
+        return begins or not _is_alone(table) or _wide_columns(table) <= self._wide
 
     def size_estimate(self) -> int:
         """Bytes written, and a guess of those that wait."""
@@ -123,11 +139,12 @@ class ParquetFileWriter:
             chosen = choose_encodings(first, self._forced, default=self._default)
             if first.num_rows >= _TELLING_ROWS:
                 self._encodings[self._fields] = chosen
+        self._wide = _wide_columns(first)
         return pq.ParquetWriter(
             self._sink,
             schema_with_ids(self._fields, PARQUET_ID),
             use_dictionary=list(chosen.dictionary),
-            write_statistics=_bounded(first),
+            write_statistics=_bounded(first.schema, self._wide),
             column_encoding=dict(chosen.other) or None,
             store_schema=False,
             store_decimal_as_integer=True,
@@ -153,17 +170,23 @@ def _width(column: Any) -> int:
     return width
 
 
-def _bounded(rows: pa.Table) -> list[str]:
+def _is_alone(rows: pa.Table) -> bool:
+    """Whether this is a row that has a group of its own."""
+    return bool(rows.num_rows == 1 and rows.nbytes > ALONE_BYTES)
+
+
+def _wide_columns(rows: pa.Table) -> frozenset[str]:
+    """Those with values that fill a page."""
+    return frozenset(name for name in rows.column_names if _width(rows[name]) >= _PAGE_BYTES)
+
+
+def _bounded(schema: pa.Schema, wide: frozenset[str]) -> list[str]:
     """Parquet columns with bounds: Java takes those of floats, which leave NaN out, at their word.
 
-    Values that fill a page have none: Arrow leaves bounds of more than 4 kB out, but first copies each value six times.
+    ``wide`` ones have none: Arrow leaves bounds of more than 4 kB out, but first copies each value six times.
     """
-    without = {
-        field.name
-        for field, column in zip(rows.schema, rows.columns, strict=True)
-        if pa.types.is_floating(field.type) or _width(column) >= _PAGE_BYTES
-    }
-    others = (field for field in rows.schema if field.name not in without)
+    without = {f.name for f in schema if pa.types.is_floating(f.type)} | wide
+    others = (field for field in schema if field.name not in without)
     paths = (path for field in others for path in leaf_paths(field.name, field.type))
     return [path for path in paths if path not in without]  # also the field d of c beside "c.d"
 

@@ -107,6 +107,34 @@ class BoundedS3(s3fs.S3FileSystem):  # type: ignore[misc]  # s3fs has no types
 
     call_s3 = sync_wrapper(_call_s3)  # what files call that are written in parts
 
+    async def _entries(self, folder: str) -> list[dict[str, Any]]:
+        """What is directly in ``folder``; nothing where it is not there.
+
+        ``ls`` would then list the folder above, which may have thousands of others.
+        """
+        listed: list[dict[str, Any]] = await self._lsdir(folder, refresh=True)
+        return listed
+
+    entries = sync_wrapper(_entries)
+
+    async def _page_below(
+        self, folder: str, token: str | None
+    ) -> tuple[list[dict[str, Any]], str | None]:
+        """Some of all objects below ``folder``, however deep, and what to ask for the next ones with; None: that is all."""
+        bucket, key, _ = self.split_path(folder)
+        more = {} if token is None else {"ContinuationToken": token}
+        prefix = f"{key}/" if key else ""
+        page = await self._call_s3(
+            "list_objects_v2", Bucket=bucket, Prefix=prefix, **more, **self.req_kw
+        )
+        objects = [
+            {**entry, "name": f"{bucket}/{entry['Key']}", "size": entry["Size"], "type": "file"}
+            for entry in page.get("Contents", ())
+        ]
+        return objects, page.get("NextContinuationToken")
+
+    page_below = sync_wrapper(_page_below)
+
     async def _cat_file(self, path: str, *args: Any, **kwargs: Any) -> Any:
         read = super()._cat_file
         start, end = kwargs.get("start"), kwargs.get("end")

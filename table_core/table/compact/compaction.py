@@ -24,6 +24,7 @@ from table_core.table.compact.bucket_vectors import BucketVectors
 from table_core.table.compact.compactor import BucketCompactor
 from table_core.table.compact.older_rows import column_range, must_meet
 from table_core.table.files.file_reader import FileReader
+from table_core.table.files.merging import MergeLimits
 from table_core.table.write.append_vectors import AppendVectors
 
 if TYPE_CHECKING:
@@ -356,9 +357,10 @@ def pack_files(
     writer = factory.rolling(
         *bucket, source=FileSource.COMPACT, first_sequence=ordered[0].min_sequence_number
     )
+    limits = MergeLimits.of_compaction(access.options)
     with writer:
         for file in ordered:
-            for batch in reader.read(file):
+            for batch in limits.fitting(reader.read(file)):
                 writer.write(pa.Table.from_batches([batch]))
             vectors.forget(bucket, file.file_name)
         after = writer.close()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
+from table_core.datatypes.pieces import wide_bytes
 from table_core.errors import UnsupportedFeatureError
 from table_core.merge.engines.sort_only import SortOnly
 from table_core.merge.sort import runs_of
@@ -19,7 +20,12 @@ from table_core.storage.spill import Spill
 from table_core.table.commit_io.prepared import CompactChange
 from table_core.table.compact.compaction import with_index
 from table_core.table.files.file_reader import FileReader
-from table_core.table.files.merging import COPIES_SORTED, merge_in_passes, refuse_wide_row
+from table_core.table.files.merging import (
+    COPIES_SORTED,
+    fitting_bytes,
+    merge_in_passes,
+    refuse_wide_row,
+)
 from table_core.table.write.append_vectors import AppendVectors
 from table_core.table.write.buffering import BufferLimits
 
@@ -103,8 +109,8 @@ def _sorted(
         buffer: list[pa.Table] = []
         held = count = 0
         for batch in batches:
-            if batch.num_rows == 1:
-                refuse_wide_row(batch.nbytes, limits.granted, limits.option, COPIES_SORTED)
+            wide = wide_bytes(batch, fitting_bytes(limits.granted, COPIES_SORTED))
+            refuse_wide_row(wide, limits.granted, limits.option, COPIES_SORTED)
             rows = clustering.placed(pa.Table.from_batches([batch]), count)
             count += rows.num_rows
             held += rows.nbytes

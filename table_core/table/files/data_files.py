@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from table_core.datatypes.pieces import pieces_apart
 from table_core.datatypes.row_kind import KIND_COLUMN, SEQUENCE_COLUMN
 from table_core.errors import TableError
 from table_core.ondisk import layout
@@ -25,7 +26,7 @@ from table_core.ondisk.index_builder import IndexBuilder
 from table_core.ondisk.stats import SYSTEM_MODE, StatsBuilder, modes_for, parse_mode
 from table_core.options import keys_files
 from table_core.schema.table_schema import KIND_FIELD, SEQUENCE_FIELD
-from table_core.storage.columns.data_format import WriterSettings, format_name
+from table_core.storage.columns.data_format import ALONE_BYTES, WriterSettings, format_name
 from table_core.storage.formats import format_for
 
 if TYPE_CHECKING:
@@ -189,6 +190,12 @@ class RollingWriter:
 
     def write(self, rows: pa.Table) -> None:
         """Write ``rows`` (KV rows for a key table); rolls as files fill up."""
+        for part in pieces_apart(rows, ALONE_BYTES):
+            if self._open is not None and not self._open.writer.suits(part):
+                self._finish()
+            self._write(part)
+
+    def _write(self, rows: pa.Table) -> None:
         start, most = 0, self.factory.target_rows(self.source)
         while start < rows.num_rows:
             if self._open is None:

@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Final, Self
 import pyarrow as pa
 
 from table_core.datatypes.arrow import arrow_type, is_varied
+from table_core.datatypes.pieces import wide_bytes
 from table_core.errors import OptionError
 from table_core.lsm.triggers import needs_lookup
+from table_core.merge.engines.deduplicate import Deduplicate
 from table_core.merge.engines.kway import merge_runs
 from table_core.merge.engines.sort_only import SortOnly
 from table_core.options import keys_files, keys_scan, keys_write
@@ -51,6 +53,8 @@ _OF_OPEN_FILES: Final = 8
 """Several buckets are merged beside one another, and a process has other files open."""
 _VARIED_BYTES, _FIXED_BYTES = 5 << 18, 5 << 16
 """What a reader of a file holds of a column: a page, and the piece of the file that it comes from."""
+_READER_BYTES: Final = 10 << 10
+"""What a reader takes for each column, however little is in it."""
 _DECODED: Final = 4
 """Bytes in memory per byte of a small file."""
 _COPIES_READ, _COPIES_COMPACTED, COPIES_WRITTEN = 4, 8, 6
@@ -94,7 +98,7 @@ class MergeLimits:
         )
         files = [file for run in runs for file in run.files]
         largest = max((file.file_size for file in files), default=0)
-        run_bytes = min(of_columns, _DECODED * largest) + 1
+        run_bytes = max(min(of_columns, _DECODED * largest), _READER_BYTES * len(fields)) + 1
         widest = max((file.file_size // max(file.row_count, 1) for file in files), default=0)
         limit = self.options.get(keys_files.READ_MEMORY_LIMIT)
         rows_at_once = fitting_bytes(limit, self.copies) // (_DECODED * widest + 1)
@@ -114,8 +118,9 @@ class MergeLimits:
         without: Sequence[str] = (),
     ) -> Iterator[pa.Table]:
         """``merge_runs`` of any number of ``runs``, of which at most ``at_once`` are open."""
+        wide = dict.fromkeys(range(len(runs)), 0)
         return merge_in_passes(
-            [self._checked(run, at_once) for run in runs],
+            [self._checked(run, number, wide, at_once) for number, run in enumerate(runs)],
             engine,
             at_once=at_once,
             memory=self.memory // 2,
@@ -123,14 +128,37 @@ class MergeLimits:
             without=without,
         )
 
-    def _checked(self, run: Generator[pa.RecordBatch], at_once: int) -> Iterator[pa.RecordBatch]:
+    def fitting(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """``batches`` that nothing is merged with, unless a row of them does not fit.
+
+        Raises:
+            OptionError: one does not.
+        """
         limit = self.options.get(keys_files.READ_MEMORY_LIMIT)
+        most = fitting_bytes(limit, self.copies)
+        for batch in batches:
+            wide = wide_bytes(batch, most)
+            refuse_wide_row(wide, limit, keys_files.READ_MEMORY_LIMIT.key, self.copies)
+            yield batch
+
+    def _checked(
+        self, run: Generator[pa.RecordBatch], number: int, wide: dict[int, int], at_once: int
+    ) -> Iterator[pa.RecordBatch]:
+        """The batches of ``run``, unless its wide rows and those in hand of other runs do not fit.
+
+        One row may be far wider than the others of its file, so what counts are the rows that came.
+        ``wide``: bytes of the wide rows in hand, by run.
+        """
+        limit = self.options.get(keys_files.READ_MEMORY_LIMIT)
+        most = min(self.batch_bytes(at_once), fitting_bytes(limit, self.copies) // at_once)
         with closing(run):  # at once, also where an error keeps it
             for batch in run:
-                if batch.num_rows == 1:
-                    held = batch.nbytes * at_once
+                wide[number] = wide_bytes(batch, most)
+                if wide[number]:
+                    held = sum(wide.values())
                     refuse_wide_row(held, limit, keys_files.READ_MEMORY_LIMIT.key, self.copies)
                 yield batch
+            wide[number] = 0
 
 
 def merge_in_passes(
@@ -151,19 +179,29 @@ def merge_in_passes(
     with ExitStack() as held:
         while len(left) > at_once:
             spill = held.enter_context(closing(Spill(compression="none")))
-            order, start = SortOnly(engine.order), 0
+            start = 0
             fewer: list[Iterator[pa.RecordBatch]] = []
             while start < len(left):  # no more are merged than have to be, and their order stays
                 too_many = len(fewer) + len(left) - start - at_once
                 count = max(1, min(at_once, too_many + 1))
                 group = left[start : start + count]
                 if count > 1:
-                    merged = merge_runs(group, order, window_bytes=window_bytes)
+                    merged = merge_runs(group, _of_parts(engine), window_bytes=window_bytes)
                     group = [spill.put_all(merged).batches(batch_bytes)]
                 fewer += group
                 start += count
             left = fewer
         yield from merge_runs(left, engine, window_bytes=window_bytes, without=without)
+
+
+def _of_parts(engine: MergeEngine) -> MergeEngine:
+    """What merges some runs before they meet the others.
+
+    Where the newest version is all that counts, the older ones go at once: of a wide row there may be as many as runs.
+    """
+    if isinstance(engine, Deduplicate) and not engine.ignore_delete:
+        return engine
+    return SortOnly(engine.order)
 
 
 def rows_for_merge(

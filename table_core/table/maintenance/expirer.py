@@ -49,8 +49,6 @@ def expire_snapshots(
         ArgumentError: ``retain_max`` or ``retain_min`` below 1, or the first below the second.
         NotFoundError: the table was dropped or renamed, or another one is in its place.
     """
-    if dry_run:  # else `expiring` asks
-        access.require_same()
     own = snapshot_retention(access, dry_run=dry_run)
     retention = _overridden(own, retain_max, retain_min, older_than, max_deletes)
     return _begun_anew(access, lambda: _snapshots_expired(access, retention))
@@ -68,7 +66,7 @@ def _begun_anew(access: TableAccess, expire: Callable[[], ResultDocument]) -> Re
 
 def _snapshots_expired(access: TableAccess, retention: fx.Retention) -> ResultDocument:
     started_ms = access.clock.now_ms()
-    access.head()
+    access.require_same()  # before the mark: nothing is written where no table is
     with nullcontext() if retention.dry_run else expiring(access) as mark:
         done = drive(steps_of(retention), ExpiryEffects(access, mark=mark).perform)
     details = {"snapshots_expired": list(done.snapshots), "earliest_snapshot": done.end}

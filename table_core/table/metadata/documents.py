@@ -24,6 +24,7 @@ from table_core.ondisk.manifest import decode_file_columns, decode_manifest
 from table_core.ondisk.manifest_list import decode_manifest_list
 from table_core.ondisk.properties import WRITER_PREFIX
 from table_core.ondisk.snapshot import FIRST_ID, Snapshot
+from table_core.options.budgets import CACHED_ENTRIES
 from table_core.position.source import birth_of
 from table_core.schema.document import schema_from_json
 from table_core.storage.stores.paths import is_local
@@ -50,13 +51,15 @@ Keep: TypeAlias = "Callable[[Sequence[Head]], Iterable[bool]]"
 _FIRST_SCHEMA: Final = 0
 _WHOLE_MAX: Final = 5_000
 """Of a manifest with more entries nobody who wants a few has all decoded: that takes seconds."""
+_COLUMNS_AN_ENTRY: Final = 5
+"""Rows of columns are small: of them so many more are kept."""
 _NOTED_MAX: Final = 1 << 16
 _AT_ONCE: Final = 8
 """So many manifests are on their way from a remote store."""
 
 
-_MANIFESTS: Final = Remembered(weight_max=400_000)
-_COLUMNS: Final = Remembered(weight_max=2_000_000)
+_MANIFESTS: Final = Remembered(weight_max=lambda: CACHED_ENTRIES.most)
+_COLUMNS: Final = Remembered(weight_max=lambda: _COLUMNS_AN_ENTRY * CACHED_ENTRIES.most)
 
 
 @dataclass(slots=True)

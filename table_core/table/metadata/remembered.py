@@ -17,7 +17,8 @@ _ASKED_MAX: Final = 10_000
 class Remembered:
     """Least recently used documents, bounded by the number of entries in them."""
 
-    def __init__(self, weight_max: int) -> None:
+    def __init__(self, weight_max: int | Callable[[], int]) -> None:
+        """``weight_max``: so many entries, or what says now how many."""
         self._entries: OrderedDict[tuple[str, str], tuple[int, Any]] = OrderedDict()
         self._weight = 0
         self._weight_max = weight_max
@@ -47,11 +48,12 @@ class Remembered:
                 self._entries.move_to_end(key)
                 return hit[1]
         value = load()
-        weight = len(value) + 1
+        weight, most = len(value) + 1, self._weight_max
+        weight_max = most if isinstance(most, int) else most()
         with self._lock:
             if key not in self._entries:
                 self._entries[key] = (weight, value)
                 self._weight += weight
-            while self._weight > self._weight_max and len(self._entries) > 1:
+            while self._weight > weight_max and len(self._entries) > 1:
                 self._weight -= self._entries.popitem(last=False)[1][0]
         return value

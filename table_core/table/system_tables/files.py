@@ -6,6 +6,7 @@ from collections import defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
 import pyarrow as pa
 
 from table_core.datatypes.cast import cast_array
@@ -15,16 +16,18 @@ from table_core.datatypes.range import Range
 from table_core.errors import DataError, UnsupportedFeatureError
 from table_core.ondisk import layout
 from table_core.ondisk.binary_row import decode_row
+from table_core.ondisk.file_columns import UNKNOWN, live_columns
 from table_core.ondisk.partition_text import value_text
 from table_core.ondisk.stats import decode_stats
 from table_core.options import keys_files, keys_write
+from table_core.scan.by_partition import PartitionTest
 from table_core.scan.prune import value_ranges
 from table_core.table.read.state_plan import index_entries
 from table_core.table.system_tables.documents import rows_table
 from table_core.table.system_tables.state import shown_state
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from table_core.datatypes.kinds import Field
     from table_core.ondisk.data_file import DataFile, ManifestEntry
@@ -196,24 +199,60 @@ def partitions(
         ("deleted_record_count", _LONG, True),
     ]
     deleted = _deleted_rows(access)
-    times = _newest(access, keep, lambda e: e.partition if e.bucket >= 0 else None)
-    rows = []
-    for partition, group in _grouped(placed_files(access, keep), lambda e: e.partition).items():
-        rows.append(
-            (
-                name(access, partition),
-                *_sums(group),
-                times.get(partition),
-                None,
-                None,
-                None,
-                None,
-                group[-1].total_buckets,
-                False,
-                deleted.get(partition, 0),
-            )
+    rows = (
+        (
+            name(access, partition),
+            count,
+            size,
+            file_count,
+            newest,
+            None,
+            None,
+            None,
+            None,
+            total_buckets,
+            False,
+            deleted.get(partition, 0),
         )
+        for partition, count, size, file_count, newest, total_buckets in _summed(access, keep)
+    )
     return rows_table(columns, sorted(rows, key=lambda row: str(row[0])))
+
+
+def _summed(
+    access: TableAccess, keep: Keep | None
+) -> Iterator[tuple[bytes, int, int, int, int | None, int]]:
+    """Each partition with live files: rows, bytes and files in it, the newest creation that manifests tell of, buckets.
+
+    Counted as columns: an entry of a manifest never becomes an object.
+    """
+    head = shown_state(access)
+    metas = [] if head is None else access.metadata.data_manifests(head)
+    if isinstance(keep, PartitionTest):
+        metas = [meta for meta in metas if keep.may_hold(meta)]
+    parts = [access.metadata.file_columns(meta) for meta in metas]
+    if keep is not None:
+        parts = [part.of_partitions(keep) for part in parts]
+    parts = [part.where(part.bucket >= 0) for part in parts]
+    live = live_columns(parts)
+    sums = np.zeros((3, len(live.partitions)), np.int64)
+    for total, column in zip(
+        sums, (live.rows, live.size, np.ones(len(live), np.int64)), strict=True
+    ):
+        np.add.at(total, live.partition, column)
+    buckets = np.zeros(len(live.partitions), np.int64)
+    buckets[live.partition] = live.total_buckets  # of the last file, where they differ
+    newest: dict[bytes, int] = {}
+    for part in parts:
+        latest = np.full(len(part.partitions), UNKNOWN)
+        np.maximum.at(latest, part.partition, part.created_ms)
+        for row, at_ms in zip(part.partitions, latest.tolist(), strict=True):
+            newest[row] = max(newest.get(row, UNKNOWN), at_ms)
+    numbers = zip(live.partitions, *sums.tolist(), buckets.tolist(), strict=True)
+    for row, count, size, file_count, total_buckets in numbers:
+        at_ms = newest[row]
+        if file_count:
+            yield row, count, size, file_count, None if at_ms == UNKNOWN else at_ms, total_buckets
 
 
 def buckets(access: TableAccess, keep: Keep | None = None) -> pa.Table:

@@ -42,6 +42,7 @@ _OF_PARTITIONS: Final = {
     "buckets": (files.buckets, files.row_text),
 }
 """And how they call a partition."""
+_OF_FILES: Final = frozenset({"files", "file_key_ranges"})
 _ROWS: Final[Mapping[str, Callable[[TableAccess], Scan]]] = {
     "audit_log": rows.audit_log,
     "binlog": rows.binlog,
@@ -63,7 +64,8 @@ def system_scan(access: TableAccess, name: str) -> Scan:
     if plain in _METADATA:
         return MemoryScan(_METADATA[plain](access))
     if plain in _OF_PARTITIONS:
-        return PartitionListing(access, *_OF_PARTITIONS[plain])
+        lists_files = plain in _OF_FILES
+        return PartitionListing(access, *_OF_PARTITIONS[plain], lists_files=lists_files)
     if plain in _ROWS:
         return _ROWS[plain](access)
     raise NotFoundError(

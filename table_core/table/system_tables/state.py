@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from table_core.ondisk.snapshot import Snapshot
     from table_core.table.metadata.access import TableAccess
 
-__all__ = ["STATES", "at_state", "shown_state"]
+__all__ = ["STATES", "at_state", "pinned_state", "shown_state"]
 
 STATES: Final = frozenset(
     {
@@ -60,6 +60,14 @@ def shown_state(access: TableAccess) -> Snapshot | None:
     if any(access.options.is_set(option) for option in _RANGES):
         return access.head()
     return resolve(access.options, TableTimeline(access)).snapshot
+
+
+def pinned_state(access: TableAccess) -> tuple[TableAccess, Snapshot | None]:
+    """The same table, which shows one state however often it is asked, and that state."""
+    head = shown_state(access)
+    if head is None or any(access.options.is_set(option) for option in (*_STARTS, *_RANGES)):
+        return access, head
+    return at_state(access, snapshot=head.id), head
 
 
 def at_state(

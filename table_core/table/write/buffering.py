@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 import pyarrow as pa
 
-from table_core.datatypes.pieces import pieces
+from table_core.datatypes.pieces import pieces, wide_bytes
 from table_core.options import keys_files, keys_write
 from table_core.storage.columns.data_format import format_name
 from table_core.storage.spill import Spill
@@ -93,10 +93,14 @@ class BufferLimits:
         Raises:
             OptionError: the options grant too little for one row.
         """
-        most = max(self.buffer_bytes // _PIECES, _PIECE_BYTES_MIN)
+        fitting = fitting_bytes(self.granted, self.copies)
+        alone = min(fitting // self.threads, self.buffer_bytes)
+        """A row of fewer bytes bounds nothing."""
+        most = max(min(self.buffer_bytes // _PIECES, alone), _PIECE_BYTES_MIN)
         for table in tables:
             is_small = table.nbytes <= min(self.buffer_bytes, most * table.num_rows)
-            for piece in (table,) if is_small else pieces(table, most):
+            whole = is_small and not wide_bytes(table, alone)
+            for piece in (table,) if whole else pieces(table, most):
                 if piece.num_rows == 1:
                     refuse_wide_row(piece.nbytes, self.granted, self.option, self.copies)
                 yield piece

@@ -144,6 +144,8 @@ class TableWriter:
                 if self._versions is not None:
                     self._versions.refuse_retracts(rows)
                 self._rows += piece.num_rows
+                if piece.num_rows == 1:  # as wide ones come
+                    self._widest = max(self._widest, piece.nbytes)
                 self._take(rows if self._local is None else self._local.take(rows))
 
     def end_run(self) -> None:
@@ -217,10 +219,9 @@ class TableWriter:
         if self._writes_directly():
             self._write_directly(rows)
             return
-        if rows.num_rows == 1:  # as wide ones come: one makes no buffer much larger than it may be
-            self._widest = max(self._widest, rows.nbytes)
-            if self._buffer and self._buffered_bytes + rows.nbytes > self._limits.buffer_bytes:
-                self._empty_buffer()
+        held = self._buffered_bytes + rows.nbytes
+        if rows.num_rows == 1 and self._buffer and held > self._limits.buffer_bytes:
+            self._empty_buffer()  # a wide row makes no buffer much larger than it may be
         self._buffer.append(rows)
         self._buffered_bytes += rows.nbytes
         if self._buffered_bytes >= self._limits.buffer_bytes:

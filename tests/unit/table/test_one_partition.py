@@ -16,6 +16,7 @@ from table_core.storage.stores.faults import Faults, FaultyStorage
 from table_core.table.api.system_table import SystemTable
 from table_core.table.metadata import documents
 from table_core.table.metadata.remembered import Remembered
+from table_core.table.system_tables import partition_listing
 from tests.tables import write_rows
 
 SCHEMA = pa.schema(
@@ -26,14 +27,13 @@ SCHEMA = pa.schema(
     ]
 )
 PARTITIONS = 24
+COUNTS = ("record_count", "file_count", "total_buckets")
 
 
-@pytest.fixture
-def table(monkeypatch: pytest.MonkeyPatch) -> tuple[tc.Table, Faults]:
-    """Two commits a partition, of which the manifests stay as they are; nothing is remembered."""
-    faults = Faults.none()
+@pytest.fixture(scope="module")
+def stored() -> dict[str, bytes]:
+    """The files of a catalog with a table of two commits a partition, of which the manifests stay as they are."""
     catalog = tc.open_catalog(f"memory://{uuid.uuid4().hex}")
-    catalog = replace(catalog, storage=FaultyStorage(catalog.storage, faults))
     catalog.create_database("d")
     options = {"bucket": "1", "write-only": "true", "manifest.merge-min-count": "1000"}
     made = catalog.create_table(
@@ -41,9 +41,20 @@ def table(monkeypatch: pytest.MonkeyPatch) -> tuple[tc.Table, Faults]:
     )
     for n in range(2 * PARTITIONS):
         write_rows(made, pa.table([[n], [n % PARTITIONS], [n]], schema=SCHEMA))
+    return {info.path: catalog.storage.read(info.path) for info in catalog.storage.walk("")}
+
+
+@pytest.fixture
+def table(stored: dict[str, bytes], monkeypatch: pytest.MonkeyPatch) -> tuple[tc.Table, Faults]:
+    """A copy of that table; nothing is remembered."""
+    faults = Faults.none()
+    catalog = tc.open_catalog(f"memory://{uuid.uuid4().hex}")
+    for path, body in stored.items():
+        catalog.storage.write(path, body)
+    catalog = replace(catalog, storage=FaultyStorage(catalog.storage, faults))
     monkeypatch.setattr(documents, "_MANIFESTS", Remembered(weight_max=0))
     monkeypatch.setattr(documents, "_COLUMNS", Remembered(weight_max=0))
-    return made, faults
+    return catalog.table("d.t"), faults
 
 
 VERBS: dict[str, Callable[[tc.Table], Any]] = {
@@ -111,3 +122,31 @@ def test_truncate_empties_all(table: tuple[tc.Table, Faults]) -> None:
     handle.truncate()
     assert handle.read().to_arrow().num_rows == 0
     assert handle.live_partitions() == []
+
+
+def test_partitions_are_counted_without_an_object_for_each_file(
+    table: tuple[tc.Table, Faults], decoded: list[int]
+) -> None:
+    rows = SystemTable.of(table[0].access, "partitions").read().to_arrow()
+    assert decoded == []
+    assert rows["partition"].to_pylist() == sorted(f"p={n}" for n in range(PARTITIONS))
+    assert set(zip(*(rows[name].to_pylist() for name in COUNTS), strict=True)) == {(2, 2, 1)}
+
+
+@pytest.mark.parametrize("name", ["files", "file_key_ranges"])
+def test_files_are_listed_some_partitions_at_a_time(
+    name: str,
+    table: tuple[tc.Table, Faults],
+    decoded: list[int],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    shown = SystemTable.of(table[0].access, name)
+    whole = shown.read().to_arrow()
+    monkeypatch.setattr(partition_listing, "_FILES_AT_ONCE", 6)
+    decoded.clear()
+    batches = shown.read().to_batches()
+    first = next(batches)
+    assert 0 < first.num_rows == len(decoded) <= 6
+    parts = pa.Table.from_batches([first, *batches])
+    assert parts.sort_by("file_path") == whole.sort_by("file_path")
+    assert shown.read().to_arrow().num_rows == whole.num_rows
