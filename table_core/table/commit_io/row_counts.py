@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Final
 
 from table_core.errors import TableError
 from table_core.table.read.committed_rows import committed_rows
+from table_core.table.read.state_plan import StatePlanner, deletions_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from table_core.ondisk.data_file import ManifestEntry
     from table_core.ondisk.snapshot import Snapshot
-    from table_core.table.metadata.access import Bucket, TableAccess
+    from table_core.table.metadata.access import TableAccess
 
 __all__ = ["rows_of_buckets"]
 
@@ -31,17 +32,23 @@ def rows_of_buckets(
     Files that need no merge are not read.  None also where they cannot be read: a damaged table can be overwritten.
     """
     try:
-        return _counted(access, snapshot, {(e.partition, e.bucket) for e in entries})
+        return _counted(access, snapshot, entries)
     except TableError as error:
         _log.info("%s: nobody counts the rows that go: %s", access.name, error)
         return None
 
 
-def _counted(access: TableAccess, snapshot: Snapshot, buckets: set[Bucket]) -> int | None:
-    if any(bucket < 0 for _, bucket in buckets):
+def _counted(
+    access: TableAccess, snapshot: Snapshot, entries: Sequence[ManifestEntry]
+) -> int | None:
+    if any(entry.bucket < 0 for entry in entries):
         return None  # rows that wait for their bucket, and may be of keys that are there
     scan = committed_rows(access, snapshot, columns=[])
-    splits = [s for s in scan.splits() if s.branch is None and (s.partition, s.bucket) in buckets]
+    planner = StatePlanner(access=access, streams=True)
+    plan = planner.plan_of(  # the scan's own would be of all partitions
+        entries, planner.pruner(), deletions_of(access, snapshot), snapshot_id=snapshot.id
+    )
+    splits = plan.splits
     merged = [s for s in splits if not s.raw_convertible or s.deletions]
     if sum(s.row_count for s in merged) > _RECORDS_MAX:
         return None

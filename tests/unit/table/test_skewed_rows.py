@@ -24,11 +24,16 @@ def skewed(width: int, *, mark: str = "x") -> pa.Table:
     return pa.table([range(ROWS), values], schema=SCHEMA)
 
 
-def table_of(tmp_path: Path, *tables: pa.Table, keyed: bool = True, **options: str) -> tc.Table:
+def table_of(
+    tmp_path: Path,
+    *tables: pa.Table,
+    keyed: bool = True,
+    options: dict[str, str] | None = None,
+) -> tc.Table:
     catalog = new_catalog(tmp_path.as_uri())
-    key = {"primary_key": ("k",)} if keyed else {}
     own = {"bucket": "1", "write-only": "true"} if keyed else {}
-    table = catalog.create_table("d.t", SCHEMA, options=own | options, **key)
+    key = ("k",) if keyed else ()
+    table = catalog.create_table("d.t", SCHEMA, primary_key=key, options=own | (options or {}))
     for rows in tables:
         write_rows(table, rows)
     return table
@@ -90,4 +95,4 @@ def test_a_wide_row_among_others_is_refused_as_one_that_comes_alone(
     width = 25 * MB if format_ == "parquet" else 10 * MB
     options = {"write-buffer-size": "64 mb", "file.format": format_}
     with pytest.raises(OptionError, match=r"write-buffer-size=67108864 is too small for one row"):
-        table_of(tmp_path, skewed(width), **options)
+        table_of(tmp_path, skewed(width), options=options)
