@@ -16,6 +16,7 @@ from table_core.ondisk.properties import (
     COMMITS_PROPERTY,
     HISTORY_INCOMPLETE,
     HISTORY_PROPERTY,
+    NUMBER,
     with_commit,
 )
 from table_core.ondisk.snapshot import FIRST_ID, CommitKind, Snapshot
@@ -153,7 +154,7 @@ def _inherited_statistics(last: Snapshot | None, schema_id: int) -> str | None:
 def _sequence(last: Snapshot | None, delta: tuple[ManifestEntry, ...]) -> dict[str, str]:
     """The largest sequence number, kept up where ``write.sequence-number-init-mode`` stores it."""
     before = (last.properties or {}).get(SEQUENCE_PROPERTY) if last else None
-    if before is None or not before.lstrip("-").isdigit():
+    if before is None or not NUMBER.fullmatch(before):
         return {}
     added = (e.file.max_sequence_number for e in delta if e.kind is EntryKind.ADD)
     return {SEQUENCE_PROPERTY: str(max(int(before), max(added, default=int(before))))}

@@ -28,6 +28,7 @@ _QUOTED: Final = re.compile(r"`[^`]*`|'(?:[^']|'')*'")
 _NAME: Final = re.compile(r"`(?P<quoted>[^`]+)`|(?P<plain>[^\s:<>`',()]+)")
 _COMMENT: Final = re.compile(r"(?<=\s)COMMENT$", re.IGNORECASE)
 _SHOWN: Final = 200
+_LENGTH: Final = re.compile(r"\s*[0-9]{1,10}\s*")
 _OPENING, _CLOSING = "<(", ">)"
 
 
@@ -53,7 +54,7 @@ def _of_parts(text: str, name: str, parts: list[str], parse: Callable[[str], Dat
     if name == "MAP":
         return Map(parse(parts[0]), parse(parts[1]))
     if name == "VECTOR":
-        if not parts[1].strip().isdigit():
+        if not _LENGTH.fullmatch(parts[1]):
             raise _no_type(text, "VECTOR<type, length>")
         return Vector(parse(parts[0]), int(parts[1]))
     if name in {"ARRAY", "MULTISET"}:

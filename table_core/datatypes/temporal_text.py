@@ -27,15 +27,16 @@ NANOS_OF_DAY: Final = 86_400_000_000_000
 _DATE: Final = r"(?P<y>[+-]?\d{4,6})(?:-(?P<mo>\d{1,2})(?:-(?P<d>\d{1,2}))?)?"
 _TIME: Final = r"(?P<h>\d{1,2}):(?P<mi>\d{1,2})(?::(?P<s>\d{1,2})(?:\.(?P<f>\d{0,9}))?)?"
 _ZONE: Final = r"\s*(?P<z>Z|UTC|GMT|(?:UTC|GMT)?(?P<zs>[+-])(?P<zh>\d{1,2})(?::?(?P<zm>\d{2}))?)?"
-_DATE_ONLY: Final = re.compile(rf"\s*{_DATE}(?:[ T].*)?\s*", re.DOTALL)
-_TIME_ONLY: Final = re.compile(rf"\s*{_TIME}\s*")
-_TIMESTAMP: Final = re.compile(rf"\s*{_DATE}(?:[ T]{_TIME}{_ZONE})?\s*")
+_DATE_ONLY: Final = re.compile(rf"{_DATE}(?:[ T].*)?", re.DOTALL)
+_TIME_ONLY: Final = re.compile(_TIME)
+_TIMESTAMP: Final = re.compile(rf"{_DATE}(?:[ T]{_TIME}{_ZONE})?")
+"""Blanks around are taken off first: a pattern would try all ways to share many of them out."""
 _MONTH_DAYS: Final = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
 def parse_date(text: str) -> int:
     """``2024-02-29``, ``2024-2``, ``2024``, or a timestamp whose time is dropped, as days."""
-    match = _DATE_ONLY.fullmatch(text)
+    match = _DATE_ONLY.fullmatch(text.strip())
     if match is None:
         raise ValueError(f"expected a date such as '2024-01-31', not {text!r}")
     return _days(match, text)
@@ -48,7 +49,7 @@ def parse_time(text: str) -> int:
 
 def parse_time_nanos(text: str) -> int:
     """The same, as nanoseconds of the day."""
-    match = _TIME_ONLY.fullmatch(text)
+    match = _TIME_ONLY.fullmatch(text.strip())
     if match is None:
         raise ValueError(f"expected a time such as '12:30:15', not {text!r}")
     return _nanos_of_day(match, text)
@@ -59,7 +60,7 @@ def parse_timestamp(text: str) -> int:
 
     Text without a zone is taken as it stands, which is UTC.
     """
-    match = _TIMESTAMP.fullmatch(text)
+    match = _TIMESTAMP.fullmatch(text.strip())
     if match is None:
         raise ValueError(f"expected a timestamp such as '2024-01-31 12:30:15', not {text!r}")
     nanos = _days(match, text) * NANOS_OF_DAY
@@ -75,7 +76,7 @@ def parse_timestamp(text: str) -> int:
 
 def has_offset(text: str) -> bool:
     """Whether ``text`` is a timestamp with an offset from UTC that is not zero, such as ``+02:00``."""
-    match = _TIMESTAMP.fullmatch(text)
+    match = _TIMESTAMP.fullmatch(text.strip())
     return match is not None and any(int(match[part] or 0) for part in ("zh", "zm"))
 
 

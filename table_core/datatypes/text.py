@@ -37,7 +37,7 @@ __all__ = [
 
 _ATOMIC: Final = re.compile(
     r"""^\s*(?P<name>[A-Z_]+(?:\s+PRECISION)?)\s*
-        (?:\(\s*(?P<a>\d+)\s*(?:,\s*(?P<b>\d+)\s*)?\))?
+        (?:\(\s*(?P<a>[0-9]{1,10})\s*(?:,\s*(?P<b>[0-9]{1,10})\s*)?\))?
         (?P<zone>\s+WITH\s+LOCAL\s+TIME\s+ZONE|\s+WITHOUT\s+TIME\s+ZONE|\s+WITH\s+TIME\s+ZONE)?
         (?P<rest>(?:\s+(?:NOT\s+NULL|NULL|ARRAY|MULTISET))*)\s*$""",
     re.VERBOSE,

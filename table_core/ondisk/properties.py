@@ -7,6 +7,7 @@ first snapshot of ours that the walk meets names them all.
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -22,6 +23,7 @@ __all__ = [
     "COMMITS_PROPERTY",
     "HISTORY_INCOMPLETE",
     "HISTORY_PROPERTY",
+    "NUMBER",
     "ROWS_KEPT_PROPERTY",
     "WRITER_PREFIX",
     "CarriedProperties",
@@ -33,6 +35,8 @@ __all__ = [
     "with_commit",
 ]
 
+NUMBER: Final = re.compile(r"-?[0-9]{1,19}")
+"""A number in a property; thousands of digits are none, and Python refuses to read them."""
 CARRIED_PREFIX: Final = "tc."
 """How the names of carried properties begin."""
 COMMITS_PROPERTY: Final = "tc.commits"
@@ -99,7 +103,7 @@ def has_landed(properties: Mapping[str, str], user: str, identifier: int, *, gro
     mark = _mark(user)
     for entry in properties.get(COMMITS_PROPERTY, "").split():
         name, _, number = entry.partition(":")
-        if name == mark and number.lstrip("-").isdigit():
+        if name == mark and NUMBER.fullmatch(number):
             landed = int(number)
             if landed == identifier or (growing and landed > identifier):
                 return True

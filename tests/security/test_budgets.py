@@ -47,13 +47,14 @@ import json, resource, sys
 resource.setrlimit(resource.RLIMIT_CPU, (60, 60))
 import table_core as tc
 from pathlib import Path
-from table_core.errors import TableError
+from table_core.errors import SchemaError, TableError
 from table_core.ondisk.manifest import decode_file_columns, decode_manifest
 from table_core.options.budgets import take_budgets
 from table_core.storage.avro.rows import AvroFormat
 from table_core.storage.orc.format import OrcFormat
 from table_core.storage.parquet.format import ParquetFormat
 from table_core.datatypes.kinds import Field
+from table_core.datatypes.temporal_text import parse_date, parse_time, parse_timestamp
 from table_core.datatypes.text import parse_type
 from table_core.storage.row_files import inferred_schema, read_rows
 from table_core.cdc.model.mysql_types import mysql_column
@@ -188,6 +189,12 @@ BLANKS = """blanks = " " * 100_000
     for text in (f"ROW<a{blanks}INT{blanks}'x'{blanks}>", f"DECIMAL({blanks}5)", f"INT NOT{blanks}NULL"):
         parse_type(text)
     size_bytes(f"{blanks}1{blanks}mb")
+    for parse in (parse_date, parse_time, parse_timestamp):
+        try:
+            parse(f"2024-02-29 01:02:03.45{blanks}!")
+        except ValueError:
+            pass
+    assert parse_timestamp(f"{blanks}2024-02-29 01:02:03{blanks}+02:00{blanks}") % 1000 == 0
     mysql_column(f"int{blanks}(3){blanks}unsigned{blanks}!")
     try:
         size_bytes(f"1{blanks}x y")
@@ -304,6 +311,15 @@ BOMBS: dict[str, tuple[Callable[[Path], object], str, str]] = {
     "texts of blanks": (
         lambda folder: None,
         BLANKS,
+        "SchemaError",
+    ),
+    "a type of many digits": (
+        lambda folder: None,
+        """for text in (f"DECIMAL({'5' * 5000})", f"VECTOR<INT, {'5' * 5000}>", "VECTOR<INT, \u00b2>"):
+        try:
+            parse_type(text)
+        except SchemaError as error:
+            said = type(error).__name__""",
         "SchemaError",
     ),
     "SQL of numbers": (
