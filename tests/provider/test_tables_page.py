@@ -97,6 +97,7 @@ def test_the_list_has_a_line_a_table(page: Any) -> None:
     assert answer.headers["cache-control"] == "no-store, private"
     found = answer.json()
     assert found["total"] == 1
+    assert (found["collector_known"], found["collector_error"]) == (True, None)
     assert found["collector"] == {
         "dag_id": "stall_dag",
         "table": "airflow.table_metadata",

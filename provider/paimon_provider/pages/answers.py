@@ -176,21 +176,30 @@ def tables_answer(asker: Asker, query: ListQuery) -> dict[str, Any]:
 
 
 def _collector(asker: Asker) -> dict[str, Any]:
-    """When metadata was collected last, and what collects it; None without."""
+    """When metadata was collected last, and what collects it; None without.
+
+    ``collector_error``: the kind of what kept the page from reading it.  ``collector_known``: whether it has looked yet.
+    """
+    look = get_meta(asker.db, "collected_look")
+    state = {
+        "collector_error": look.get("error") if look else None,
+        "collector_known": look is not None,
+    }
     collected = get_meta(asker.db, "collected")
     if not collected:
-        return {"collected_at": None, "collector": None}
+        return {"collected_at": None, "collector": None, **state}
     row = asker.db.execute(
         "SELECT dag_id FROM run WHERE action = 'collect-metadata' ORDER BY at DESC LIMIT 1"
     ).fetchone()
-    dag_id = row[0] if row is not None and row[0] in asker.dags else None
+    conn_id, table = metadata_place()
     return {
         "collected_at": iso(collected.get("at_ms")),
         "collector": {
-            "dag_id": dag_id,
-            "table": metadata_place()[1],
-            "conn_id": metadata_place()[0],
+            "dag_id": row[0] if row is not None and row[0] in asker.dags else None,
+            "table": table,
+            "conn_id": conn_id,
         },
+        **state,
     }
 
 

@@ -19,6 +19,7 @@ from paimon_provider.pages.cache import (
     cache_max_bytes,
     get_meta,
     reading,
+    set_meta,
     transaction,
     writer_lock,
     writing,
@@ -124,11 +125,21 @@ class Refresher:
                     count_events(db, int(time.time() * 1000))
                 bound_cache(db, cache_max_bytes())
             self._error = ""
+            _note_look(db, None)
         except (TableError, AirflowException) as error:
             self._hook = None  # the connection may be another by now
+            kind = str(error.kind) if isinstance(error, TableError) else "no connection"
+            _note_look(db, kind)  # why in full is for the log alone
             if str(error) != self._error:
                 self._error = str(error)
                 _log.warning("The table of the collector could not be read: %s", error)
+
+
+def _note_look(db: sqlite3.Connection, error: str | None) -> None:
+    """Let the page know how the last look at what is collected went."""
+    look = {"error": error}
+    if get_meta(db, "collected_look") != look:
+        set_meta(db, "collected_look", look)
 
 
 def _has_facts() -> bool:

@@ -141,7 +141,7 @@ const address = () => screen.getByTestId("address").textContent;
 
 beforeEach(() => {
   asked = [];
-  const list = { total: 250, databases: ["shop"], collected_at: "2026-11-25T12:00:00Z", collector: { dag_id: "c", table: "t", conn_id: "paimon_default" }, tables: [line()] };
+  const list = { total: 250, databases: ["shop"], collected_at: "2026-11-25T12:00:00Z", collector: { dag_id: "c", table: "t", conn_id: "paimon_default" }, collector_error: null, collector_known: true, tables: [line()] };
   answers = {
     tables: () => list,
     overview: () => ({ tables: 250, rows: 1, bytes: 1, files: 1, due: 3, bad: 0, stale: 0, events_24h: 9, collected_at: null }),
@@ -155,6 +155,24 @@ beforeEach(() => {
     asked.push(path + search);
     const body = answers[path]?.(searchParams);
     return Promise.resolve(body instanceof Response ? body : new Response(JSON.stringify(body ?? {}), { status: body === undefined ? 404 : 200 }));
+  });
+});
+
+describe("the note on the collector", () => {
+  const told = async (over: object) => {
+    answers.tables = () => ({ total: 0, databases: [], collected_at: null, collector: null, collector_error: null, collector_known: true, tables: [], ...over });
+    await open();
+    return screen.queryByRole("note")?.textContent ?? "";
+  };
+
+  it("is not there while nobody has looked, and names what keeps the page from it", async () => {
+    expect(await told({ collector_known: false })).toBe("");
+    cleanup();
+    expect(await told({})).toContain("add one task of PaimonCollectMetadataOperator");
+    cleanup();
+    const away = await told({ collector_error: "unavailable" });
+    expect(away).toContain("cannot be read now: unavailable");
+    expect(away).not.toContain("add one task");
   });
 });
 
@@ -223,7 +241,7 @@ describe("the list", () => {
   });
 
   it("says what to do when nothing is collected, nothing fits, or the server refuses", async () => {
-    answers["tables"] = () => ({ total: 0, databases: [], collected_at: null, collector: null, tables: [] });
+    answers["tables"] = () => ({ total: 0, databases: [], collected_at: null, collector: null, collector_error: null, collector_known: true, tables: [] });
     await open("?search=x");
     expect(screen.getByRole("note").textContent).toContain("PaimonCollectMetadataOperator");
     expect(screen.getByText("No table fits these filters")).toBeTruthy();
@@ -234,7 +252,7 @@ describe("the list", () => {
 
   it("asks again by itself when the server has just started", async () => {
     let turns = 0;
-    answers["tables"] = () => (turns++ === 0 ? new Response("{}", { status: 503 }) : { total: 1, databases: [], collected_at: null, collector: null, tables: [line()] });
+    answers["tables"] = () => (turns++ === 0 ? new Response("{}", { status: 503 }) : { total: 1, databases: [], collected_at: null, collector: null, collector_error: null, collector_known: true, tables: [line()] });
     await open();
     expect(screen.getByRole("alert")).toBeTruthy();
     await vi.waitFor(() => expect(screen.getByRole("link", { name: "orders" })).toBeTruthy(), PATIENCE);

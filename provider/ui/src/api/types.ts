@@ -52,6 +52,10 @@ export interface TableList {
   databases: string[];
   collected_at: string | null;
   collector: { dag_id: string | null; table: string; conn_id: string } | null;
+  /** What kept the page from reading what is collected. */
+  collector_error: string | null;
+  /** Whether the page has looked for it yet. */
+  collector_known: boolean;
   tables: Line[];
 }
 

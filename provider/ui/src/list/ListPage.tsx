@@ -62,7 +62,7 @@ export function ListPage() {
         </div>
       </header>
       <Tiles overview={overview.data} health={view.health} filter={filter} />
-      {list.data !== null && list.data.collector === null ? <CollectorNote /> : null}
+      {list.data === null ? null : <CollectorNote list={list.data} />}
       <div className="pt-toolbar" role="search">
         <SearchBox value={view.search} onChange={(search) => go({ search, offset: 0 }, { replace: true })} />
         <label className="pt-field">
