@@ -315,16 +315,23 @@ def test_what_is_collected_later_is_seen_and_what_is_dropped_is_gone(
     eventually(
         lambda: page("/table/snapshots", uri=uri).json().get("total") == 2, "the second snapshot"
     )
-    catalog.root("stall", "later").write("snapshot/snapshot-2", b"{")
+    broken = catalog.create_table(
+        "stall.broken", pa.schema([("n", pa.int64())]), options={"bucket": "-1"}
+    )
+    with broken.write() as writer:
+        writer.write(pa.table({"n": [1]}))
+        writer.commit()
+    catalog.root("stall", "broken").write("snapshot/snapshot-1", b"{")
     with pytest.raises(CorruptFileError):
         catalog.collect_metadata("stall", "airflow.table_metadata", "paimon_default")
 
     def line() -> Any:
-        (found,) = page("/tables", search="stall.later").json()["tables"]
-        return found
+        found = page("/tables", search="stall.broken").json()["tables"]
+        return found[0] if found else {"health": None}
 
     eventually(lambda: line()["health"] == "bad", "a table that cannot be read is in bad health")
     assert line()["badges"][0]["code"] == "unreadable"
+    catalog.drop_table("stall.broken")
     catalog.drop_table("stall.later")
     told = page("/table/sample", uri=uri).json()["error"]
     assert "no table stall.later any more" in told["message"]
