@@ -41,7 +41,8 @@ def stands(run: Run, head: fx.Head | None, new: fx.Head) -> Steps[bool]:
     Raises:
         ForeignOverwriteError: the head was replaced under us; ``new`` is taken away again.
         NotFoundError: the table was dropped, or another one is in its place; ``new`` is taken away again.
-        OutcomeUnknownError: the head went under us, and nothing says why; or the store does not say.
+        OutcomeUnknownError: the head went under us, and nothing says why; or ``new`` went with the table; or the
+            store does not say.
     """
     try:
         if head is not None:
@@ -68,12 +69,26 @@ def _stored(id: int) -> Steps[fx.Head | None]:
 
 
 def _require_table(run: Run, new: fx.Head) -> Steps[None]:
-    """Require that the table is there that ``new`` was made for."""
+    """Require that the table is there that ``new`` was made for.
+
+    A drop takes ``new`` along, and so does a rename of the table or of its branch: then it is at the new name.
+
+    Raises:
+        NotFoundError: it is not, and ``new`` was left alone; it is taken away again.
+        OutcomeUnknownError: ... and ``new`` went along.
+    """
     try:
         state = yield fx.ReadHead()
         assert isinstance(state, fx.TableState)
         run.refuse_another_table(state)
-    except NotFoundError:
+    except NotFoundError as error:
+        mine = yield from _stored(new.id)
+        if mine is None or mine.digest != new.digest:
+            raise run.unknown(
+                f"the table or branch was dropped or renamed once snapshot {new.id} was made. If it was renamed, the "
+                "snapshot is there under its new name",
+                id=new.id,
+            ) from error
         yield fx.SetAside(head=new, keep=False)
         raise
 

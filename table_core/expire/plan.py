@@ -289,9 +289,13 @@ class ReadLive:
 
 @dataclass(frozen=True, slots=True)
 class DeleteTag:
-    """Delete the tag ``name``, with its success file; reply None."""
+    """Delete the tag ``name``, with its success file; reply ``Pins`` of the tags that are there now and not ``known``.
+
+    Who renames a tag makes the new one, then looks whether the old one is there: one of the two sees the other.
+    """
 
     name: str
+    known: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

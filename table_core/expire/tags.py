@@ -11,7 +11,7 @@ Source: ``org.apache.paimon.utils.TagManager.deleteTag``, ``TagDeletion``; forma
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from table_core.errors import FilesExpiredError
@@ -39,6 +39,8 @@ class Forgotten:
     metadata_bytes: int = 0
     gone: set[str] = field(default_factory=set)
     """Metadata paths that were counted."""
+    known: frozenset[str] = frozenset()
+    """The tags that there were when it began."""
 
 
 def forget_tag(
@@ -53,7 +55,10 @@ def forget_tag(
         done.tags.append(name)
     snapshot = yield fx.ReadSnapshot(tagged.id)
     if name is not None and not retention.dry_run:
-        yield fx.DeleteTag(name)
+        new = yield fx.DeleteTag(name, done.known)
+        assert isinstance(new, fx.Pins)
+        tags = sorted((*others.tags, *new.tags), key=lambda tag: tag.id)
+        others = replace(others, tags=tuple(tags))
     if isinstance(snapshot, Snapshot) or any(tag.id == tagged.id for tag in others.tags):
         return
     for attempt in range(_ATTEMPTS):

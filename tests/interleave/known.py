@@ -35,35 +35,7 @@ class Known:
         )
 
 
-KNOWN: Final[tuple[Known, ...]] = (
-    Known(
-        "a write to a branch that is renamed meanwhile fails and leaves a snapshot under the old name",
-        frozenset({"write to branch"}),
-        frozenset({"rename branch"}),
-    ),
-    Known(
-        "a rescale whose rows meet another change leaves the option that it has set",
-        frozenset({"rescale"}),
-    ),
-    Known(
-        "a branch of the head that is made while a turn goes down has a state in between",
-        frozenset({"branch of head"}),
-        frozenset(
-            {
-                "roll back one",
-                "roll back three",
-                "roll back to tag",
-                "roll back to time",
-                "fast-forward",
-            }
-        ),
-    ),
-    Known(
-        "two that make one tag or branch at once are both told that it is theirs",
-        frozenset({"tag head", "rename tag", "branch of head", "branch of tag", "rename branch"}),
-        frozenset({"tag head", "rename tag", "branch of head", "branch of tag", "rename branch"}),
-    ),
-)
+KNOWN: Final[tuple[Known, ...]] = ()
 
 
 def is_known(case: Case) -> bool:

@@ -163,6 +163,25 @@ def drops_the_schema_first(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(catalogs, "delete_files", delete)
 
 
+def no_look_after_the_create(patch: pytest.MonkeyPatch) -> None:
+    """A commit does not look whether what it was built on is still there."""
+
+    def stands(run: object, head: object, new: object) -> Iterator[Any]:
+        yield from ()
+        return True
+
+    from table_core.commit import protocol
+
+    patch.setattr(protocol, "stands", stands)
+
+
+def no_identity_in_expiry(patch: pytest.MonkeyPatch) -> None:
+    """An expiry goes on though the line has turned."""
+    from table_core.table.maintenance import expire_effects
+
+    patch.setattr(expire_effects, "newest_turn", lambda access, mark=None: 0)
+
+
 Bug = Callable[[pytest.MonkeyPatch], None]
 BUGS: dict[str, tuple[Bug, str, list[tuple[str, str]]]] = {
     "no conflicts": (no_conflicts, "append", [("compact", "delete"), ("update", "truncate")]),
@@ -175,6 +194,8 @@ BUGS: dict[str, tuple[Bug, str, list[tuple[str, str]]]] = {
     "copies onto another": (copies_onto_another, "append", [("clone", "clone"), ("clone", "clone another")]),
     "tags what expired": (tags_what_expired, "append", [("tag a snapshot", "expire to one")]),
     "drops the schema first": (drops_the_schema_first, "append", [("drop", "create")]),
+    "no look after the create": (no_look_after_the_create, "append", [("append", "roll back one")]),
+    "no identity in expiry": (no_identity_in_expiry, "append", [("expire to one", "roll back to tag")]),
 }  # fmt: skip
 FAULTY = {
     "no search",

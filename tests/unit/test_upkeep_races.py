@@ -96,11 +96,14 @@ def test_a_tag_may_be_replaced_while_all_it_does_not_hold_expires() -> None:
     assert keys(fresh(table), tag="old") == [2]
 
 
-@pytest.mark.parametrize("at", ["branch/branch-b/schema/schema-0", "branch/branch-b/tag/tag-old"])
-def test_a_branch_of_a_tag_that_goes_meanwhile_is_whole_or_not_there(at: str) -> None:
+@pytest.mark.parametrize(
+    "at",
+    [("create", "branch/branch-b/schema/schema-0"), ("write", "branch/branch-b/tag/tag-old")],
+)
+def test_a_branch_of_a_tag_that_goes_meanwhile_is_whole_or_not_there(at: tuple[str, str]) -> None:
     table = tagged_and_replaced()
     table.expire_snapshots(retain_max=1)
-    slow = between(table, ("write", at), lambda: table.tags.delete("old"))
+    slow = between(table, at, lambda: table.tags.delete("old"))
     with pytest.raises(tc.errors.NotFoundError, match="old"):
         slow.branches.create("b", tag="old")
     assert table.branches.list() == []

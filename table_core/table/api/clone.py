@@ -48,6 +48,7 @@ from table_core.table.metadata.describing import committed
 from table_core.table.metadata.documents import Metadata
 from table_core.table.metadata.progress import tell
 from table_core.table.metadata.refs.other_branches import index_place
+from table_core.table.metadata.refs.turns import between_turns
 from table_core.table.metadata.results import CommitAs, ResultDocument
 from table_core.table.metadata.sharing import alone
 from table_core.table.metadata.table_files import refuse_leftovers
@@ -97,6 +98,7 @@ def clone_table(  # noqa: PLR0913 - as the verb on a catalog
             dropped, or is what would be copied.
         NotFoundError: no such table, state, or database of the copy.
         UnsupportedFeatureError: files lie outside the table, rows have ids, or some are of a fallback branch.
+        CommitConflictError: the table is rolled back or fast-forwarded just now.
     """
     home = catalog if to is None else to
     database, table = home.split(to_name)
@@ -108,7 +110,7 @@ def clone_table(  # noqa: PLR0913 - as the verb on a catalog
             available=names,
         )
     access = catalog.table(name).access
-    state = state_of(access, snapshot, tag, timestamp)
+    state = between_turns(access, partial(state_of, access, snapshot, tag, timestamp))
     target = home.root(database, table)
     if target.uri == access.storage.uri:
         raise AlreadyExistsError(f"{to_name!r} is the table that would be copied", name=to_name)

@@ -5,12 +5,18 @@ Source: format 6.1; ``org.apache.paimon.flink.action.RescaleAction``.
 
 from __future__ import annotations
 
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from table_core.commit.overwrite import Selection
-from table_core.errors import ArgumentError
+from table_core.errors import (
+    ArgumentError,
+    CommitConflictError,
+    NotFoundError,
+    TableError,
+)
 from table_core.lsm.triggers import number_of_levels
 from table_core.ondisk.properties import ROWS_KEPT_PROPERTY
 from table_core.options import keys_scan
@@ -18,6 +24,7 @@ from table_core.scan.split import hides_level0
 from table_core.schema.change import SetOption
 from table_core.table.commit_io.committer import find_commit
 from table_core.table.commit_io.replacing import commit_replacing
+from table_core.table.commit_io.uncommitted import is_certain
 from table_core.table.commit_io.until_compacted import until_compacted
 from table_core.table.compact.compact import compact
 from table_core.table.compact.inline_compaction import InlineCompaction
@@ -30,7 +37,7 @@ from table_core.table.read.state_plan import StatePlanner
 from table_core.table.write.writer import TableWriter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import TypeAlias
 
     from table_core.ondisk.snapshot import Snapshot
@@ -43,6 +50,8 @@ if TYPE_CHECKING:
     ]
 
 __all__ = ["guarded", "rescale"]
+
+_TRIES: Final = 3
 
 
 def rescale(
@@ -69,7 +78,8 @@ def rescale(
     selected = partition_matcher(access, partitions) if partitions else None
     commit = commit.with_request("rescale", access.branch, buckets=buckets, partitions=partitions)
     done = find_commit(access, commit)  # first: others may have rescaled since
-    if done is None and wanted != access.metadata.latest_schema().bucket and not dry_run:
+    option = access.metadata.latest_schema().bucket
+    if done is None and wanted != option and not dry_run:
         wanted = alter(access, (SetOption("bucket", str(wanted)),), commit).bucket
     access = access.with_schema(access.metadata.latest_schema()).with_options(
         {"bucket": str(wanted)}
@@ -78,17 +88,81 @@ def rescale(
     old = {} if done is not None else _with_another_count(access, selected)
     since = None
     if old and not dry_run:
-        now = _compacted(access, head, old)
-        since = None if now == head else head
         kept = {**commit.properties, ROWS_KEPT_PROPERTY: "true"}
         commit_as = replace(commit, properties=kept)
-        done = (rewrite or _written_anew)(access, now, frozenset(old), commit_as)
+        with _option_kept(access, option, commit):
+            done, head, since, old = _moved(access, selected, commit_as, rewrite or _written_anew)
     details = {"buckets": wanted, "partitions": len(old)}
     if dry_run and done is None:
         gone = access.metadata.live_files(head).of_partitions(old.__contains__).size.tolist()
         told = {**details, "replayed": False}
         return foretold(access, "rescale", head, gone, told, started_ms=started_ms, instead=True)
     return committed(access, "rescale", done, head, details, started_ms=started_ms, since=since)
+
+
+def _moved(
+    access: TableAccess,
+    selected: Callable[[bytes], bool] | None,
+    commit: CommitAs,
+    rewrite: Rewrite,
+) -> tuple[Commit | None, Snapshot | None, Snapshot | None, dict[bytes, int]]:
+    """Write anew what has another number of buckets, on newer heads where others were first.
+
+    The commit, the head that it began with, the same if that was compacted first, and what was moved.  No commit:
+    others have moved all of it meanwhile.
+
+    Raises:
+        CommitConflictError: others were first every time.
+    """
+    for attempt in range(1, _TRIES + 1):
+        head = access.head()
+        old = _with_another_count(access, selected)
+        if not old:
+            return None, head, None, old
+        try:
+            now = _compacted(access, head, old)
+            done = rewrite(access, now, frozenset(old), commit)
+            return done, head, None if now == head else head, old
+        except CommitConflictError:
+            if attempt == _TRIES:
+                raise
+    raise AssertionError(attempt)
+
+
+@contextmanager
+def _option_kept(access: TableAccess, before: int, commit: CommitAs) -> Iterator[None]:
+    """Let the option be ``before`` again if nothing is rewritten inside; it is that of ``access`` if something was.
+
+    Two may rescale to one number.  Who fails sets the option back, then looks for files of the other; who has
+    committed files looks for the option then.
+    """
+    wanted = access.schema.bucket
+    try:
+        yield
+    except TableError as error:
+        if is_certain(error) and wanted != before:
+            with suppress(CommitConflictError, NotFoundError):  # others changed it, or it is gone
+                _set_option(access, before, commit, instead_of=wanted, undoes=True)
+                if any(e.total_buckets == wanted for e in access.live_entries(access.head())):
+                    _set_option(access, wanted, CommitAs(), instead_of=before)
+        raise
+    if wanted == before:
+        _set_option(access, wanted, CommitAs())
+
+
+def _set_option(
+    access: TableAccess,
+    buckets: int,
+    commit: CommitAs,
+    *,
+    instead_of: int | None = None,
+    undoes: bool = False,
+) -> None:
+    newest = access.metadata.latest_schema()
+    if newest.bucket != buckets and instead_of in {None, newest.bucket}:
+        change = SetOption("bucket", str(buckets))
+        expect = None if instead_of is None else newest.id
+        alter(access, (change,), commit, expect=expect, undoes=undoes)
 
 
 def _with_another_count(

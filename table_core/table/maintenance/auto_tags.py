@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from table_core.datatypes.time_zone import zone_of
 from table_core.errors import AlreadyExistsError, OptionError
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from table_core.table.metadata.access import TableAccess
 
 __all__ = ["make_batch_tag", "make_due_tags", "refuse_second"]
+
+_ATTEMPTS: Final = 5
 
 
 def make_due_tags(access: TableAccess) -> list[str]:
@@ -41,8 +44,9 @@ def make_due_tags(access: TableAccess) -> list[str]:
     free = (one for one in _snapshots(access, start, head.id) if one.id not in taken)
     for name, snapshot in auto.due(free, newest, local_ms):
         if name not in names:
-            write_tag(access, name, snapshot)
-            made.append(name)
+            with suppress(AlreadyExistsError):  # another commit has made it meanwhile
+                write_tag(access, name, snapshot)
+                made.append(name)
     surplus = auto.surplus({n: tagged(access, n).snapshot.id for n in tag_names(access)})
     if surplus:
         delete_tags(access, surplus, action="expire-tags", dry_run=False)
@@ -91,16 +95,31 @@ def make_batch_tag(access: TableAccess) -> None:
     own = access.options.get(keys_retention.TAG_BATCH_CUSTOMIZED_NAME)
     offset_ms = access.clock.local_offset_ms(head.time_millis)
     name = own or batch_tag_name(head.time_millis + offset_ms)
-    if name in tag_names(access):
-        if tagged(access, name).snapshot.id == head.id:
-            return
-        delete_tags(access, [name], action="expire-tags", dry_run=False)
-    write_tag(access, name, head)
+    if not _moved(access, name, head):
+        return
     most = access.options.get(keys_retention.TAG_NUM_RETAINED_MAX)
     made = [n for n in tag_names(access) if n == own or is_batch_tag(n)]
     made.sort(key=lambda name: (tagged(access, name).snapshot.id, name))
     if most is not None and len(made) > most:
         delete_tags(access, made[: len(made) - most], action="expire-tags", dry_run=False)
+
+
+def _moved(access: TableAccess, name: str, head: Snapshot) -> bool:
+    """Let the tag ``name`` stand for ``head``; False: it does, or for a later one that another commit has tagged.
+
+    Raises:
+        AlreadyExistsError: other commits moved it every time.
+    """
+    for _ in range(_ATTEMPTS - 1):
+        if name in tag_names(access):
+            if tagged(access, name).snapshot.id >= head.id:
+                return False
+            delete_tags(access, [name], action="expire-tags", dry_run=False)
+        with suppress(AlreadyExistsError):
+            write_tag(access, name, head)
+            return True
+    write_tag(access, name, head)
+    return True
 
 
 def _snapshots(access: TableAccess, start: int | None, end: int) -> Iterator[Snapshot]:

@@ -5,7 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from table_core.errors import AlreadyExistsError, ArgumentError, NotFoundError
+from table_core.errors import (
+    AlreadyExistsError,
+    ArgumentError,
+    CommitConflictError,
+    NotFoundError,
+)
 from table_core.ondisk import layout
 from table_core.ondisk.hints import EARLIEST, LATEST, encode_hint
 from table_core.options import keys_scan
@@ -22,6 +27,7 @@ from table_core.table.metadata.refs.branches import (
     publish_note,
 )
 from table_core.table.metadata.refs.tags import state_of, tag_names, tagged
+from table_core.table.metadata.refs.turns import founding, require_no_turn
 from table_core.table.metadata.unsupported import refuse_tags
 
 if TYPE_CHECKING:
@@ -30,6 +36,7 @@ if TYPE_CHECKING:
     from table_core.ondisk.snapshot import Snapshot
     from table_core.ondisk.tag import Tag
     from table_core.table.metadata.access import TableAccess
+    from table_core.table.metadata.refs.turns import HeldTurn
     from table_core.table.metadata.results import ResultDocument
 
 __all__ = ["Branches"]
@@ -88,6 +95,8 @@ class Branches:
         Raises:
             AlreadyExistsError: the name is taken, and ``if_not_exists`` and ``replace`` are off; or
                 somebody else made the tag ``<name>-base``.
+            CommitConflictError: somebody else makes that branch just now; or ``snapshot`` may be one of those
+                that a rollback or fast-forward which is under way meets on its way.
             NotFoundError: no such tag or snapshot.
             ArgumentError: ``main``, a number, or another name that no branch may have; or both ``tag``
                 and ``snapshot``; or what is replaced is the branch of this handle, or has made ``tag``.
@@ -105,16 +114,14 @@ class Branches:
             self._require_beginning(name, tag, snapshot, there=exists, replace=replace)
         if replace and not dry_run:
             self.delete(name, if_exists=True)
-        if snapshot is not None and is_new:
-            tag = base_of(name)
-            if not dry_run:
-                snapshot = self._tag_base(name, snapshot)
-        elif tag is not None and is_new:
-            snapshot = tagged(access, tag).snapshot.id
         if is_new and not dry_run:
-            if to_publish:
-                access.storage.write(publish_note(name), made_by.encode())
-            self._make(name, tag)
+            maker = made_by if to_publish else None
+            started = self._made(name, tag, snapshot, maker=maker, if_not_exists=if_not_exists)
+            is_new = started is not None
+            tag, snapshot = started or (tag, snapshot)
+        elif is_new:
+            began = None if tag is None else tagged(access, tag).snapshot.id
+            tag, snapshot = (tag, began) if snapshot is None else (base_of(name), snapshot)
         details = {"branch": name, "tag": tag, "snapshot": snapshot, "created": is_new}
         return unchanged(access, "create-branch", details, dry_run=dry_run)
 
@@ -155,6 +162,42 @@ class Branches:
                     value=tag,
                 )
 
+    def _made(
+        self,
+        name: str,
+        tag: str | None,
+        snapshot: int | None,
+        *,
+        maker: str | None,
+        if_not_exists: bool,
+    ) -> tuple[str | None, int | None] | None:
+        """Make the branch ``name``; its tag and snapshot, or None: somebody has made it meanwhile.
+
+        ``maker``: see ``Branches.maker``.
+
+        Raises:
+            AlreadyExistsError: somebody has, and ``if_not_exists`` is off.
+            CommitConflictError: as ``create``.
+        """
+        access = self.access
+        if snapshot is not None:
+            require_no_turn(access)
+        branch = replace(access, metadata=Metadata(access.storage, name))
+        with founding(branch, by=f"branch {name}") as turn:
+            if name in self.list():
+                if if_not_exists:
+                    return None
+                raise AlreadyExistsError(
+                    f"{access.name} has a branch {name!r} already, which somebody made meanwhile",
+                    name=name,
+                )
+            if snapshot is not None:
+                tag, snapshot = base_of(name), self._tag_base(name, snapshot)
+            if maker is not None:
+                access.storage.write(publish_note(name), maker.encode())
+            began = self._make(turn, name, tag)
+        return tag, began
+
     def _tag_base(self, name: str, snapshot: int) -> int:
         """Tag ``snapshot`` for the branch ``name``, unless a run that was cut short has tagged one; which it is.
 
@@ -168,11 +211,18 @@ class Branches:
         Tags(access).create(tag, snapshot=snapshot)
         return snapshot
 
-    def _make(self, name: str, tag: str | None) -> None:
+    def _make(self, turn: HeldTurn, name: str, tag: str | None) -> int | None:
+        """Make the branch ``name`` of the state of ``tag`` within ``turn``; the snapshot that it begins with.
+
+        Raises:
+            NotFoundError: the tag was deleted meanwhile, or the table was dropped.
+            CommitConflictError: somebody else has made the branch meanwhile.
+        """
         access = self.access
         storage, source = access.storage, access.branch
         schemas = access.metadata.schema_ids()
         origin = None if tag is None else tagged(access, tag)
+        storage.delete(_left_over(access, name))
         if tag is not None and origin is not None:
             if not _is_newest(access, origin.snapshot):
                 schemas = [id for id in schemas if id <= origin.snapshot.schema_id]
@@ -182,17 +232,19 @@ class Branches:
             for which in (EARLIEST, LATEST):
                 hint = layout.hint_path("snapshot", which, name)
                 storage.write(hint, encode_hint(origin.snapshot.id))
+        turn.require()
         for id in reversed(schemas):  # the first schema makes the branch one, so it comes last
-            storage.write(
-                layout.schema_path(id, name), storage.read(layout.schema_path(id, source))
-            )
-        if (
-            not access.metadata.schema_ids()
-        ):  # a folder that is left over would forbid the next table
+            body = storage.read(layout.schema_path(id, source))
+            if not turn.found(layout.schema_path(id, name), body):
+                raise _was_made(access, name)
+        if not access.metadata.schema_ids():
+            # A folder that is left over would forbid the next table.
             storage.delete_tree(layout.branch_folder(name))
             raise access.is_gone()
-        if tag is not None and origin is not None:
-            self._check_tag(name, tag, origin)
+        if tag is None or origin is None:
+            return None
+        self._check_tag(name, tag, origin)
+        return origin.snapshot.id
 
     def _check_tag(self, name: str, tag: str, origin: Tag) -> None:
         """Require that ``tag`` is what the branch was made of: else its files may be gone.
@@ -310,6 +362,26 @@ class Branches:
             return True
         require_branch_name(name)
         return False
+
+
+def _left_over(access: TableAccess, branch: str) -> list[str]:
+    """What somebody has left who was killed while he made ``branch``, but for notes and his turn."""
+    folders = [
+        layout.schema_folder(branch),
+        layout.snapshot_folder(branch),
+        layout.tag_folder(branch),
+    ]
+    return [info.path for folder in folders for info in access.storage.walk(folder)]
+
+
+def _was_made(access: TableAccess, branch: str) -> CommitConflictError:
+    problem = f"somebody else has made the branch {branch!r} meanwhile"
+    return CommitConflictError(
+        f"{access.name}: {problem}. Look at it, then ask again",
+        table=access.name,
+        head_id=None,
+        conflicts=[problem],
+    )
 
 
 def _is_newest(access: TableAccess, snapshot: Snapshot) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import singledispatchmethod
 from typing import TYPE_CHECKING, Final
@@ -23,6 +24,7 @@ from table_core.table.metadata.refs.other_branches import (
     snapshot_files,
     tag_documents,
 )
+from table_core.table.metadata.refs.tags import tag_names, tagged
 from table_core.table.metadata.refs.turns import newest_turn
 
 if TYPE_CHECKING:
@@ -228,10 +230,15 @@ class ExpiryEffects:
             yield from (entry for identity, entry in added.items() if identity in there)
 
     @perform.register(fx.DeleteTag)
-    def _delete_tag(self, effect: fx.DeleteTag) -> None:
-        name, branch = effect.name, self.access.branch
-        paths = [layout.tag_path(name, branch), layout.tag_success_path(name, branch)]
-        self.access.storage.delete(paths)
+    def _delete_tag(self, effect: fx.DeleteTag) -> fx.Pins:
+        access, name = self.access, effect.name
+        paths = [layout.tag_path(name, access.branch), layout.tag_success_path(name, access.branch)]
+        access.storage.delete(paths)
+        new = []
+        for other in set(tag_names(access)) - effect.known:
+            with suppress(NotFoundError):  # it goes again
+                new.append(tagged(access, other).snapshot)
+        return fx.Pins(tuple(new), branches=False)
 
     @perform.register(fx.ReadChangelogs)
     def _changelogs(self, _: fx.ReadChangelogs) -> fx.Changelogs | None:

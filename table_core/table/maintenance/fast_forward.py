@@ -88,7 +88,7 @@ class FastForward:
             NotFoundError: no such branch, or it has no snapshot.
             UnsupportedFeatureError: one of the two asks for what this release does not do.
             ArgumentError: ``main``, or another name that no branch may have; or main has tags of which
-                nobody can tell whether the branch follows them.
+                nobody can tell whether the branch follows them; or the branch is of another table.
         """
         if name == layout.MAIN:
             require_branch_name(name)
@@ -98,6 +98,7 @@ class FastForward:
         main = replace(access, metadata=Metadata(storage))
         refuse_commits(main)
         refuse_commits(branch)
+        _refuse_another_birth(main, branch)
         floor = branch.metadata.floor()
         ids = [id for id in branch.snapshot_ids() if id >= floor]
         if not ids:
@@ -287,10 +288,18 @@ class FastForward:
         return turn.create(path, body) or self.main.storage.read(path) == body
 
     def _take_schemas(self, turn: HeldTurn) -> None:
-        """The table is one at every moment: what both number is written over, if it differs."""
+        """The table is one at every moment: what both number is written over, if it differs.
+
+        Raises:
+            NotFoundError: the table was dropped; the one at its place keeps its schemas.
+        """
         storage = self.main.storage
+        ours = set(self.main.metadata.schema_ids())
         for id in self.new_schemas:
-            turn.write(layout.schema_path(id), self.schemas[id])
+            path, body = layout.schema_path(id), self.schemas[id]
+            if id in ours or not turn.create(path, body):
+                turn.require()  # somebody has changed the schema of main since, or it is another table
+                turn.write(path, body)
         gone = [id for id in self.lost_schemas if id not in self.schemas]
         storage.delete([layout.schema_path(id) for id in gone])
 
@@ -322,6 +331,23 @@ def _refuse_unplaced(
             "tags, or create a tag in the branch at its start",
             argument="name",
             value=name,
+        )
+
+
+def _refuse_another_birth(main: TableAccess, branch: TableAccess) -> None:
+    """Refuse a branch that was not made of this table: the earliest schema tells tables at one place apart, and stays.
+
+    Raises:
+        ArgumentError: it was not.
+    """
+    first = min(main.metadata.schema_ids(), default=0)
+    ids = branch.metadata.schema_ids()
+    if first in ids and branch.metadata.schema(first) != main.metadata.schema(first):
+        raise ArgumentError(
+            f"{main.name}: branch {branch.branch!r} has another schema {first} than the table, so it was made of "
+            "another table: read it as it is, or write its rows to the table",
+            argument="name",
+            value=branch.branch,
         )
 
 

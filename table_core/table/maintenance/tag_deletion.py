@@ -52,7 +52,7 @@ def forget_tags(
     for name in names:
         if name not in left:
             tagged(access, name)
-    done = Forgotten()
+    done = Forgotten(known=frozenset(left))
     for name in sorted(names, key=lambda name: (left[name].id, name)):
         state = left.pop(name)
         _forget(access, done, name, state, left.values(), dry_run=dry_run)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from table_core.errors import AlreadyExistsError, NotFoundError
@@ -12,6 +14,7 @@ from table_core.table.maintenance.auto_tags import refuse_second
 from table_core.table.maintenance.tag_deletion import delete_tags, forget_state
 from table_core.table.metadata.describing import unchanged
 from table_core.table.metadata.refs.tags import (
+    add_tag,
     check_tag_name,
     is_taken_back,
     mark_made,
@@ -21,7 +24,7 @@ from table_core.table.metadata.refs.tags import (
     tagged,
     write_tag,
 )
-from table_core.table.metadata.refs.turns import target_of
+from table_core.table.metadata.refs.turns import between_turns, target_of
 from table_core.table.metadata.timeline import TableTimeline
 from table_core.table.metadata.timestamps import epoch_ms, length_ms
 from table_core.table.metadata.unsupported import refuse_commits, refuse_tags
@@ -89,7 +92,12 @@ class Tags:
             raise AlreadyExistsError(f"{access.name} has a tag {name!r} already", name=name)
         chosen = self._chosen(snapshot, timestamp)
         refuse_second(access, name, chosen.id)
-        return write_tag(access, name, chosen, _retained_ms(time_retained))
+        try:
+            return write_tag(access, name, chosen, _retained_ms(time_retained))
+        except AlreadyExistsError:
+            if if_not_exists:
+                return self.get(name)
+            raise
 
     def replace(
         self,
@@ -146,12 +154,35 @@ class Tags:
             raise AlreadyExistsError(f"{access.name} has a tag {to!r} already", name=to)
         refuse_second(access, to, tag.snapshot.id, but=name)
         if not dry_run:
-            access.storage.write(layout.tag_path(to, access.branch), tag.to_json())
-            access.storage.delete([layout.tag_path(name, access.branch)])
+            self._move(name, to, tag)
             taken = is_taken_back(access, tag.snapshot)  # by a rollback that has listed tags before
             if taken and target_of(access, tag.snapshot.state) is not None:
                 require_tagged(access, to, tag.snapshot)
         return unchanged(access, "rename-tag", {"tag": name, "to": to}, dry_run=dry_run)
+
+    def _move(self, name: str, to: str, tag: Tag) -> None:
+        """Let ``tag`` stand under ``to``, and no more under ``name``.
+
+        Who deletes a tag looks for others of its state once it is gone: one of the two sees the other.
+
+        Raises:
+            AlreadyExistsError: ``to`` is taken by now.
+            NotFoundError: ``tag`` was deleted or replaced meanwhile; there is no tag ``to``.
+        """
+        access = self.access
+        add_tag(access, to, tag)
+        old, new = (layout.tag_path(one, access.branch) for one in (name, to))
+        is_there = False
+        with suppress(NotFoundError):
+            is_there = self.get(name) == tag
+        if not is_there or not access.storage.delete([old]):
+            access.storage.delete([new])
+            raise NotFoundError(
+                f"{access.name}: somebody has deleted, renamed or replaced the tag {name!r} meanwhile; there is "
+                f"no tag {to!r}",
+                name=name,
+                available=self.list(),
+            )
 
     def delete(self, name: str, if_exists: bool = False, dry_run: bool = False) -> ResultDocument:
         """Forget the tag ``name``; ``details["tags"]`` says whether it was there.
@@ -169,6 +200,11 @@ class Tags:
         return delete_tags(self.access, names, action="delete-tag", dry_run=dry_run)
 
     def _chosen(self, snapshot: int | None, timestamp: PointInTime | None) -> Snapshot:
+        if snapshot is None:  # what is the newest while a rollback goes down is in between
+            return between_turns(self.access, partial(self._resolved, None, timestamp))
+        return self._resolved(snapshot, timestamp)
+
+    def _resolved(self, snapshot: int | None, timestamp: PointInTime | None) -> Snapshot:
         chosen = resolve(
             # Options of the handle choose what it reads, not what is tagged.
             type(self.access.options).parse({}),

@@ -37,6 +37,10 @@ _COMMIT: Final = "tc.commit"
 """Member of a schema document that names the commit it came by; others ignore it."""
 _ASKED: Final = "tc.asked"
 """What was asked for then (``commit.asked``)."""
+_UNDONE: Final = "tc.undone"
+"""Member of a schema document that names the commit whose change it takes back."""
+_OF_ONE: Final = frozenset({_COMMIT, _ASKED, _UNDONE})
+"""Members that are of one schema, and of none that follows it."""
 
 
 def alter(
@@ -45,10 +49,12 @@ def alter(
     commit: CommitAs | None = None,
     *,
     expect: int | None = None,
+    undoes: bool = False,
 ) -> TableSchema:
     """Apply ``changes`` to the newest schema; the schema that holds them.
 
     ``expect`` is the schema that the changes were decided on: to another one nothing is done.
+    ``undoes``: they take back what came by ``commit``, so that under that name it can be asked for anew.
 
     With a user and an identifier, the schema names who made it and what was asked, so that the same
     call under that name finds it and changes nothing.
@@ -64,7 +70,7 @@ def alter(
     named = None if commit is None or not commit.is_named else commit
     if named is not None:
         named = named.with_request("alter-table", access.branch, changes=changes)
-        if _has_landed(access, named):
+        if not undoes and _has_landed(access, named):
             return metadata.latest_schema()
     for _ in range(_ATTEMPTS_MAX):
         newest = metadata.latest_schema()
@@ -83,8 +89,9 @@ def alter(
             now_ms=access.clock.now_ms(),
         )
         if evolved != newest:
-            extra = {k: v for k, v in evolved.extra.items() if k not in (_COMMIT, _ASKED)}
-            evolved = replace(evolved, extra=extra if named is None else {**extra, **_told(named)})
+            extra = {k: v for k, v in evolved.extra.items() if k not in _OF_ONE}
+            told = {} if named is None else {_UNDONE: _name(named)} if undoes else _told(named)
+            evolved = replace(evolved, extra={**extra, **told})
         _require_fallback(access, newest, evolved)
         _require_readable(access, newest, evolved)
         path = layout.schema_path(evolved.id, access.branch)
@@ -162,13 +169,15 @@ def _require_readable(access: TableAccess, before: TableSchema, after: TableSche
 
 
 def _has_landed(access: TableAccess, commit: CommitAs) -> bool:
-    """Whether a schema came by ``commit``.
+    """Whether a schema came by ``commit``, and none took that back since.
 
     Raises:
         ArgumentError: it did, and something else was asked for.
     """
     for id in reversed(access.metadata.schema_ids()):
         extra, name = access.metadata.schema(id).extra, _name(commit)
+        if extra.get(_UNDONE) == name:
+            return False
         if extra.get(_COMMIT) != name:
             continue
         stored = extra.get(_ASKED)

@@ -98,9 +98,66 @@ def test_rows_that_come_meanwhile_are_a_conflict(
         return commit(*given)  # type: ignore[arg-type]  # passed through
 
     monkeypatch.setattr(module, "commit_replacing", late)
+    named = tc.CommitAs(user="flow", identifier=1)
+    with pytest.raises(tc.errors.CommitConflictError):
+        table.rescale(2, commit=named)
+    assert table.read().to_arrow().num_rows == 60
+    assert catalog.table("d.t").definition.bucket == 1  # rows can be written as before
+    put(catalog.table("d.t"), rows("a", 200))
+    monkeypatch.setattr(module, "commit_replacing", commit)
+    assert table.rescale(2, commit=named).details["partitions"] == 2
+    assert catalog.table("d.t").definition.bucket == 2
+    assert all(found == {2} for found in counts(table).values())
+    assert table.rescale(2, commit=named).details["replayed"]
+
+
+@pytest.mark.parametrize("by", ["rescale", "overwrite", "both"])
+def test_a_rescale_beside_another_change_of_its_rows_goes_on_with_what_is_left(
+    catalog: tc.Catalog, monkeypatch: pytest.MonkeyPatch, by: str
+) -> None:
+    table = made(catalog)
+    from table_core.table.compact import rescale as module
+
+    commit = module.commit_replacing
+
+    def late(*given: object) -> object:
+        monkeypatch.setattr(module, "commit_replacing", commit)
+        if by in {"overwrite", "both"}:
+            put(catalog.table("d.t"), rows("a", 0, 7), {"p": "a"})
+        if by in {"rescale", "both"}:
+            catalog.table("d.t").rescale(2)
+        return commit(*given)  # type: ignore[arg-type]  # passed through
+
+    monkeypatch.setattr(module, "commit_replacing", late)
+    table.rescale(2)
+    assert catalog.table("d.t").definition.bucket == 2
+    assert all(found == {2} for found in counts(table).values())
+    assert table.read().to_arrow().num_rows == 40
+
+
+def test_a_rescale_that_fails_beside_one_that_works_leaves_its_option(
+    catalog: tc.Catalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The one has set the option, the other has moved a partition by it."""
+    table = made(catalog)
+    from table_core.table.compact import rescale as module
+
+    commit, running = module.commit_replacing, False
+
+    def late(*given: object) -> object:
+        nonlocal running
+        if not running:
+            running = True
+            catalog.table("d.t").rescale(2, partitions=[{"p": "b"}])
+            running = False
+            put(table, rows("a", 100))
+        return commit(*given)  # type: ignore[arg-type]  # passed through
+
+    monkeypatch.setattr(module, "commit_replacing", late)
     with pytest.raises(tc.errors.CommitConflictError):
         table.rescale(2)
-    assert table.read().to_arrow().num_rows == 60
+    assert catalog.table("d.t").definition.bucket == 2
+    assert sorted(map(min, counts(table).values())) == [1, 2]
 
 
 @pytest.mark.parametrize("kind", ["vectors", "first-row", "lookup", "full-compaction"])

@@ -5,18 +5,25 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from table_core.errors import ArgumentError, CommitConflictError, NotFoundError
+from table_core.errors import (
+    AlreadyExistsError,
+    ArgumentError,
+    CommitConflictError,
+    NotFoundError,
+)
 from table_core.ondisk import layout
 from table_core.ondisk.snapshot import Snapshot
 from table_core.ondisk.success_file import SuccessFile
 from table_core.ondisk.tag import Tag
 from table_core.options import keys_retention
 from table_core.options.spark_settings import require_printable
+from table_core.table.metadata.refs.new_document import is_ours
 
 if TYPE_CHECKING:
     from table_core.table.metadata.access import TableAccess
 
 __all__ = [
+    "add_tag",
     "check_tag_name",
     "is_taken_back",
     "mark_made",
@@ -97,21 +104,33 @@ def write_tag(
     snapshot: Snapshot,
     retained_ms: int | None = None,
 ) -> Tag:
-    """Write the tag ``name``, with the retention that the table gives by default.
+    """Write the new tag ``name``, with the retention that the table gives by default.
 
     The tag is written before the floor is read, and expiry reads tags after it raised the floor: one
     of the two sees the other.  So it is with a rollback, which deletes snapshots and then lists tags.
 
     Raises:
+        AlreadyExistsError: somebody has made a tag of that name meanwhile.
         NotFoundError: the snapshot expired meanwhile; there is no tag then.
         CommitConflictError: it was taken back meanwhile; there is no tag then.
     """
     tag = new_tag(access, snapshot, retained_ms)
-    path = layout.tag_path(name, access.branch)
-    access.storage.write(path, tag.to_json())
+    add_tag(access, name, tag)
     require_tagged(access, name, snapshot)
     mark_made(access, name)
     return tag
+
+
+def add_tag(access: TableAccess, name: str, tag: Tag) -> None:
+    """Give ``tag`` the free ``name``.
+
+    Raises:
+        AlreadyExistsError: it is not free any more.
+    """
+    if not is_ours(access.storage, layout.tag_path(name, access.branch), tag.to_json()):
+        raise AlreadyExistsError(
+            f"{access.name} has a tag {name!r} already, which somebody made meanwhile", name=name
+        )
 
 
 def require_tagged(access: TableAccess, name: str, snapshot: Snapshot) -> None:

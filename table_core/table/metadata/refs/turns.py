@@ -8,28 +8,32 @@ from __future__ import annotations
 
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from table_core.commit import take_back as steps
 from table_core.commit.protocol import drive
-from table_core.errors import CommitConflictError, NotFoundError, OutcomeUnknownError
+from table_core.errors import CommitConflictError, NotFoundError
 from table_core.ondisk import layout
 from table_core.ondisk.line import ExpiryMark, Holder, Turn
 from table_core.ondisk.snapshot import Snapshot
 from table_core.storage.system import ProcessId
+from table_core.table.metadata.refs.new_document import is_ours
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from table_core.table.metadata.access import TableAccess
 
 __all__ = [
     "HeldMark",
     "HeldTurn",
+    "between_turns",
     "clean_after_end",
     "expiring",
+    "founding",
     "newest_turn",
     "require_no_expiry",
+    "require_no_turn",
     "set_aside",
     "snapshots_after",
     "take_back",
@@ -37,6 +41,7 @@ __all__ = [
     "turning",
 ]
 
+T = TypeVar("T")
 _SILENT_MAX_MS: Final = 120_000
 """Whose turn was not heard of for so long was killed, if nobody can ask for its process."""
 _RUNNING_MAX_MS: Final = 3_600_000
@@ -46,6 +51,7 @@ _AT_WORK: Final[set[str]] = set()
 _SAY_MS: Final = 20_000
 _EXPIRY_MAX_MS: Final = 3_600_000
 """A mark of an expiry that is older was left by a process that was killed."""
+_LOOKS_MAX: Final = 10
 _REMOVAL: Final = "removal"
 _REMOVALS_MAX: Final = 40
 _REMOVAL_MS: Final = 50
@@ -110,6 +116,36 @@ def _holder(access: TableAccess) -> Holder:
     )
 
 
+def require_no_turn(access: TableAccess) -> int:
+    """Require that the line does not turn just now: its newest snapshot may be one of those in between.
+
+    Gives the identity of the line.
+
+    Raises:
+        CommitConflictError: it does.
+    """
+    newest = newest_turn(access)
+    if newest is None:
+        number = max(_numbers(access), default=0)
+        raise _under_way(access, number, _read(access, number))
+    return newest
+
+
+def between_turns(access: TableAccess, look: Callable[[], T]) -> T:
+    """What ``look`` sees of a line that does not turn meanwhile: for who makes something of a state that stays.
+
+    Raises:
+        CommitConflictError: the line turns just now, or did each time.
+    """
+    for _ in range(_LOOKS_MAX - 1):
+        line = require_no_turn(access)
+        seen = look()
+        if newest_turn(access) == line:
+            return seen
+    require_no_turn(access)
+    return look()
+
+
 def target_of(access: TableAccess, state: str) -> int | None:
     """Where the newest turn that took the snapshot of ``state`` back went to; None: none did."""
     for number in reversed(_numbers(access)):
@@ -149,13 +185,8 @@ class HeldTurn:
         turn = Turn(verb=verb, by=by, holder=_holder(access), target=target)
         held = cls(access, newest + 1, turn, born)
         path = layout.turn_path(held.number, access.branch)
-        try:
-            made = access.storage.create(path, turn.to_json())
-        except OutcomeUnknownError:
-            made = False
-        there = turn if made else _read(access, held.number)
-        if there is None or there.holder.token != turn.holder.token:
-            raise _under_way(access, held.number, there)
+        if not is_ours(access.storage, path, turn.to_json()):
+            raise _under_way(access, held.number, _read(access, held.number))
         _AT_WORK.add(turn.holder.token)
         access.storage.delete([layout.turn_path(n, access.branch) for n in numbers[:-_KEPT]])
         return held
@@ -186,12 +217,17 @@ class HeldTurn:
         self.made.append((path, body))
         return self.access.storage.create(path, body)
 
+    def found(self, path: str, body: bytes) -> bool:
+        """Bring ``path``, the earliest schema so far of a branch that is made in this turn; False: somebody else has."""
+        if not self.access.storage.create(path, body):
+            return False
+        self.born = body
+        return True
+
     def write(self, path: str, body: bytes) -> None:
         """Bring ``path``; if the table is dropped meanwhile, the end of the turn takes it away again."""
         self.made.append((path, body))
         self.access.storage.write(path, body)
-        if path == layout.schema_path(_FIRST_SCHEMA, self.access.branch):
-            self.born = body
 
     def require(self) -> None:
         """Require that this turn is there and the newest one, and say that its holder lives.
@@ -227,6 +263,13 @@ class HeldTurn:
         for path, body in reversed(self.made):
             if _body_of(self.access, path) == body:
                 self.access.storage.delete([path])
+
+    def forget(self) -> None:
+        """End it, and leave nothing of it."""
+        _AT_WORK.discard(self.turn.holder.token)
+        there = _read(self.access, self.number)
+        if there is not None and there.holder.token == self.turn.holder.token:
+            self.access.storage.delete([layout.turn_path(self.number, self.access.branch)])
 
     def is_of_another_table(self) -> bool:
         """Whether the table that this turn began with was dropped, whatever is at its place now."""
@@ -283,6 +326,20 @@ def turning(access: TableAccess, verb: str, *, by: str, target: int) -> Iterator
         yield held
     finally:
         held.end()
+
+
+@contextmanager
+def founding(access: TableAccess, *, by: str) -> Iterator[HeldTurn]:
+    """A turn in which a branch is made, so that two do not mix theirs; nothing is left of it afterwards.
+
+    Raises:
+        CommitConflictError: somebody else makes a branch of that name.
+    """
+    held = HeldTurn.begin(access, "creation", by=by, target=0)
+    try:
+        yield held
+    finally:
+        held.forget()
 
 
 def _removal(access: TableAccess, snapshot: Snapshot) -> HeldTurn | None:

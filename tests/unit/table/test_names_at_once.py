@@ -1,0 +1,201 @@
+"""Two who want one name at once: one of them gets it, and the other is told; what is made is of one of them, whole.
+
+Method: the second runs whole before each call of the first that changes something; three kinds of kills for the first.
+
+Mutants: a tag is written, not created; a branch is made without a turn; a rename of a tag does not look for the old one;
+whoever deletes a tag does not look for tags that came since.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import pytest
+
+import table_core as tc
+from table_core.errors import ErrorKind, TableError
+from table_core.storage.stores.faults import Call, Crash, Fault, Faults
+from tests.interleave.lake import KINDS, Lake, rows_of
+from tests.interleave.verbs import VERBS
+
+CHANGES = {"create", "write", "delete", "move", "delete_tree"}
+MAKERS = {
+    "tag of the head": lambda t: t.tags.create("x"),
+    "tag of a snapshot": lambda t: t.tags.create("x", snapshot=1),
+    "renamed tag": lambda t: t.tags.rename("old", "x"),
+    "another renamed tag": lambda t: t.tags.rename("mid", "x"),
+}
+BRANCHES = {
+    "branch of a snapshot": lambda t: t.branches.create("x", snapshot=3),
+    "branch of a tag": lambda t: t.branches.create("x", tag="old"),
+    "empty branch": lambda t: t.branches.create("x"),
+    "renamed branch": lambda t: t.branches.rename("side", "x"),
+}
+Act = Callable[[tc.Table], object]
+REFUSED = {ErrorKind.INVALID, ErrorKind.CONFLICT, ErrorKind.NOT_FOUND}
+
+
+def lake() -> Lake:
+    return Lake.of(KINDS["append"])
+
+
+def tried(act: Act, catalog: tc.Catalog) -> bool:
+    try:
+        act(catalog.table("d.t"))
+    except TableError as error:
+        assert error.kind in REFUSED, error
+        return False
+    return True
+
+
+def places(act: Act, begun: Lake) -> list[Call]:
+    faults = Faults.none()
+    act(begun.copied().catalog(faults).table("d.t"))
+    return [call for call in faults.calls if call.name in CHANGES]
+
+
+def met(first: Act, second: Act, begun: Lake, at: int) -> tuple[Lake, bool, bool]:
+    """The lake after ``second`` ran whole before call ``at`` of ``first``, and which of them worked."""
+    lake, done = begun.copied(), []
+
+    def meanwhile(call: Call) -> None:
+        if call.index == at:
+            done.append(tried(second, lake.catalog()))
+
+    worked = tried(first, lake.catalog(Faults(meanwhile)))
+    return lake, worked, done[0]
+
+
+@pytest.mark.parametrize("second", MAKERS)
+@pytest.mark.parametrize("first", MAKERS)
+def test_a_tag_is_made_once(first: str, second: str) -> None:
+    begun = lake()
+    for place in places(MAKERS[first], begun):
+        after, one, other = met(MAKERS[first], MAKERS[second], begun, place.index)
+        table = after.catalog().table("d.t")
+        assert one != other, place
+        assert "x" in table.tags
+        wanted = begun.copied()
+        MAKERS[first if one else second](wanted.catalog().table("d.t"))
+        expected = wanted.catalog().table("d.t")
+        assert table.tags.list() == expected.tags.list(), place
+        assert rows_of(table, tag="x") == rows_of(expected, tag="x"), place
+
+
+@pytest.mark.parametrize("second", BRANCHES)
+@pytest.mark.parametrize("first", BRANCHES)
+def test_a_branch_is_made_once_and_whole(first: str, second: str) -> None:
+    begun = lake()
+    for place in places(BRANCHES[first], begun):
+        after, one, other = met(BRANCHES[first], BRANCHES[second], begun, place.index)
+        assert not (one and other), place
+        if not (one or other):
+            continue
+        wanted = begun.copied()
+        BRANCHES[first if one else second](wanted.catalog().table("d.t"))
+        for name in wanted.catalog().table("d.t").branches.list():
+            made, expected = (i.catalog().table(f"d.t$branch_{name}") for i in (after, wanted))
+            assert made.tags.list() == expected.tags.list(), (place, name)
+            assert rows_of(made) == rows_of(expected), (place, name)
+            assert [s.id for s in made.snapshots()] == [s.id for s in expected.snapshots()]
+
+
+@pytest.mark.parametrize("fault", [Fault.CRASH_BEFORE, Fault.CRASH_AFTER, Fault.ERROR_AFTER])
+@pytest.mark.parametrize("name", BRANCHES)
+def test_who_is_killed_while_a_branch_is_made_makes_it_when_asked_again(
+    name: str, fault: Fault
+) -> None:
+    begun = lake()
+    wanted = begun.copied()
+    BRANCHES[name](wanted.catalog().table("d.t"))
+    expected: Any = wanted.catalog().table("d.t$branch_x")
+    for place in places(BRANCHES[name], begun):
+        lake_now = begun.copied()
+        with suppress(Crash, TableError):
+            BRANCHES[name](lake_now.catalog(Faults.at({place.index: fault})).table("d.t"))
+        if "x" not in lake_now.catalog().table("d.t").branches:
+            BRANCHES[name](lake_now.catalog().table("d.t"))
+        made = lake_now.catalog().table("d.t$branch_x")
+        assert rows_of(made) == rows_of(expected), (place, fault)
+        assert made.tags.list() == expected.tags.list()
+
+
+def test_a_tag_that_is_renamed_while_it_is_deleted_keeps_its_files_or_is_not_there() -> None:
+    def renames(table: tc.Table) -> object:
+        return table.tags.rename("old", "x")
+
+    def deletes(table: tc.Table) -> object:
+        return table.tags.delete("old")
+
+    begun = lake()
+    table = begun.catalog().table("d.t")
+    expected = rows_of(table, tag="old")
+    table.expire_snapshots(retain_max=1, retain_min=1)
+    for first, second in ((renames, deletes), (deletes, renames)):
+        for place in places(first, begun):
+            after, _, _ = met(first, second, begun, place.index)
+            now = after.catalog().table("d.t")
+            assert "old" not in now.tags, place
+            if "x" in now.tags:
+                assert rows_of(now, tag="x") == expected, place
+
+
+def test_a_branch_of_the_head_is_not_made_while_the_table_is_rolled_back() -> None:
+    begun, heads = lake(), set[int]()
+    catalog = begun.catalog()
+    whole = rows_of(catalog.table("d.t"))
+
+    def back(table: tc.Table) -> object:
+        return table.rollback_to(snapshot=3)
+
+    def branch(table: tc.Table) -> object:
+        head = table.latest_snapshot()
+        assert head is not None
+        heads.add(head.id)
+        return table.branches.create("x", snapshot=head.id)
+
+    target = begun.copied()
+    back(target.catalog().table("d.t"))
+    states = [whole, rows_of(target.catalog().table("d.t"))]
+    for place in places(back, begun):
+        after, _, made = met(back, branch, begun, place.index)
+        if made:
+            assert rows_of(after.catalog().table("d.t$branch_x")) in states, place
+    assert len(heads) > 2  # it was asked for in between
+
+
+@pytest.mark.parametrize("verb", ["clone", "tag head"])
+def test_what_is_made_of_the_head_is_of_no_state_in_between(verb: str) -> None:
+    begun = lake()
+
+    def forward(table: tc.Table) -> object:
+        return table.branches.fast_forward("side")
+
+    def made(catalog: tc.Catalog) -> Any:
+        if verb == "clone":
+            return rows_of(catalog.table("d.u")) if "u" in catalog.tables("d") else None
+        table = catalog.table("d.t")
+        return rows_of(table, tag="new") if "new" in table.tags else None
+
+    states = []
+    for order in ((forward, verb), (verb, forward), (forward,)):
+        one = begun.copied()
+        for step in order:
+            if isinstance(step, str):
+                VERBS[step].call(one.catalog(), tc.CommitAs())
+            else:
+                step(one.catalog().table("d.t"))
+        states.append(made(one.catalog()))
+
+    for place in places(forward, begun):
+        after = begun.copied()
+
+        def meanwhile(call: Call, at: int = place.index, after: Lake = after) -> None:
+            if call.index == at:
+                with suppress(tc.errors.CommitConflictError):
+                    VERBS[verb].call(after.catalog(), tc.CommitAs())
+
+        forward(after.catalog(Faults(meanwhile)).table("d.t"))
+        assert made(after.catalog()) in states, place
