@@ -13,7 +13,7 @@ BASE := main
 export PYTHONPATH :=
 
 .PHONY: fuzz help venv venv-core test-core check lint types layers tidy workflows docs test java java-build demo demo-down demo-known demo-verdict bench \
-	simulate bench-spark bench-watch wheel clean test-live random-user test-spark-cluster test-spark-next \
+	simulate interleave bench-spark bench-watch wheel clean test-live random-user test-spark-cluster test-spark-next \
 	audit test-install servers test-cdc test-spark test-upkeep test-memory torture minio shared-commits \
 	cluster-demo cluster-demo-down browser test-changed compose kafka lost-updates test-airflows test-nightly docs-site pages changelog release-check ui test-browser
 
@@ -163,6 +163,10 @@ screens: $(STAMP) ## Write the golden screens of the command line anew; look at 
 
 simulate: $(STAMP) ## Commits, expiry and readers under random faults: BUDGET_S seconds each; or STEPS of readers, ROUNDS of each kind of table
 	STEPS=$(STEPS) ROUNDS=$(ROUNDS) BUDGET_S=$(or $(BUDGET_S),60) $(BIN)/pytest -q -s --timeout=0 tests/simulation
+
+interleave: $(STAMP) ## Any two verbs of which one goes back, at each call, and 10,000 triples: SHARD (1 to 30) of them, under an hour
+	HYPOTHESIS_PROFILE=nightly INTERLEAVE_SHARD=$(or $(SHARD),1) $(BIN)/pytest -q -s --timeout=0 \
+		tests/simulation/test_interleavings.py -k "every_pair or three_verbs"
 
 test-memory: $(STAMP) ## Writes of 1 and 16 million rows in bounded memory
 	SPILL_MILLIONS=16 $(BIN)/pytest -q --timeout=0 tests/durability/test_bounded_writes.py

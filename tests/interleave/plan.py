@@ -14,7 +14,7 @@ from tests.interleave.known import is_known
 from tests.interleave.lake import KINDS
 from tests.interleave.verbs import VERBS, fit
 
-__all__ = ["SHARDS", "Judges", "drawn", "judged", "of_shard", "pairs"]
+__all__ = ["SHARDS", "Judges", "drawn", "judged", "of_shard", "pairs", "triples"]
 
 SHARDS: Final = 30
 _PLACES: Final = 4
@@ -64,15 +64,38 @@ def drawn(seed: int, judges: Judges) -> Iterator[Case]:
             yield replace(case, third=third, then_at=draw.randrange(case.at + 1, len(calls)))
 
 
+def triples(seed: int, judges: Judges) -> Iterator[Case]:
+    """Three verbs without end: the second comes at a call of the first about a name that changes, the third later."""
+    draw = random.Random(seed)
+    by_kind = {
+        kind: [verb.name for verb in VERBS.values() if fit(verb, KINDS[kind])] for kind in KINDS
+    }
+    while True:
+        kind = draw.choice(list(KINDS))
+        first, second, third = (draw.choice(by_kind[kind]) for _ in range(3))
+        calls = judges[kind].calls(first)
+        places = [call.index for call in calls if changeable(call) and call.index + 1 < len(calls)]
+        if not places or not any(VERBS[verb].goes_back for verb in (first, second, third)):
+            continue
+        at = draw.choice(places)
+        yield Case(kind, first, second, at, third, draw.randrange(at + 1, len(calls)))
+
+
+def _meet(first: str, second: str) -> bool:
+    """Whether the night looks at the pair: one of the two goes back or deletes, or both may want one name."""
+    one, other = VERBS[first], VERBS[second]
+    return one.goes_back or other.goes_back or (one.names and other.names)
+
+
 def of_shard(number: int, of: int = SHARDS) -> Iterator[Case]:
-    """Every pair in which a verb goes back, at each call about a name that changes: the part of one shard.
+    """Every pair in which a verb goes back, or both want a name, at each call about a name that changes: one shard's part.
 
     Each place is met three times: another verb comes whole, the verb is killed, its answer is lost.
     """
     everything = [(kind, pair) for kind in KINDS for pair in pairs(kind)]
     judges = Judges()
     for n, (kind, (first, second)) in enumerate(everything):
-        if n % of != number or not (VERBS[first].goes_back or VERBS[second].goes_back):
+        if n % of != number or not _meet(first, second):
             continue
         for call in judges[kind].calls(first):
             if changeable(call):

@@ -26,6 +26,8 @@ class Verb:
     call: Call
     goes_back: bool = False
     """It takes history back, replaces it, or deletes."""
+    names: bool = False
+    """It makes a tag, a branch or an option that another verb may want at the same time."""
     steps: tuple[Call, ...] = ()
     """What it does one after the other, if each could be seen alone."""
     keys_only: bool = False
@@ -122,20 +124,20 @@ _ALL: Final = (
     Verb("drop partition", _on(lambda t, who: t.drop_partitions([{"p": "a"}], commit=who)), partitions_only=True),
     Verb("compact", _on(lambda t, who: t.compact(commit=who))),
     Verb("compact minor", _on(lambda t, who: t.compact(strategy="minor", commit=who))),
-    Verb("rescale", _on(lambda t, who: t.rescale(3, commit=who))),
+    Verb("rescale", _on(lambda t, who: t.rescale(3, commit=who)), names=True),
     Verb("expire to one", _on(lambda t, who: t.expire_snapshots(retain_max=1, retain_min=1)), goes_back=True),
     Verb("expire to three", _on(lambda t, who: t.expire_snapshots(retain_max=3, retain_min=1)), goes_back=True),
     Verb("expire changelogs", _on(lambda t, who: t.expire_changelogs(retain_max=1)), goes_back=True),
     Verb("remove orphans", _on(lambda t, who: t.remove_orphan_files())),
     Verb("analyze", _on(lambda t, who: t.analyze(commit=who))),
     Verb("rewrite manifests", _on(lambda t, who: t.rewrite_manifests(commit=who))),
-    Verb("tag head", _on(lambda t, who: t.tags.create("new"))),
-    Verb("tag a snapshot", _on(lambda t, who: t.tags.create("first", snapshot=1))),
+    Verb("tag head", _on(lambda t, who: t.tags.create("new")), names=True),
+    Verb("tag a snapshot", _on(lambda t, who: t.tags.create("first", snapshot=1)), names=True),
     Verb("replace tag", _on(lambda t, who: t.tags.replace("old")), goes_back=True),
     Verb("rename tag", _on(lambda t, who: t.tags.rename("old", "older")), goes_back=True),
     Verb("delete tag", _on(lambda t, who: t.tags.delete("mid", if_exists=True)), goes_back=True),
-    Verb("branch of head", _on(lambda t, who: t.branches.create("made", snapshot=t.latest_snapshot().id))),
-    Verb("branch of tag", _on(lambda t, who: t.branches.create("made", tag="old"))),
+    Verb("branch of head", _on(lambda t, who: t.branches.create("made", snapshot=t.latest_snapshot().id)), names=True),
+    Verb("branch of tag", _on(lambda t, who: t.branches.create("made", tag="old")), names=True),
     Verb("rename branch", _on(lambda t, who: t.branches.rename("side", "aside")), goes_back=True),
     Verb("delete branch", _on(lambda t, who: t.branches.delete("side", if_exists=True)), goes_back=True),
     Verb("fast-forward", _on(lambda t, who: t.branches.fast_forward("side")), goes_back=True),

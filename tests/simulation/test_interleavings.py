@@ -1,8 +1,9 @@
 """Any two verbs of a table and a catalog at once: one runs whole just before some call of the other.
 
 Method: ``tests/interleave``.  By day a seed draws ``INTERLEAVE_CASES``, with three verbs, kills and lost
-answers among them; at night every pair in which a verb goes back or deletes, in thirty shards.  To run one case
-alone, as a finding prints it: ``CASE="key | append | compact | 12" pytest tests/simulation/test_interleavings.py``.
+answers among them; at night every pair in which a verb goes back or deletes, or both want one name, and 10,000 triples,
+in thirty shards, each night another one (``make interleave SHARD=2``).  To run one case alone, as a finding prints it:
+``CASE="key | append | compact | 12" pytest tests/simulation/test_interleavings.py``.
 
 Mutants: ``BUGS`` below, each of which must be found.
 """
@@ -11,7 +12,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from itertools import islice
 from typing import Any
 
@@ -28,13 +29,17 @@ from table_core.table.metadata import documents
 from table_core.table.metadata.documents import Metadata
 from tests import lanes
 from tests.interleave.judge import Case, Judge, changeable
-from tests.interleave.plan import SHARDS, Judges, drawn, judged, of_shard
+from tests.interleave.plan import SHARDS, Judges, drawn, judged, of_shard, triples
 from tests.lanes import PROFILE, budget, sampled
 
 CASES = budget("INTERLEAVE_CASES", ci=60, nightly=1_000_000)
 SECONDS = budget("INTERLEAVE_S", ci=500, nightly=600)
-SHARD_S = budget("INTERLEAVE_SHARD_S", ci=1, nightly=3_500)
+TRIPLES = budget("INTERLEAVE_TRIPLES", ci=6, nightly=10_000)
+SHARD_S = budget("INTERLEAVE_SHARD_S", ci=2, nightly=3_400)
 ONE = os.environ.get("CASE")
+_SHARD = os.environ.get("INTERLEAVE_SHARD")
+THIS_SHARD = int(_SHARD) - 1 if _SHARD else lanes.SEED % SHARDS
+"""A shard takes up to an hour: each night another one, or ``make interleave SHARD=2``."""
 
 
 @pytest.fixture(autouse=True)
@@ -66,13 +71,24 @@ def test_any_two_verbs_at_once_leave_what_they_leave_one_after_the_other() -> No
 
 
 @pytest.mark.timeout(0)
-@pytest.mark.parametrize("number", sampled(range(SHARDS), SHARDS))
+@pytest.mark.parametrize("number", [THIS_SHARD])
 def test_every_pair_in_which_a_verb_goes_back(number: int) -> None:
     """At night whole; by day, as far as a second goes."""
     judges = Judges()
     count, findings = judged(of_shard(number), judges, SHARD_S)
     print(f"shard {number}: {count} interleavings")
     assert not findings, f"shard {number}\n{told(findings)}"
+
+
+@pytest.mark.timeout(0)
+@pytest.mark.parametrize("number", [THIS_SHARD])
+def test_any_three_verbs_at_once(number: int) -> None:
+    """``INTERLEAVE_TRIPLES`` by a seed, a shard's part of them at a time."""
+    seed = SHARDS * int(os.environ.get("SEED") or lanes.SEED) + number
+    judges, part = Judges(), -(-TRIPLES // SHARDS) if PROFILE == "nightly" else TRIPLES
+    count, findings = judged(islice(triples(seed, judges), part), judges, SHARD_S)
+    print(f"SEED={seed}: {count} triples")
+    assert not findings, f"SEED={seed}\n{told(findings)}"
 
 
 # ------------------------------------------------------------------------------- deliberate bugs
@@ -166,7 +182,7 @@ def drops_the_schema_first(patch: pytest.MonkeyPatch) -> None:
 def no_look_after_the_create(patch: pytest.MonkeyPatch) -> None:
     """A commit does not look whether what it was built on is still there."""
 
-    def stands(run: object, head: object, new: object) -> Iterator[Any]:
+    def stands(run: object, head: object, new: object) -> Generator[Any, Any, bool]:
         yield from ()
         return True
 

@@ -42,6 +42,11 @@ def test_each_row_is_counted_once_or_somebody_is_told_first(tmp_path: Path) -> N
     assert {"rolled-back", "made-anew", "overwritten", "changed", "follower", "query"} <= set(loud)
 
 
+def test_a_reader_is_not_told_of_what_expired_before_anything_held_it(tmp_path: Path) -> None:
+    """World 10011 was loud for nothing at step 131: a flow met a snapshot that was expired before it began."""
+    assert lived(10_011, tmp_path / "10011", steps=140).steps == 140
+
+
 @pytest.mark.skipif(not (BUDGET_S or MORE), reason="make simulate")
 def test_the_same_for_as_many_steps_as_are_asked_for(tmp_path: Path) -> None:
     until, done = time.monotonic() + BUDGET_S, 0

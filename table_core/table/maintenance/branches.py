@@ -26,7 +26,7 @@ from table_core.table.metadata.refs.branches import (
     branch_names,
     publish_note,
 )
-from table_core.table.metadata.refs.tags import state_of, tag_names, tagged
+from table_core.table.metadata.refs.tags import keeper_of, state_of, tag_names, tagged
 from table_core.table.metadata.refs.turns import founding, require_no_turn
 from table_core.table.metadata.unsupported import refuse_tags
 
@@ -144,7 +144,8 @@ class Branches:
             )
         own = _made_for(access, name, there=there)
         if snapshot is not None:
-            access.metadata.snapshot(snapshot)  # there is one
+            if keeper_of(access, snapshot) is None:
+                access.metadata.snapshot(snapshot)  # there is one
             refuse_tags(access)
             if (base := base_of(name)) in tag_names(access) and base not in own:
                 raise AlreadyExistsError(

@@ -25,7 +25,7 @@ from table_core.scan.time_travel import resolve
 from table_core.table.maintenance.rollback_note import RollbackNote
 from table_core.table.metadata.describing import FilesOf, between, unchanged
 from table_core.table.metadata.refs.consumers import held
-from table_core.table.metadata.refs.tags import state_of, tag_names, tagged
+from table_core.table.metadata.refs.tags import keeper_of, state_of, tag_names, tagged
 from table_core.table.metadata.refs.turns import (
     HeldTurn,
     clean_after_end,
@@ -78,6 +78,8 @@ def rollback_to(
     earlier = _earlier_result(access, commit, dry_run=dry_run)
     if earlier is not None:
         return earlier
+    if snapshot is not None and (keeper := keeper_of(access, snapshot)) is not None:
+        snapshot, tag = None, keeper
     target = _target(access, head, snapshot=snapshot, tag=tag, timestamp=timestamp)
     removed = _later(access, target)
     files = FilesOf.of(access, head), FilesOf.of(access, target)

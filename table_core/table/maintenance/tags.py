@@ -17,6 +17,7 @@ from table_core.table.metadata.refs.tags import (
     add_tag,
     check_tag_name,
     is_taken_back,
+    keeper_of,
     mark_made,
     new_tag,
     require_tagged,
@@ -74,6 +75,8 @@ class Tags:
     ) -> Tag:
         """Tag ``snapshot``, or the newest one at or before ``timestamp``; by default the newest.
 
+        A snapshot that is expired can be tagged as long as another tag keeps it.
+
         ``time_retained``, e.g. ``"7 d"``, lets the tag expire; without it
         ``tag.default-time-retained`` does, if the table sets that.
 
@@ -90,10 +93,10 @@ class Tags:
             if if_not_exists:
                 return self.get(name)
             raise AlreadyExistsError(f"{access.name} has a tag {name!r} already", name=name)
-        chosen = self._chosen(snapshot, timestamp)
+        chosen, keeper = self._chosen(snapshot, timestamp)
         refuse_second(access, name, chosen.id)
         try:
-            return write_tag(access, name, chosen, _retained_ms(time_retained))
+            return write_tag(access, name, chosen, _retained_ms(time_retained), keeper)
         except AlreadyExistsError:
             if if_not_exists:
                 return self.get(name)
@@ -119,13 +122,13 @@ class Tags:
         access, old = self.access, self.get(name)
         refuse_commits(access)  # it deletes files
         retained_ms = _retained_ms(time_retained)
-        chosen = self._chosen(snapshot, timestamp)
+        chosen, keeper = self._chosen(snapshot, timestamp)
         refuse_second(access, name, chosen.id)
         if dry_run:
             return forget_state(access, name, old.snapshot, chosen, dry_run=True)
         # Whatever expires now, one of the two tags holds each state until files may go.
         hold = f"{name}-{access.ids.uuid()}"
-        write_tag(access, hold, chosen, _HOLD_MS)
+        write_tag(access, hold, chosen, _HOLD_MS, keeper)
         tag = new_tag(access, chosen, retained_ms)
         access.storage.write(layout.tag_path(name, access.branch), tag.to_json())
         if is_taken_back(access, chosen):  # a rollback lists tags once its snapshots are gone
@@ -199,10 +202,16 @@ class Tags:
         names = [] if if_exists and not there else [name]
         return delete_tags(self.access, names, action="delete-tag", dry_run=dry_run)
 
-    def _chosen(self, snapshot: int | None, timestamp: PointInTime | None) -> Snapshot:
+    def _chosen(
+        self, snapshot: int | None, timestamp: PointInTime | None
+    ) -> tuple[Snapshot, str | None]:
+        """The snapshot to tag, and the tag that keeps it if it is expired."""
         if snapshot is None:  # what is the newest while a rollback goes down is in between
-            return between_turns(self.access, partial(self._resolved, None, timestamp))
-        return self._resolved(snapshot, timestamp)
+            return between_turns(self.access, partial(self._resolved, None, timestamp)), None
+        keeper = None if timestamp is not None else keeper_of(self.access, snapshot)
+        if keeper is not None:
+            return self.get(keeper).snapshot, keeper
+        return self._resolved(snapshot, timestamp), None
 
     def _resolved(self, snapshot: int | None, timestamp: PointInTime | None) -> Snapshot:
         chosen = resolve(

@@ -17,6 +17,7 @@ import table_core as tc
 from table_core.ondisk import layout
 from table_core.ondisk.line import FOLLOWS
 from table_core.ondisk.snapshot import Snapshot
+from table_core.storage.stores.faults import Faults, FaultyStorage
 from table_core.storage.system import SystemClock
 from table_core.table.metadata.documents import Metadata
 from tests.tables import new_catalog, write_rows
@@ -274,7 +275,7 @@ def test_a_writer_of_a_dropped_table_leaves_no_folder_that_forbids_a_new_one(bef
 
 
 @pytest.mark.parametrize("verb", ["rollback", "expire"])
-@pytest.mark.parametrize("rows", [0, 6])
+@pytest.mark.parametrize("rows", [0, 2, 6])  # 2: its LATEST is what the rollback has written
 def test_upkeep_of_a_dropped_table_leaves_the_next_one_alone(verb: str, rows: int) -> None:
     catalog, table = warehouse()
     for key in range(1, 6):
@@ -351,6 +352,101 @@ def test_a_commit_that_goes_along_with_a_rename_is_an_unknown_outcome_and_whole(
         put(renamed, 4)
         assert keys(renamed) == [*rows, 4]
     assert unknown == 1
+
+
+# ---------------------------------------------------------------------------- fast-forward
+def test_a_fast_forward_leaves_the_schemas_of_the_next_table_alone() -> None:
+    catalog, table = warehouse()
+    put(table, 1)
+    table.branches.create("b", snapshot=1)
+    catalog.alter_table("d.t$branch_b", [tc.AddColumn("of_branch", "INT")])
+    write_rows(catalog.table("d.t$branch_b"), pa.table({"k": [2], "v": [2], "of_branch": [2]}))
+
+    def anew() -> None:
+        made_anew(catalog, 2)
+        catalog.alter_table("d.t", [tc.AddColumn("of_next", "INT")])
+
+    slow = between(table, ("create", "schema/schema-1"), anew)
+    with pytest.raises(tc.errors.NotFoundError):
+        slow.branches.fast_forward("b")
+    new = catalog.table("d.t")
+    assert new.arrow_schema.names == ["k", "v", "of_next"]
+    assert keys(new) == [100, 101]
+
+
+def test_a_branch_with_another_birth_is_not_fast_forwarded() -> None:
+    """Its schema 0 would make another table of main, which every handle and commit refuses."""
+    catalog, table = warehouse()
+    put(table, 1)
+    table.branches.create("b", snapshot=1)
+    storage, path = table.access.storage, layout.schema_path(0, "b")
+    storage.write(path, storage.read(path).replace(b'"v"', b'"w"'))
+    with pytest.raises(tc.errors.ArgumentError, match="another table"):
+        catalog.table("d.t").branches.fast_forward("b")
+    assert keys(fresh(table)) == [1]
+
+
+# ---------------------------------------------------------------------------- a snapshot that a tag keeps
+@pytest.mark.parametrize("verb", ["tag", "replaced tag", "branch", "rollback"])
+def test_a_snapshot_that_only_a_tag_keeps_is_named_by_its_number(verb: str) -> None:
+    table = grown()
+    table.tags.create("month-end", snapshot=2)
+    table.tags.create("today")
+    table.expire_snapshots(retain_max=1)
+    if verb == "rollback":
+        assert table.rollback_to(snapshot=2).details["snapshots_removed"] == [5]
+        assert keys(fresh(table)) == [1, 2]
+        put(another(table), 9)
+        assert ids(table) == [2, 3]
+        return
+    if verb == "tag":
+        table.tags.create("copy", snapshot=2)
+    elif verb == "replaced tag":
+        table.tags.create("copy")
+        table.tags.replace("copy", snapshot=2)
+    else:
+        table.branches.create("b", snapshot=2)
+    table.tags.delete("month-end")
+    put(another(table), 6)
+    table.expire_snapshots(retain_max=1)
+    left = fresh(table)
+    assert (keys(on_branch(left, "b")) if verb == "branch" else keys(left, tag="copy")) == [1, 2]
+
+
+def test_a_tag_whose_keeper_is_deleted_meanwhile_is_not_made() -> None:
+    table = grown()
+    table.tags.create("month-end", snapshot=2)
+    table.expire_snapshots(retain_max=1)
+    slow = between(table, ("create", "tag/tag-copy"), lambda: table.tags.delete("month-end"))
+    with pytest.raises(tc.errors.NotFoundError):
+        slow.tags.create("copy", snapshot=2)
+    assert table.tags.list() == []
+
+
+def test_no_raw_error_where_orphans_are_removed_while_the_table_is_renamed() -> None:
+    names = set[str]()
+    for at in range(400):
+        catalog, table = warehouse()
+        put(table, 1)
+        table.branches.create("b", snapshot=1)
+        calls: list[Any] = []
+
+        def meanwhile(
+            call: Any, catalog: Any = catalog, calls: list[Any] = calls, at: int = at
+        ) -> None:
+            calls.append(call)
+            if call.index == at:
+                catalog.rename_table("d.t", "d.u")
+
+        storage = FaultyStorage(table.access.storage, Faults(meanwhile))
+        slow = tc.Table(replace(table.access, storage=storage, metadata=Metadata(storage)))
+        with suppress(tc.errors.TableError):
+            slow.remove_orphan_files()
+        if len(calls) <= at:
+            break
+        names.add(calls[at].name)
+        assert keys(catalog.table("d.u")) == [1]
+    assert {"list", "read"} <= names
 
 
 # ---------------------------------------------------------------------------- alter

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -26,6 +27,7 @@ __all__ = [
     "add_tag",
     "check_tag_name",
     "is_taken_back",
+    "keeper_of",
     "mark_made",
     "new_tag",
     "require_tagged",
@@ -75,6 +77,17 @@ def state_of(access: TableAccess, snapshot: Snapshot) -> Snapshot:
     return snapshot if is_kept else without_changelog(snapshot)
 
 
+def keeper_of(access: TableAccess, id: int) -> str | None:
+    """The tag that keeps the snapshot ``id``, which is expired; None: it is not, or no tag does."""
+    if id >= access.metadata.floor() and access.metadata.has_snapshot(id):
+        return None
+    for name in tag_names(access):
+        with suppress(NotFoundError):  # it goes just now
+            if tagged(access, name).snapshot.id == id:
+                return name
+    return None
+
+
 def without_changelog(snapshot: Snapshot) -> Snapshot:
     """``snapshot`` as a state, and no change."""
     return replace(
@@ -103,8 +116,11 @@ def write_tag(
     name: str,
     snapshot: Snapshot,
     retained_ms: int | None = None,
+    keeper: str | None = None,
 ) -> Tag:
     """Write the new tag ``name``, with the retention that the table gives by default.
+
+    ``keeper`` is the tag that keeps ``snapshot``, where that is expired.
 
     The tag is written before the floor is read, and expiry reads tags after it raised the floor: one
     of the two sees the other.  So it is with a rollback, which deletes snapshots and then lists tags.
@@ -116,7 +132,7 @@ def write_tag(
     """
     tag = new_tag(access, snapshot, retained_ms)
     add_tag(access, name, tag)
-    require_tagged(access, name, snapshot)
+    require_tagged(access, name, snapshot, keeper)
     mark_made(access, name)
     return tag
 
@@ -133,14 +149,22 @@ def add_tag(access: TableAccess, name: str, tag: Tag) -> None:
         )
 
 
-def require_tagged(access: TableAccess, name: str, snapshot: Snapshot) -> None:
+def require_tagged(
+    access: TableAccess, name: str, snapshot: Snapshot, keeper: str | None = None
+) -> None:
     """Require that ``snapshot`` is there, now that the tag ``name`` stands for it; else the tag goes again.
+
+    With ``keeper`` that tag is to be there: who deletes it lists the tags that came since, once it is gone.
 
     Raises:
         NotFoundError: it expired meanwhile.
         CommitConflictError: it was taken back meanwhile.
     """
     path = layout.tag_path(name, access.branch)
+    if keeper is not None:
+        with suppress(NotFoundError):
+            if tagged(access, keeper).snapshot == snapshot:
+                return
     if is_taken_back(access, snapshot):
         access.storage.delete([path])
         problem = f"snapshot {snapshot.id} was taken back by a rollback while it was tagged"
