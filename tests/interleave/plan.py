@@ -6,6 +6,7 @@ import random
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from itertools import islice
 from typing import Final
 
 from table_core.storage.stores.faults import Fault
@@ -18,6 +19,7 @@ __all__ = ["SHARDS", "Judges", "drawn", "judged", "of_shard", "pairs", "triples"
 
 SHARDS: Final = 30
 _PLACES: Final = 4
+_CHANGES: Final = frozenset({"create", "write", "delete", "move", "delete_tree"})
 _FAULTS: Final = (Fault.CRASH_BEFORE, Fault.CRASH_AFTER, Fault.ERROR_AFTER)
 
 
@@ -87,26 +89,43 @@ def _meet(first: str, second: str) -> bool:
     return one.goes_back or other.goes_back or (one.names and other.names)
 
 
-def of_shard(number: int, of: int = SHARDS) -> Iterator[Case]:
+def of_shard(number: int, of: int = SHARDS, seed: int = 0) -> Iterator[Case]:
     """Every pair in which a verb goes back, or both want a name, at each call about a name that changes: one shard's part.
 
-    Each place is met three times: another verb comes whole, the verb is killed, its answer is lost.
+    Besides, each verb is killed, or its answer lost, at each call that changes something.  In rounds over all pairs, some
+    calls of each at a time, in an order of the ``seed``: who stops early has met many pairs, and other calls the next time.
     """
-    everything = [(kind, pair) for kind in KINDS for pair in pairs(kind)]
     judges = Judges()
-    for n, (kind, (first, second)) in enumerate(everything):
-        if n % of != number or not _meet(first, second):
-            continue
-        for call in judges[kind].calls(first):
-            if changeable(call):
-                yield Case(kind, first, second, call.index)
-    for kind in KINDS:
-        for n, (first, second) in enumerate(pairs(kind)):
-            if n % of != number:
-                continue
-            for call in judges[kind].calls(first):
-                if call.name in {"create", "write", "delete", "move", "delete_tree"}:
-                    yield Case(kind, first, second, call.index, fault=_FAULTS[(n + call.index) % 3])
+    met = [
+        (kind, first, second, is_cut_short)
+        for kind in KINDS
+        for n, (first, second) in enumerate(pairs(kind))
+        for is_cut_short in (False, True)
+        if n % of == number and (is_cut_short or _meet(first, second))
+    ]
+    random.Random(seed).shuffle(met)
+    left = [(one, _places(judges, one, seed)) for one in met]
+    while left:
+        following = []
+        for one, places in left:
+            cases = list(islice(places, _PLACES))  # what the orders give is known after the first
+            yield from cases
+            if cases:
+                following.append((one, places))
+        left = following
+
+
+def _places(judges: Judges, pair: tuple[str, str, str, bool], seed: int) -> Iterator[Case]:
+    """The cases of ``pair``, in an order of the ``seed``."""
+    kind, first, second, is_cut_short = pair
+    calls = list(judges[kind].calls(first))
+    draw = random.Random(f"{seed} {pair}")
+    draw.shuffle(calls)
+    for call in calls:
+        if is_cut_short and call.name in _CHANGES:
+            yield Case(kind, first, second, call.index, fault=draw.choice(_FAULTS))
+        elif not is_cut_short and changeable(call):
+            yield Case(kind, first, second, call.index)
 
 
 def judged(cases: Iterable[Case], judges: Judges, seconds: float) -> tuple[int, list[Finding]]:

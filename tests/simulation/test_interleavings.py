@@ -73,9 +73,9 @@ def test_any_two_verbs_at_once_leave_what_they_leave_one_after_the_other() -> No
 @pytest.mark.timeout(0)
 @pytest.mark.parametrize("number", [THIS_SHARD])
 def test_every_pair_in_which_a_verb_goes_back(number: int) -> None:
-    """At night whole; by day, as far as a second goes."""
+    """As far as an hour goes, in another order each night; by day, as far as two seconds go."""
     judges = Judges()
-    count, findings = judged(of_shard(number), judges, SHARD_S)
+    count, findings = judged(of_shard(number, seed=lanes.SEED), judges, SHARD_S)
     print(f"shard {number}: {count} interleavings")
     assert not findings, f"shard {number}\n{told(findings)}"
 

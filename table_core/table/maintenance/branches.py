@@ -236,7 +236,7 @@ class Branches:
         turn.require()
         for id in reversed(schemas):  # the first schema makes the branch one, so it comes last
             body = storage.read(layout.schema_path(id, source))
-            if not turn.found(layout.schema_path(id, name), body):
+            if not turn.bring_forth(layout.schema_path(id, name), body):
                 raise _was_made(access, name)
         if not access.metadata.schema_ids():
             # A folder that is left over would forbid the next table.

@@ -74,14 +74,7 @@ def alter(
             return metadata.latest_schema()
     for _ in range(_ATTEMPTS_MAX):
         newest = metadata.latest_schema()
-        if expect not in {None, newest.id}:
-            raise CommitConflictError(
-                f"{access.name}: the schema is {newest.id} by now, and the changes are for "
-                f"{expect}: somebody changed it meanwhile; look at it, then ask again",
-                table=access.name,
-                head_id=newest.id,
-                conflicts=[f"schema {newest.id} instead of {expect}"],
-            )
+        _require_expected(access, newest, expect)
         evolved = evolve(
             newest,
             changes,
@@ -105,6 +98,22 @@ def alter(
         user=None,
         attempts=_ATTEMPTS_MAX,
     )
+
+
+def _require_expected(access: TableAccess, newest: TableSchema, expect: int | None) -> None:
+    """Require that ``newest`` is the schema that the changes were decided on.
+
+    Raises:
+        CommitConflictError: it is another one.
+    """
+    if expect not in {None, newest.id}:
+        raise CommitConflictError(
+            f"{access.name}: the schema is {newest.id} by now, and the changes are for "
+            f"{expect}: somebody changed it meanwhile; look at it, then ask again",
+            table=access.name,
+            head_id=newest.id,
+            conflicts=[f"schema {newest.id} instead of {expect}"],
+        )
 
 
 def _require_same(access: TableAccess, newest: TableSchema, path: str) -> None:

@@ -217,7 +217,7 @@ class HeldTurn:
         self.made.append((path, body))
         return self.access.storage.create(path, body)
 
-    def found(self, path: str, body: bytes) -> bool:
+    def bring_forth(self, path: str, body: bytes) -> bool:
         """Bring ``path``, the earliest schema so far of a branch that is made in this turn; False: somebody else has."""
         if not self.access.storage.create(path, body):
             return False
