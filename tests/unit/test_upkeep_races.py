@@ -80,7 +80,7 @@ def test_a_tag_renamed_while_expiry_lists_keeps_its_files() -> None:
 def test_a_tag_whose_new_state_expires_meanwhile_stays_as_it_was() -> None:
     table = tagged_and_replaced()
     slow = between(
-        table, ("read", "snapshot/EARLIEST"), lambda: table.expire_snapshots(retain_max=1)
+        table, ("read", "snapshot/EARLIEST"), lambda: table.expire_snapshots(retain_max=1), after=1
     )
     with pytest.raises(tc.errors.NotFoundError, match="expired while it was tagged"):
         slow.tags.replace("old", snapshot=2)
