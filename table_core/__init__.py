@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from table_core.cdc.mysql.source import MySqlSource
     from table_core.cdc.postgres.source import PostgresSource
     from table_core.cdc.sync.doctor import source_doctor
+    from table_core.cdc.sync.replay import replay
     from table_core.cdc.sync.resync import resync
     from table_core.cdc.sync.sync import sync_database, sync_table
     from table_core.predicate.expression import col, lit
@@ -83,6 +84,7 @@ __all__ = [
     "lookup_join",
     "open_catalog",
     "open_table",
+    "replay",
     "resync",
     "source_doctor",
     "sync_database",
@@ -101,6 +103,7 @@ _HOMES: Final[Mapping[str, str]] = {
     "MySqlSource": "cdc.mysql.source",
     "PostgresSource": "cdc.postgres.source",
     "FilesSource": "cdc.files.source",
+    "replay": "cdc.sync.replay",
     "resync": "cdc.sync.resync",
     "source_doctor": "cdc.sync.doctor",
     "sync_database": "cdc.sync.sync",

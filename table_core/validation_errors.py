@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 from contextlib import contextmanager
@@ -16,11 +17,13 @@ __all__ = [
     "UNFORESEEN",
     "VALUES_MAX",
     "ValidationErrors",
+    "is_text",
     "stored",
     "stored_names",
     "too_large",
     "too_many_values",
     "unreadable",
+    "unreadable_parts",
     "unreadable_why",
     "way_out",
 ]
@@ -142,21 +145,50 @@ def stored_names(what: str, text: str | None) -> list[str]:
 
 _UNREADABLE: Final = "table_core.unreadable"
 _BODY: Final = "body"
-_BODY_BYTES: Final = 2000
+_BODY_BASE64: Final = "body_base64"
+_KEY_BASE64: Final = "key_base64"
+
+
+def is_text(body: bytes) -> bool:
+    """Whether bytes are UTF-8."""
+    try:
+        body.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def unreadable(why: str, body: bytes | None = None) -> bytes:
-    """JSON that stands for an event that could not be read, with how it began."""
+    """JSON that stands for an event that could not be read, with all of it that there is.
+
+    >>> unreadable("no JSON", b"{")
+    b'{"table_core.unreadable": "no JSON", "body": "{"}'
+    """
     told = {_UNREADABLE: why}
     if body is not None:
-        told[_BODY] = body[:_BODY_BYTES].decode(errors="replace")
+        if is_text(body):
+            told[_BODY] = body.decode()
+        else:
+            told[_BODY_BASE64] = base64.b64encode(body).decode()
     return json.dumps(told).encode()
 
 
 def unreadable_why(value: Mapping[str, Any]) -> str | None:
     """Why an event could not be read, if ``unreadable`` made the value."""
-    is_one = _UNREADABLE in value and value.keys() <= {_UNREADABLE, _BODY}
+    members = {_UNREADABLE, _BODY, _BODY_BASE64, _KEY_BASE64}
+    is_one = _UNREADABLE in value and value.keys() <= members
     return str(value[_UNREADABLE]) if is_one else None
+
+
+def unreadable_parts(value: Mapping[str, Any]) -> tuple[bytes | None, bytes | None]:
+    """Body and key of an event that could not be read, as they came."""
+    body, key = value.get(_BODY), value.get(_KEY_BASE64)
+    coded = value.get(_BODY_BASE64)
+    whole = base64.b64decode(coded) if coded is not None else None
+    return (
+        whole if body is None else str(body).encode(),
+        None if key is None else base64.b64decode(key),
+    )
 
 
 def too_many_values(body: bytes) -> str | None:

@@ -123,6 +123,35 @@ def resync(
     output.show_result(result, as_json=as_json)
 
 
+def replay(
+    warehouse: Warehouse,
+    target: Target,
+    source: Source,
+    dead_letter: Annotated[str, typer.Option(help="The table of dead letters.")],
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Apply events to rows that are there, too.")
+    ] = False,
+    setting: Settings = None,
+    as_json: AsJson = False,
+) -> None:
+    """Apply dead letters once more, and delete those that were applied.
+
+    Give what the sync was given that wrote them; further keywords of it with --set. A letter whose row is
+    in the table by now stays: the row may be newer.
+    """
+    import table_core as tc
+    from table_core.cdc.sync.readers import source_from_spec
+
+    more = {key: _json_or_text(text) for key, text in pairs(setting, "--set").items()}
+    read = source_from_spec(_described(source))
+    catalog = tc.open_catalog(warehouse)
+    with progress_of_sync(as_json=as_json) as progress:
+        result = tc.replay(
+            catalog, target, read, dead_letter, overwrite=overwrite, progress=progress, **more
+        )
+    output.show_result(result, as_json=as_json)
+
+
 def source_doctor(
     source: Source,
     including: Annotated[str, typer.Option(help="Source tables that are meant.")] = ".*",
@@ -185,4 +214,10 @@ ENTRIES: Final[Sequence[Entry]] = (
         "--source mysql.json --including 'shop\\..*'",
     ),
     Entry(("source", "resync"), Heading.FEEDS, resync, "lake.people --source mysql.json"),
+    Entry(
+        ("source", "replay"),
+        Heading.FEEDS,
+        replay,
+        "lake --source kafka.json --dead-letter lake.rejected",
+    ),
 )

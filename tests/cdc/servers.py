@@ -191,10 +191,15 @@ class Kafka:
         with log.open("ab") as out:
             format_ = kafka.format_command(settings)
             subprocess.run(format_, check=True, stdout=out, stderr=out)
-            command = kafka.server_command(settings)
+        self.start()
+        return self
+
+    def start(self) -> None:
+        log = self.folder / "log"
+        with log.open("ab") as out:
+            command = kafka.server_command(self.folder / "server.properties")
             self.process = subprocess.Popen(command, stdout=out, stderr=out)
         wait_until(lambda: self.admin().list_topics(timeout=2), self.process, log)
-        return self
 
     def admin(self) -> Any:
         return kafka.admin(self.port)
@@ -217,7 +222,7 @@ class Kafka:
         left = producer.flush(SENT_S)
         assert (failed, left) == ([], 0)
 
-    def __exit__(self, *_: object) -> None:
+    def stop(self) -> None:
         if self.process is not None:
             self.process.terminate()
             try:
@@ -225,4 +230,7 @@ class Kafka:
             except subprocess.TimeoutExpired:
                 self.process.kill()
                 self.process.wait()
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
         shutil.rmtree(self.folder, ignore_errors=True)

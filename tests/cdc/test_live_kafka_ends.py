@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 
 import table_core as tc
 from table_core.errors import SourceDivergedError
+from tests.cdc.conftest import need
 from tests.cdc.servers import Kafka
 
 
@@ -146,3 +148,43 @@ def test_what_was_deleted_before_it_was_read_is_still_told(kafka: Kafka, tmp_pat
     rows.retain_nothing()
     with pytest.raises(SourceDivergedError, match="was deleted before it was read"):
         rows.sync()
+
+
+def test_a_run_without_an_end_outlasts_a_broker_that_is_started_anew(tmp_path: Path) -> None:
+    need(Kafka)
+    with Kafka() as kafka:
+        catalog = tc.open_catalog(f"file://{tmp_path}/wh")
+        catalog.create_database("d")
+        source = tc.KafkaSource(
+            kafka.servers, ["again"], format="json", options={"socket.timeout.ms": 1000}
+        )
+        seen: list[int] = []
+
+        def progress(stage: str, **facts: Any) -> None:
+            """Between passes: the broker goes after the first row, and the run ends after the second."""
+            if stage == "events" and facts["events"] not in seen:
+                seen.append(facts["events"])
+                if len(seen) == 1:
+                    kafka.stop()
+                    thread.start()
+                else:
+                    raise Ended
+
+        def restarted() -> None:
+            time.sleep(5)  # long enough to be missed
+            kafka.start()
+            kafka.put("again", (b"2", b'{"id": 2}'))
+
+        thread = threading.Thread(target=restarted)
+        kafka.put("again", (b"1", b'{"id": 1}'))
+        with pytest.raises(Ended):
+            tc.sync_table(
+                catalog, "d.t", source, primary_key=["id"], until="forever", progress=progress
+            )
+        thread.join()
+        tc.sync_table(catalog, "d.t", source, primary_key=["id"])
+        assert sorted(catalog.table("d.t").read().to_arrow()["id"].to_pylist()) == [1, 2]
+
+
+class Ended(BaseException):
+    """Nothing that a run could catch."""

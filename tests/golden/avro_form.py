@@ -81,6 +81,8 @@ class Registry:
     def __init__(self, password: str | None = None) -> None:
         self.texts: list[str] = []
         self.asked: list[str] = []
+        self.busy: list[int] = []
+        """Statuses of the next answers, the last one first."""
         self.password = password
         registry = self
 
@@ -91,6 +93,8 @@ class Registry:
                 pair = base64.b64encode(f"u:{registry.password}".encode()).decode()
                 if registry.password and self.headers.get("Authorization") != f"Basic {pair}":
                     self.send_error(401)
+                elif registry.busy:
+                    self.send_error(registry.busy.pop())
                 elif not 1 <= number <= len(registry.texts):
                     self.send_error(404)
                 else:

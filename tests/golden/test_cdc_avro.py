@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from table_core.cdc.debezium import avro_events
 from table_core.cdc.debezium.avro_events import AvroEvents, connect_schema
 from table_core.cdc.kafka.records import json_text
 from table_core.cdc.kafka.registry import SchemaRegistry
@@ -24,6 +25,7 @@ from table_core.errors import (
     StorageUnavailableError,
     UnsupportedFeatureError,
 )
+from table_core.validation_errors import unreadable_parts
 from tests.golden import streams
 from tests.golden.avro_form import Registry, avro_schema
 from tests.unit.cdc.lake import Lake
@@ -184,3 +186,24 @@ def test_what_is_no_plain_avro_is_refused_by_name(registry: Registry) -> None:
     made = SchemaRegistry(registry.url)
     with pytest.raises(UnsupportedFeatureError, match="PROTOBUF"):
         made._text(3, {"schemaType": "PROTOBUF", "schema": ""})
+
+
+def test_a_registry_that_is_busy_or_late_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    part = {
+        "schema": {"type": "struct", "name": "s.K", "fields": [{"field": "id", "type": "int32"}]}
+    }
+    with Registry() as registry:
+        body = registry.encoded({**part, "payload": {"id": 7}})
+        assert body is not None
+        registry.busy = [500, 429]
+        later = registry.texts.pop()
+        events = AvroEvents(SchemaRegistry(registry.url).schema, json_text)
+        assert "has no schema 1" in json.loads(events.value(body))["table_core.unreadable"]
+        assert unreadable_parts(json.loads(events.value(body)))[0] == body
+        registry.texts.append(later)
+        monkeypatch.setattr(avro_events, "_ASK_AGAIN_S", 0.0)
+        events = AvroEvents(SchemaRegistry(registry.url).schema, json_text)
+        registry.texts.clear()
+        events.value(body)
+        registry.texts.append(later)
+        assert json.loads(events.value(body))["payload"] == {"id": 7}

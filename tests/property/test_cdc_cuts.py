@@ -178,12 +178,14 @@ def test_the_cut_of_a_stream_makes_no_difference(
         "on_drop": "apply" if drops else "ignore",
     }
     events = stream.events
-    for cut in ("one file", "many files", "many runs", "windows", "kills"):
+    for cut in ("one file", "many files", "many runs", "windows", "kills", "limits"):
         folder = tmp_path / cut.replace(" ", "-")
         (folder / "events").mkdir(parents=True)
         catalog = tc.open_catalog(f"file://{folder}/wh")
         source = tc.FilesSource(f"file://{folder}/events/*.jsonl")
-        step = {"one file": len(events), "windows": len(events), "kills": 25}.get(cut, 1 + seed % 7)
+        step = {"one file": len(events), "windows": len(events), "kills": 25, "limits": 25}.get(
+            cut, 1 + seed % 7
+        )
         with monkeypatch.context() as patch:
             if cut == "windows":
                 small = lambda size, count: count >= 3  # noqa: E731
@@ -196,9 +198,20 @@ def test_the_cut_of_a_stream_makes_no_difference(
                     killed_and_again(catalog, source, chance, more)
                 elif cut == "many runs":
                     tc.sync_database(catalog, "lake", source, **more)
+                elif cut == "limits":
+                    limited(catalog, source, chance, more)
             tc.sync_database(catalog, "lake", source, **more)
         assert made(catalog) == stream.expected(), (seed, cut, more)
         assert tc.sync_database(catalog, "lake", source, **more).rows_written == 0 or drops
+
+
+def limited(
+    catalog: tc.Catalog, source: tc.FilesSource, chance: random.Random, more: dict[str, Any]
+) -> None:
+    """Runs of few events, and commits of fewer, some of them killed."""
+    for _ in range(5):
+        few = {"max_rows": chance.randint(1, 8), "commit_rows": chance.randint(1, 5)}
+        killed_and_again(catalog, source, chance, {**more, **few})
 
 
 def killed_and_again(

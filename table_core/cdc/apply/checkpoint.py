@@ -40,6 +40,8 @@ class Checkpoint(Generic[P]):
     who: Who
     reached: P | None = None
     """What the run has applied, in every table."""
+    within: int | None = None
+    """The event of the newest batch before which that ends; None: behind them all."""
     completed: dict[str, Completed] = field(default_factory=dict)
     """What tables say of runs over all of them."""
     texts: dict[str, str | None] = field(default_factory=dict)
@@ -229,8 +231,8 @@ class Checkpoint(Generic[P]):
         for feed in there:
             target = feed.target
             claims = target.claims
-            if feed in ready:
-                claims = claims.moved(self.who, self.reached, feed.sources, target.takes)
+            if feed in ready and target.reached is not None:
+                claims = claims.moved(self.who, target.reached, feed.sources, target.takes)
             tables[target.name] = claims.digest(self.who)
         fed = [table for feed in there for table in feed.sources]
         claim = Claim(
@@ -239,7 +241,7 @@ class Checkpoint(Generic[P]):
             at=self.reached,
             address=self.who.address,
         )
-        source_schemas = self.reader.remembered(self.reader.unfed(fed))
+        source_schemas = self.reader.remembered(self.reader.unfed(fed), self.within)
         before = self.completed.get(name, Completed())
         after = before.after(
             self._of_all, Complete(claim=claim, tables=tables, source_schemas=source_schemas)
@@ -250,12 +252,15 @@ class Checkpoint(Generic[P]):
 
 
 def _least(positions: Sequence[P]) -> P:
-    """The position that all others cover."""
+    """The position that all others cover.
+
+    Where tables stand in the middle of one window, each with other lines of it, that is its beginning.
+    """
     least = positions[0]
     for one in positions[1:]:
-        if least.covers(one):
+        if least.boundary.covers(one.boundary):
             least = one
-    return least
+    return least if all(one.covers(least) for one in positions) else least.boundary
 
 
 def _furthest(positions: Sequence[P]) -> P:

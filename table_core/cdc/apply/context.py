@@ -10,7 +10,10 @@ if TYPE_CHECKING:
 
     from table_core.cdc.apply.dead_letters import DeadLetters
     from table_core.cdc.apply.progress import SyncProgress
+    from table_core.cdc.apply.reader import Reader
     from table_core.cdc.apply.settings import ApplySettings, NewTable
+    from table_core.cdc.apply.table_feed import Guard
+    from table_core.cdc.apply.tables import SyncTables
     from table_core.cdc.model.encoding import PlainSettings
     from table_core.cdc.model.parallel_batches import RecordsBy
     from table_core.cdc.model.record import SourceTable
@@ -56,6 +59,10 @@ class SyncContext:
     """Make every table that the source lists before the first row arrives."""
     dead_letters: DeadLetters | None = None
     """Keeps events that cannot be applied; None makes the first of them an error."""
+    guard: Guard | None = None
+    """Says which rows are not to be written, though they could be."""
+    reader_of: Callable[[Reader[Any], SyncTables], Reader[Any]] | None = None
+    """What is read in place of the source itself."""
     map_pieces: Callable[[Callable[[Any], Any], Sequence[Any]], Iterator[Any]] | None = None
     """Does a work for each of many pieces elsewhere, some at once; results in order."""
     records_by: RecordsBy | None = None

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from table_core.table.api.table import Table
 
-__all__ = ["earlier_values"]
+__all__ = ["earlier_values", "rows_of_keys"]
 
 _SNAPSHOTS_BACK: Final = 100
 _KEYS_AT_ONCE: Final = 2000
@@ -36,7 +36,7 @@ def earlier_values(
         if not left:
             break
         wanted = [name for name in columns if name in _columns_at(table, id)]
-        for row in _rows(table, id, sorted(left, key=repr), wanted):
+        for row in rows_of_keys(table, sorted(left, key=repr), wanted, id):
             key = tuple(row[name] for name in table.primary_key)
             if key in left:
                 left.discard(key)
@@ -49,9 +49,10 @@ def _columns_at(table: Table, snapshot: int) -> set[str]:
     return {field.name for field in schema.fields}
 
 
-def _rows(
-    table: Table, snapshot: int, keys: Sequence[Key], columns: Sequence[str]
+def rows_of_keys(
+    table: Table, keys: Sequence[Key], columns: Sequence[str], snapshot: int | None = None
 ) -> list[Mapping[str, Any]]:
+    """Rows with one of ``keys``, and others whose members are those of several: keys and ``columns``."""
     rows: list[Mapping[str, Any]] = []
     names = list(dict.fromkeys([*table.primary_key, *columns]))
     for start in range(0, len(keys), _KEYS_AT_ONCE):

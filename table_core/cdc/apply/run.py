@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Generic
 
+import numpy as np
+
 from table_core.cdc.apply.checkpoint import ALL_PROPERTY, Checkpoint
 from table_core.cdc.apply.source_admission import SourceAdmission
 from table_core.cdc.apply.table_steps import TableSteps
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from table_core.cdc.apply.reader import Reader
     from table_core.cdc.apply.table_feed import TableFeed
     from table_core.cdc.apply.tables import SyncTables
-    from table_core.cdc.model.batch import SourceBatch
+    from table_core.cdc.model.batch import Flags, SourceBatch
     from table_core.cdc.model.changes import Changes
     from table_core.cdc.model.record import SourceTable
     from table_core.cdc.model.schema_change_event import SchemaChangeEvent
@@ -43,6 +45,8 @@ def start_run(
         SourceDivergedError: the source is another one.
     """
     source, address = reader.identity()
+    if context.dead_letters is not None:
+        context.dead_letters.source = source
     who = Who(source=source, route=context.route_text, address=address)
     for name in names:
         tables.open(name)
@@ -70,28 +74,33 @@ class SyncRun(Generic[P]):
     """Those that others decoded."""
     _met: set[SourceTable] = field(default_factory=set)
     """Source tables, where one only is meant."""
+    _start: P | None = None
+    """Where the run began."""
     _last_commit_ms: int | None = None
 
     # --------------------------------------------------------------------------------- running
     def run(self) -> None:
         """Read and apply what there is."""
         start, end = self.checkpoint.start()
-        self.checkpoint.reached = start
+        self.checkpoint.reached = self._start = start
+        ended = False
         try:
             for batch in self.checkpoint.reader.batches(start, end):
                 self._apply(batch)
                 if batch.may_commit and self._enough():
+                    ended = True
                     break
                 if batch.commit_after is not CommitAfter.WHEN_DUE:
                     # the source does not go on before it is told that all is kept, be it nothing
                     complete = batch.commit_after is CommitAfter.NOW_COMPLETE
                     self.flush(complete=complete, asked=True)
-            self.flush(complete=True)
+            self.flush(complete=True, ended=ended)
         finally:
             self.tables.abort()
 
     # -------------------------------------------------------------------------------- applying
     def _apply(self, batch: SourceBatch[P]) -> None:
+        """Apply a batch, in parts where a limit is reached within it."""
         rows: dict[str, list[Changes]] = {}
         dropped: dict[str, list[SchemaChangeEvent]] = {}
         context, tables = self.context, self.tables
@@ -104,23 +113,61 @@ class SyncRun(Generic[P]):
                 continue
             if self.admission.is_open(event.table, name):
                 dropped.setdefault(name, []).append(event)
-        for name in dict.fromkeys([*rows, *dropped]):
-            if name not in tables.skipped:
-                self.steps.apply(batch, name, rows.get(name, ()), dropped.get(name, ()))
-        self.checkpoint.reached = batch.position
-        self.events += batch.events
-        self.events_elsewhere += batch.events if batch.decoded_elsewhere else 0
+        names = [n for n in dict.fromkeys([*rows, *dropped]) if n not in tables.skipped]
+        first, taken = 0, self._taken_by_all(batch)
+        while True:
+            end = self._end_of_part(batch, first, taken)
+            for name in names:
+                self.steps.apply(batch, name, rows.get(name, ()), dropped.get(name, ()), first, end)
+            last = batch.events if end is None else end
+            self._reach(batch, end, last - first - int(taken[first:last].sum()))
+            if end is None or self._enough():
+                return
+            first = end
+
+    def _taken_by_all(self, batch: SourceBatch[P]) -> Flags:
+        """Which events every table had when the run began: of a window in which an earlier one ended."""
+        if self._start is None or batch.before is None:
+            return np.zeros(batch.events, bool)
+        return batch.consumed(self._start, np.arange(batch.events))
+
+    def _end_of_part(self, batch: SourceBatch[P], first: int, taken: Flags) -> int | None:
+        """Before which event a limit asks for a commit or an end; None where the batch ends before that."""
+        if batch.before is None or not batch.may_commit:
+            return None
+        waiting = max((feed.target.waiting for feed in self.tables.feeds.values()), default=0)
+        size = self.context.settings.commit_rows - waiting
+        if self.context.limits.max_rows is not None:
+            size = min(size, self.context.limits.max_rows - self.events)
+        size = max(size, 1)
+        if size >= batch.events - first:
+            return None
+        new = np.flatnonzero(~taken[first:])
+        end = first + int(new[size - 1]) + 1 if len(new) >= size else batch.events
+        return end if end < batch.events else None
+
+    def _reach(self, batch: SourceBatch[P], end: int | None, events: int) -> None:
+        """So many more ``events`` of a batch are applied, all before the one with the number ``end``."""
+        context, checkpoint = self.context, self.checkpoint
+        if end is None or batch.before is None:
+            checkpoint.reached, checkpoint.within = batch.position, None
+        else:
+            checkpoint.reached, checkpoint.within = batch.before(end), end
+        self.events += events
+        self.events_elsewhere += events if batch.decoded_elsewhere else 0
         context.progress.events(self.events)
-        for feed in tables.feeds.values():
-            self._at(feed, batch.position)
+        for feed in self.tables.feeds.values():
+            self._at(feed)
             if feed.target.waiting >= context.settings.commit_rows and batch.may_commit:
                 self._flush_dead_letters()
                 feed.target.flush(complete=False)
         if context.limits.commit_every_ms is not None and batch.may_commit:
             self._commit_in_time(context.limits.commit_every_ms)
 
-    def _at(self, feed: TableFeed, reached: P | None) -> None:
-        feed.target.at(reached, partial(self.checkpoint.reader.remembered, feed.sources))
+    def _at(self, feed: TableFeed) -> None:
+        checkpoint = self.checkpoint
+        known = partial(checkpoint.reader.remembered, feed.sources, checkpoint.within)
+        feed.target.at(checkpoint.reached, known)
 
     def _refuse_several(self, changes: Sequence[Changes]) -> None:
         """Rows of two source tables would be mixed up if nobody said that they belong together."""
@@ -149,17 +196,19 @@ class SyncRun(Generic[P]):
         return named
 
     # -------------------------------------------------------------------------------- committing
-    def flush(self, *, complete: bool, asked: bool = False) -> None:
+    def flush(self, *, complete: bool, asked: bool = False, ended: bool = False) -> None:
         """Commit every table; the last one says that all are complete.
 
-        ``asked``: the source waits for it, so the position is kept even where it brought nothing.
+        ``asked``: the source waits for it, so the position is kept even where it brought nothing; so it
+        is where a limit ``ended`` the run: the next one would get no further.
         """
         self._flush_dead_letters()
         checkpoint = self.checkpoint
-        ready = self._ready(or_moved=checkpoint.reader.forgets and (complete or asked))
+        forgets = checkpoint.reader.forgets and (complete or asked)
+        ready = self._ready(or_moved=forgets or ended)
         for n, feed in enumerate(ready):
             target = feed.target
-            self._at(feed, checkpoint.reached)
+            self._at(feed)
             if n + 1 == len(ready) and self.context.whole_database is not None:
                 text, before = checkpoint.all_text(feed, ready)
                 target.properties[ALL_PROPERTY] = text
@@ -172,7 +221,7 @@ class SyncRun(Generic[P]):
     def _ready(self, *, or_moved: bool) -> list[TableFeed]:
         """Tables with something to commit; one at least where a table was dropped.
 
-        ``or_moved``: or where the position moved, because the source forgets what comes before it.
+        ``or_moved``: or where the position moved, e.g. because the source forgets what comes before it.
         """
         reached = self.checkpoint.reached
         there = [feed for feed in self.tables.there if not feed.target.finished]
@@ -208,7 +257,10 @@ class SyncRun(Generic[P]):
             self._last_commit_ms = now
 
     def _enough(self) -> bool:
+        """Whether a limit ends the run; not before there is a table that keeps how far it came."""
         limits = self.context.limits
+        if not self.tables.there:
+            return False
         if limits.max_rows is not None and self.events >= limits.max_rows:
             return True
         return limits.stop_at_ms is not None and self.context.clock.now_ms() >= limits.stop_at_ms

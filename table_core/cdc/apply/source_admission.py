@@ -67,7 +67,7 @@ class SourceAdmission:
     def _errors(changes: Changes, why: str) -> list[EventError]:
         return [
             bad_line(changes.place(n), why, table=str(changes.table))
-            for n in changes.lines.tolist()
+            for n in dict.fromkeys(changes.lines.tolist())
         ]
 
     def is_open(self, table: SourceTable, name: str) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -47,7 +47,7 @@ from table_core.errors import DataError, SchemaError
 from table_core.schema.change import SetOption
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from table_core.cdc.apply.settings import ApplySettings
     from table_core.cdc.apply.target import SyncTarget
@@ -62,7 +62,11 @@ if TYPE_CHECKING:
     from table_core.schema.table_schema import TableSchema
     from table_core.table.api.table import Table
 
-__all__ = ["SOURCES_PROPERTY", "TableFeed"]
+    Ints = np.ndarray[Any, np.dtype[np.int64]]
+    Guard: TypeAlias = Callable[[Table, pa.Table, Ints, Callable[[int], Place]], Iterable[BadEvent]]
+    """What is wrong with rows of a table, by the numbers of their events."""
+
+__all__ = ["SOURCES_PROPERTY", "Guard", "TableFeed"]
 
 _NEW_TABLE_OPTIONS: Final = {"bucket": "1"}
 _KEYLESS_OPTIONS: Final = {"bucket": "-1"}
@@ -88,6 +92,7 @@ class TableFeed:
     new_table: NewTable = field(default_factory=NewTable)
     history: Callable[[], Iterator[SourceBatch[Position]]] | None = None
     """Reads all that was applied before the batch at hand once more, if the source can."""
+    guard: Guard | None = None
     sources: set[SourceTable] = field(default_factory=set)
     counts: dict[str, int] = field(default_factory=dict)
 
@@ -110,6 +115,8 @@ class TableFeed:
         table = self._follow(changes)
         rows, numbers = self._converted(batch, changes)
         table = self.target.table or table
+        if self.guard is not None:
+            refuse(self.guard(table, rows, numbers, changes[0].place), together=self._together)
         backfill_pending(self.target, table, self.settings)
         if table.primary_key or not retracts(rows):
             self.target.write(rows)

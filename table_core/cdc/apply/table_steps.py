@@ -46,8 +46,10 @@ class TableSteps(Generic[P]):
         name: str,
         changes: Sequence[Changes],
         schema_changes: Sequence[SchemaChangeEvent],
+        first: int = 0,
+        end: int | None = None,
     ) -> None:
-        """Apply what the table ``name`` does not have yet.
+        """Apply what the table ``name`` does not have yet of the events ``first`` to ``end - 1``.
 
         Raises:
             EventError: an event lacks what is needed, or is not to be applied.
@@ -56,13 +58,16 @@ class TableSteps(Generic[P]):
         feed = self.checkpoint.feed(name)
         if feed.target.finished:
             return
-        fresh, drops = _fresh(feed, batch, changes), _fresh_drops(feed, batch, schema_changes)
+        last = batch.events if end is None else end
+        part = changes if last - first == batch.events else within(changes, first, last)
+        statements = [one for one in schema_changes if first <= one.number < last]
+        fresh, drops = _fresh(feed, batch, part), _fresh_drops(feed, batch, statements)
         if not (fresh or drops) or not self._compatible(feed, batch, fresh):
             return
         feed.target.seen += sum(len(group.lines) for group in fresh) + len(drops)
         for step in steps(fresh, drops):
             feed = self.checkpoint.feed(name)
-            feed.target.at(*self.checkpoint.before(batch, step.number, feed))
+            feed.target.at(*self.checkpoint.before(batch, max(step.number, first), feed))
             feed.history = self._history(batch, changes, step.number)
             if step.statement is Statement.TRUNCATE:
                 self._truncate(feed, batch, step)
@@ -117,7 +122,8 @@ class TableSteps(Generic[P]):
         assert self.context.dead_letters is not None
         bad = np.array(sorted(errors), np.int64)
         for group in changes:
-            for number in group.lines[np.isin(group.lines, bad)].tolist():
+            # an event with several rows is one, and is kept as a whole
+            for number in dict.fromkeys(group.lines[np.isin(group.lines, bad)].tolist()):
                 place = group.place(number).text
                 self.context.dead_letters.put(
                     errors[number], place, batch.text_of(number), str(group.table)

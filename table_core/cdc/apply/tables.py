@@ -92,7 +92,11 @@ class SyncTables:
         target.require("primary_key", new.primary_key or ())
         target.require("partition_by", new.partition_by)
         feed = self.feeds[name] = TableFeed(
-            target=target, settings=context.settings, plain=context.plain, new_table=new
+            target=target,
+            settings=context.settings,
+            plain=context.plain,
+            new_table=new,
+            guard=context.guard,
         )
         target.told = lambda: self.told(feed.sources)
         if target.table is not None:

@@ -139,7 +139,10 @@ class SyncTarget:
             self.finished = (table.snapshot(last).properties or {}).get(COMPLETE) == "true"
 
     def at(self, reached: Position | None, remembered: Callable[[], str | None]) -> None:
-        """What is committed from here on reaches so far."""
+        """What is committed from here on reaches so far, or as far as the table is by itself."""
+        known = self.position
+        if known is not None and reached is not None and not reached.covers(known):
+            reached = known.joined(reached)
         self.reached, self.remembered = reached, remembered
 
     # --------------------------------------------------------------------------------- schema

@@ -13,6 +13,7 @@ import base64
 import io
 import json
 import math
+import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 __all__ = ["AvroEvents", "connect_schema"]
 
 _MAGIC: Final = 0
+_ASK_AGAIN_S: Final = 5.0
+"""A registry may get a schema a moment after the record; hostile records name any number of others."""
 _HEAD_BYTES: Final = 5
 _PLAIN: Final = {
     "int": "int32",
@@ -70,6 +73,8 @@ class AvroEvents:
     """Of a record."""
     _forms: dict[int, _Form | str] = field(default_factory=dict)
     """By number; text says why a schema cannot be used."""
+    _until: dict[int, float] = field(default_factory=dict)
+    """By number: when a registry that did not know a schema is asked again."""
 
     def value(self, body: bytes | None) -> bytes:
         """``{"schema":…,"payload":…}``; a body that is no Avro says why where it is read."""
@@ -77,7 +82,7 @@ class AvroEvents:
             return b"null"
         decoded = self._decoded(body)
         if isinstance(decoded, str):
-            return unreadable(decoded)
+            return unreadable(decoded, body)
         form, payload = decoded
         return b'{"schema":' + form.text + b',"payload":' + _json(payload) + b"}"
 
@@ -88,17 +93,11 @@ class AvroEvents:
 
     def _decoded(self, body: bytes) -> tuple[_Form, Any] | str:
         if len(body) < _HEAD_BYTES or body[0] != _MAGIC:
-            return f"no Avro of a registry: it begins with {body[:_HEAD_BYTES].hex()}, not with 00"
+            return _no_head(body)
         if len(body) > self.max_bytes:
             return too_large(len(body), self.max_bytes)
         number = int.from_bytes(body[1:_HEAD_BYTES], "big")
-        form = self._forms.get(number)
-        if form is None:
-            try:
-                form = _form(json.loads(self.schema_of(number)))
-            except (EventError, UnsupportedFeatureError, *UNFORESEEN) as error:
-                form = f"schema {number} cannot be used: {error}"[:400]
-            self._forms[number] = form
+        form = self._form_of(number)
         if isinstance(form, str):
             return form
         try:
@@ -107,6 +106,30 @@ class AvroEvents:
             )
         except (EOFError, AssertionError, *UNFORESEEN) as error:
             return f"no Avro of schema {number}: {type(error).__name__}: {error}"
+
+    def _form_of(self, number: int) -> _Form | str:
+        """A schema, or why it cannot be used; one that the registry does not know is asked for again."""
+        form = self._forms.get(number)
+        if form is not None and time.monotonic() < self._until.get(number, math.inf):
+            return form
+        try:
+            form = _form(json.loads(self.schema_of(number)))
+            self._until.pop(number, None)
+        except EventError as error:
+            form = f"schema {number} cannot be had: {error}"[:400]
+            self._until[number] = time.monotonic() + _ASK_AGAIN_S
+        except (UnsupportedFeatureError, *UNFORESEEN) as error:
+            form = f"schema {number} cannot be used: {error}"[:400]
+        self._forms[number] = form
+        return form
+
+
+def _no_head(body: bytes) -> str:
+    if body[:1] == bytes([_MAGIC]):
+        return (
+            f"no Avro of a registry: it has {len(body)} bytes, and its head alone has {_HEAD_BYTES}"
+        )
+    return f"no Avro of a registry: it begins with {body[:_HEAD_BYTES].hex()}, not with 00"
 
 
 def _form(schema: Any) -> _Form:

@@ -17,6 +17,7 @@ from table_core.cdc.model.position import FilesPosition, OffsetsPosition
 from table_core.cdc.model.schema_change_event import schema_change_events
 from table_core.cdc.model.source_schema import source_schema_text, source_schemas_from
 from table_core.cdc.model.units import settled, without_sign
+from table_core.errors import StorageUnavailableError
 from table_core.schema.type_mapping import TypeMapping
 
 if TYPE_CHECKING:
@@ -42,6 +43,8 @@ WINDOW_BYTES: Final = 16 << 20
 WINDOW_LINES: Final = 20_000
 _LARGEST: Final = 3
 _POLL_MS: Final = 1000
+_SILENT_MS: Final = 600_000
+"""A run without an end outlasts a source that is away for so long, e.g. because it is started anew."""
 
 
 def window_is_full(size: int, lines: int) -> bool:
@@ -270,10 +273,20 @@ class LineReader(ABC, Generic[AtLines]):
     def batches(self, start: AtLines | None, end: AtLines | None) -> Iterator[SourceBatch[AtLines]]:
         """What comes after ``start``: until ``end``, or what is there now, or for ever."""
         reached = self.parse(None) if start is None else start
+        silent_since: int | None = None
         while True:
-            for batch in self._pass(reached, end):
-                reached = batch.position
-                yield batch
+            try:
+                for batch in self._pass(reached, end):
+                    reached, silent_since = batch.position, None
+                    yield batch
+                silent_since = None
+            except StorageUnavailableError:
+                if self.poll is None or end is not None:
+                    raise
+                now = self.poll.now_ms()
+                silent_since = now if silent_since is None else silent_since
+                if now - silent_since >= _SILENT_MS:
+                    raise
             if self.poll is None or end is not None:
                 return
             self.poll.sleep_ms(_POLL_MS)

@@ -258,6 +258,17 @@ class FilesReader(LineReader[FilesPosition]):
             return start.ahead([(path, file.size) for path, file in self._seen.items()])
         return start.ahead([(path, size) for path, (_, size) in end.consumed.items()])
 
+    def line(self, path: str, number: int) -> bytes | None:
+        """A line of a file, counted from 1; None if there is no such file or line any more."""
+        file = self._listing().get(path)
+        if file is None:
+            return None
+        storage, name = self._at(path)
+        for block in self.source.blocks(storage, name, size=file.size):
+            if block.first_line <= number <= block.lines:
+                return block.body.split(b"\n")[number - block.first_line]
+        return None
+
     # --------------------------------------------------------------------------------- paths
     def _listing(self) -> Mapping[str, FileFacts]:
         files = (FileFacts.of(self._root, info) for info in self.source.listing(self._store))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, Protocol
 
 from table_core.cdc.files.source import EVENT_BYTES_MAX
-from table_core.validation_errors import too_large, too_many_values, unreadable
+from table_core.validation_errors import is_text, too_large, too_many_values, unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,6 +18,8 @@ __all__ = ["JsonRecords", "RecordForm", "json_text", "record_line"]
 _BEGINS: Final = frozenset(bytes([byte]) for byte in b'{["-0123456789tfn')
 _SCHEMA: Final = b'{"schema":'
 _PAYLOAD: Final = b',"payload":'
+_UNREADABLE: Final = unreadable("")[:-4]
+"""How what stands for a value begins that could not be read."""
 
 
 class RecordForm(Protocol):
@@ -48,12 +51,12 @@ class JsonRecords:
         if body is None:
             return b"null"
         if len(body) > self._max_bytes:
-            return unreadable(too_large(len(body), self._max_bytes))
+            return unreadable(too_large(len(body), self._max_bytes), body)
         if (why := too_many_values(body)) is not None:
             return unreadable(why, body)
         text = _one_line(body)
         if text[:1] not in _BEGINS:
-            return _as_text(body)
+            return _as_text(body) if is_text(body) else unreadable("its value is no UTF-8", body)
         try:
             self._check(text)
         except RecursionError:
@@ -88,7 +91,12 @@ def record_line(
     }
     described = {"topic": at[0], "partition": at[1], "offset": at[2], "headers": texts}
     front = json.dumps(described, separators=(",", ":"))[:-1].encode()
-    return front + b',"key":' + form.key(key) + b',"value":' + form.value(value) + b"}\n"
+    body = form.value(value)
+    if key is not None and body.startswith(
+        _UNREADABLE
+    ):  # the key as it came: it may be no JSON either
+        body = body[:-1] + b', "key_base64": "' + base64.b64encode(key) + b'"}'
+    return front + b',"key":' + form.key(key) + b',"value":' + body + b"}\n"
 
 
 def json_text(body: bytes | None) -> bytes:

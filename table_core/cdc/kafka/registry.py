@@ -19,9 +19,12 @@ from table_core.errors import (
     UnsupportedFeatureError,
 )
 from table_core.http_answer import Answer, http_answer
+from table_core.storage.system import SystemClock
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
+
+    from table_core.ports import Clock
 
 __all__ = ["SchemaRegistry"]
 
@@ -30,6 +33,7 @@ _OPTIONS: Final = ("user", "password", "token", "ca")
 _DENIED: Final = frozenset({401, 403})
 _NOT_FOUND: Final = 404
 _SCHEMA_BYTES: Final = 4 << 20
+_WAITS_MS: Final = (500, 1000, 2000)
 
 
 class _SameHost(urllib.request.HTTPRedirectHandler):
@@ -58,10 +62,12 @@ class SchemaRegistry:
     Args:
         url: its address, several with commas: the next one is asked where one does not answer.
         options: ``user`` and ``password``, or ``token``; ``ca``: file of certificates to trust.
+        clock: waits before it asks once more.
     """
 
     url: str
     options: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    clock: Clock = field(default_factory=SystemClock, repr=False)
 
     def __post_init__(self) -> None:
         for name in self.options:
@@ -95,7 +101,7 @@ class SchemaRegistry:
             UnsupportedFeatureError: the schema is no Avro, or refers to others.
         """
         failure = ""
-        for url in self._urls:
+        for url in self._asked_in_turn():
             try:
                 answer = self._asked(f"{url}/schemas/ids/{number}")
                 if answer.status in _DENIED:
@@ -123,6 +129,13 @@ class SchemaRegistry:
         raise StorageUnavailableError(
             f"no schema registry answers: {failure}", path=self.url, reason=failure
         )
+
+    def _asked_in_turn(self) -> Iterator[str]:
+        """Every address, and all of them again after a while: a registry that starts has no answer yet."""
+        yield from self._urls
+        for wait in _WAITS_MS:
+            self.clock.sleep_ms(wait)
+            yield from self._urls
 
     def _asked(self, url: str) -> Answer:
         request = urllib.request.Request(url)

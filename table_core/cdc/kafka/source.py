@@ -36,8 +36,8 @@ __all__ = [
 AVRO: Final = "debezium-avro"
 """Records of Confluent's Avro form, with a schema registry."""
 _TIMEOUT_S: Final = 10.0
-_MESSAGES: Final = 100
-"""Held at once beside those that the client holds: each may be as large as an event may be."""
+_AHEAD_KB: Final = 16 << 10
+"""What the client holds that nobody has asked for yet."""
 _END_OF_PARTITION: Final = -191
 _GONE: Final = ("UNKNOWN_TOPIC_OR_PART", "UNKNOWN_TOPIC_ID", "_UNKNOWN_TOPIC", "_UNKNOWN_PARTITION")
 """What is said of a topic that was deleted since it was listed."""
@@ -122,6 +122,7 @@ class KafkaSource:
             "enable.partition.eof": True,
             "isolation.level": "read_committed",
             "auto.offset.reset": "error",
+            "queued.max.messages.kbytes": _AHEAD_KB,
             **self.options,
         }
         return KafkaReading(self, driver, driver.Consumer(config, logger=_Silent()))
@@ -242,25 +243,25 @@ class KafkaReading:
         make = self._driver.TopicPartition
         self._consumer.assign([make(*at, start.get(at, 0)) for at in open_])
         while open_:
-            messages = self._consumer.consume(_MESSAGES, timeout=1.0)
-            if not messages:
+            message = self._consumer.poll(1.0)  # one: of records of many megabytes each is enough
+            if message is None:
                 self._ask_brokers({topic for topic, _ in open_})
-            for message in messages:
-                at = (message.topic(), message.partition())
-                error = message.error()
-                if error is not None:
-                    if error.code() == _END_OF_PARTITION:
-                        # before ``end`` where a transaction is open that began there
-                        self.ends[at] = min(end[at], max(message.offset(), start.get(at, 0)))
-                        open_.discard(at)
-                        continue
+                continue
+            at = (message.topic(), message.partition())
+            error = message.error()
+            if error is not None:
+                if error.code() != _END_OF_PARTITION:
                     raise self._named(error, at, start.get(at, 0))
-                offset = message.offset()
-                if offset < end[at]:
-                    yield *at, offset, _line(message, form)
-                if offset + 1 >= end[at]:
-                    self.ends[at] = end[at]
-                    open_.discard(at)
+                # before ``end`` where a transaction is open that began there
+                self.ends[at] = min(end[at], max(message.offset(), start.get(at, 0)))
+                open_.discard(at)
+                continue
+            offset = message.offset()
+            if offset < end[at]:
+                yield *at, offset, _line(message, form)
+            if offset + 1 >= end[at]:
+                self.ends[at] = end[at]
+                open_.discard(at)
 
     def _ask_brokers(self, topics: Iterable[str]) -> None:
         """The client waits without end for brokers and for topics that are gone, and does not say so."""

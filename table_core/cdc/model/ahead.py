@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     Ints = np.ndarray[Any, np.dtype[np.int64]]
     Flags = np.ndarray[Any, np.dtype[np.bool_]]
 
-__all__ = ["lines_ahead", "still_ahead", "taken_ahead"]
+__all__ = ["all_taken", "lines_ahead", "lines_of_both", "still_ahead", "taken_ahead"]
 
 
 def lines_ahead(lines: Ints, behind: int) -> str:
@@ -40,6 +40,18 @@ def taken_ahead(text: str, lines: Ints) -> Flags:
     return taken
 
 
+def all_taken(text: str, behind: int, ahead: str) -> bool:
+    """Whether all lines that ``text`` says are up to the line ``behind``, or taken in ``ahead`` too."""
+    lines = _lines(text, behind)
+    return not len(lines) or (bool(ahead) and bool(taken_ahead(ahead, lines).all()))
+
+
+def lines_of_both(texts: Iterable[str], behind: int) -> str:
+    """Text that says the lines behind the line ``behind`` that one of ``texts`` says."""
+    parts = [_lines(text, behind) for text in texts if text]
+    return lines_ahead(np.unique(np.concatenate(parts)), behind) if parts else ""
+
+
 def still_ahead(ahead: Mapping[str, str], name: str, line: int) -> dict[str, str]:
     """What is left of ``ahead`` once all lines of ``name`` up to ``line`` are taken."""
     left = dict(ahead)
@@ -48,6 +60,13 @@ def still_ahead(ahead: Mapping[str, str], name: str, line: int) -> dict[str, str
         if behind + len(bits) <= line:
             del left[name]
     return left
+
+
+def _lines(text: str, behind: int) -> Ints:
+    """The lines behind the line ``behind`` that ``text`` says."""
+    start, bits = _bits(text)
+    lines: Ints = np.flatnonzero(bits) + start + 1
+    return lines[lines > behind]
 
 
 def _bits(text: str) -> tuple[int, np.ndarray[Any, np.dtype[np.uint8]]]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from table_core.cdc.model.record import Place, SourceTable
     from table_core.cdc.model.schema_change_event import SchemaChangeEvent
 
-__all__ = ["CommitAfter", "P", "P_co", "Position", "SourceBatch"]
+__all__ = ["CommitAfter", "Flags", "P", "P_co", "Position", "SourceBatch"]
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
 Flags = np.ndarray[Any, np.dtype[np.bool_]]
@@ -36,6 +36,15 @@ class Position(Protocol):
 
     def covers(self, other: Self) -> bool:
         """Whether everything that ``other`` consumed is consumed here too."""
+        ...
+
+    def joined(self, other: Self) -> Self:
+        """What is consumed here or in ``other``, which is newer."""
+        ...
+
+    @property
+    def boundary(self) -> Self:
+        """The same without what was taken out of turn, in the middle of a window of lines."""
         ...
 
 

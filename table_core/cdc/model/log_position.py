@@ -104,6 +104,15 @@ class LogPosition:
         """Whether everything that ``other`` consumed is consumed here too."""
         return (*self.order, self.skip) >= (*other.order, other.skip) and not self.snapshots
 
+    def joined(self, other: Self) -> Self:
+        """The newer one: a log has one order."""
+        return other
+
+    @property
+    def boundary(self) -> Self:
+        """Itself: nothing is taken out of turn."""
+        return self
+
     def within(self, order: tuple[int, int], skip: int) -> Self:
         """An earlier position of the same batch: so many rows of the transaction at ``order``."""
         if (order, skip) == (self.order, self.skip):

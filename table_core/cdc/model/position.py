@@ -7,10 +7,10 @@ that sorts before others may arrive after them.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from table_core.cdc.model.ahead import still_ahead
+from table_core.cdc.model.ahead import all_taken, lines_of_both, still_ahead
 from table_core.errors import EventError
 from table_core.position.files import FilesRead, Taken
 from table_core.position.place import OffsetsPlace
@@ -125,10 +125,19 @@ class FilesPosition:
 
     def covers(self, other: FilesPosition) -> bool:
         """Whether everything that ``other`` consumed is consumed here too."""
-        return all(
-            self.consumed.get(name, (0, 0))[0] >= lines
-            for name, (lines, _) in other.consumed.items()
-        )
+        return _covers(self, other)
+
+    def joined(self, other: FilesPosition) -> FilesPosition:
+        """What is consumed here or in ``other``."""
+        further = {n for n, at in other.consumed.items() if at >= self.consumed.get(n, (0, 0))}
+        consumed = {**self.consumed, **{n: other.consumed[n] for n in further}}
+        newer = {n: mark for n, mark in other.marks.items() if n in further}
+        return FilesPosition(consumed, {**self.marks, **newer}, _beyond_of_both(self, other))
+
+    @property
+    def boundary(self) -> FilesPosition:
+        """This position without what was taken out of turn."""
+        return replace(self, beyond={})
 
     def ahead(self, listing: Iterable[tuple[str, int]]) -> list[Piece]:
         """What is left to read of the files (name, size) there are, by name.
@@ -253,4 +262,36 @@ class OffsetsPosition:
 
     def covers(self, other: OffsetsPosition) -> bool:
         """Whether everything that ``other`` consumed is consumed here too."""
-        return all(self.offsets.get(at, 0) >= offset for at, offset in other.offsets.items())
+        return _covers(self, other)
+
+    def joined(self, other: OffsetsPosition) -> OffsetsPosition:
+        """What is consumed here or in ``other``."""
+        further = {at: n for at, n in other.offsets.items() if n >= self.offsets.get(at, 0)}
+        return OffsetsPosition({**self.offsets, **further}, _beyond_of_both(self, other))
+
+    @property
+    def boundary(self) -> OffsetsPosition:
+        """This position without what was taken out of turn."""
+        return replace(self, beyond={})
+
+
+def _covers(at: FilesPosition | OffsetsPosition, other: FilesPosition | OffsetsPosition) -> bool:
+    ends = {name: lines for name, (lines, _) in at.consumed.items()}
+    return all(ends.get(name, 0) >= lines for name, (lines, _) in other.consumed.items()) and all(
+        all_taken(text, ends.get(name, 0), at.beyond.get(name, ""))
+        for name, text in other.beyond.items()
+    )
+
+
+def _beyond_of_both(
+    one: FilesPosition | OffsetsPosition, other: FilesPosition | OffsetsPosition
+) -> dict[str, str]:
+    ends = {
+        name: max(at.consumed.get(name, (0, 0))[0] for at in (one, other))
+        for name in {**one.beyond, **other.beyond}
+    }
+    texts = {
+        name: lines_of_both((one.beyond.get(name, ""), other.beyond.get(name, "")), end)
+        for name, end in ends.items()
+    }
+    return {name: text for name, text in texts.items() if text}

@@ -59,6 +59,13 @@ def open_reader(
         from table_core.cdc.mysql.binlog_reader import BinlogFilesReader
 
         return BinlogFilesReader(source=source, context=context, fed=tables)
+    reader = _line_reader(source, context, tables, forever=forever)
+    return reader if context.reader_of is None else context.reader_of(reader, tables)
+
+
+def _line_reader(
+    source: FilesSource | KafkaSource, context: SyncContext, tables: SyncTables, *, forever: bool
+) -> Reader[Any]:
     decoder = LineDecoder(
         wants=tables.wants,
         fields_of=tables.fields_of,

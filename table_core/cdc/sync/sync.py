@@ -37,9 +37,13 @@ if TYPE_CHECKING:
     from table_core.table.api.catalog import Catalog
 
 __all__ = [
+    "database_context",
+    "database_result",
     "sync_database",
     "sync_from_spec",
     "sync_table",
+    "table_context",
+    "table_result",
 ]
 
 _UNTIL: Final = ("now", "forever")
@@ -86,6 +90,34 @@ def sync_table(  # noqa: PLR0913 - the public signature
         DataError: a value does not fit its column; the error names column, value and place.
         CommitConflictError: another run has read from the same position.
     """
+    context = table_context(
+        catalog,
+        name,
+        source,
+        primary_key,
+        partition_by,
+        computed_columns,
+        type_mapping,
+        until,
+        commit,
+        **more,
+    )
+    return table_result(context, source, name, until)
+
+
+def table_context(  # noqa: PLR0913 - as sync_table
+    catalog: Catalog,
+    name: str,
+    source: Source,
+    primary_key: Sequence[str] = (),
+    partition_by: Sequence[str] = (),
+    computed_columns: Sequence[str] = (),
+    type_mapping: Sequence[str] = (),
+    until: str = "now",
+    commit: CommitAs | None = None,
+    **more: Unpack[SyncOptions],
+) -> SyncContext:
+    """What a run of ``sync_table`` is told."""
     tables = getattr(source, "tables", None)
     chosen = TableFilter(tables) if tables is not None else None
     new = NewTable(
@@ -104,11 +136,11 @@ def sync_table(  # noqa: PLR0913 - the public signature
         new_table=lambda _: new,
     )
     one_source = name if chosen is None else None
-    context = replace(context, route_text=table_route(tables), one_source=one_source)
-    return _table_result(context, source, name, until)
+    return replace(context, route_text=table_route(tables), one_source=one_source)
 
 
-def _table_result(context: SyncContext, source: Source, name: str, until: str) -> ResultDocument:
+def table_result(context: SyncContext, source: Source, name: str, until: str) -> ResultDocument:
+    """One run for one table."""
     started_ms = context.clock.now_ms()
     tables = SyncTables(context)
     feed = tables.open(name)
@@ -179,6 +211,37 @@ def sync_database(  # noqa: PLR0913 - the public signature
     """
     mode = more.get("mode", "combined")
     one_of("mode", mode, _MODES)
+    context = database_context(
+        catalog,
+        database,
+        source,
+        including,
+        excluding,
+        table_prefix,
+        merge_shards,
+        until,
+        commit,
+        **more,
+    )
+    catalog.create_database(database, if_not_exists=True)
+    if mode == "divided":
+        return _divided(context, source, database, until)
+    return database_result(context, source, database, until)
+
+
+def database_context(  # noqa: PLR0913 - as sync_database
+    catalog: Catalog,
+    database: str,
+    source: Source,
+    including: str = ".*",
+    excluding: str = "",
+    table_prefix: str = "",
+    merge_shards: bool = True,
+    until: str = "now",
+    commit: CommitAs | None = None,
+    **more: Unpack[DatabaseSyncOptions],
+) -> SyncContext:
+    """What a run of ``sync_database`` is told."""
     suffix, mapping = more.get("table_suffix", ""), dict(more.get("table_mapping") or {})
     chosen = TableFilter(including, excluding)
     route = DatabaseRoute(chosen, table_prefix, suffix, merge_shards, mapping)
@@ -193,11 +256,7 @@ def sync_database(  # noqa: PLR0913 - the public signature
         catalog, source, commit, until, more, route=target, settings=settings, new_table=new_table
     )
     text = database_route(route)
-    context = replace(context, route_text=text, whole_database=text, is_alone=route.is_alone)
-    catalog.create_database(database, if_not_exists=True)
-    if mode == "divided":
-        return _divided(context, source, database, until)
-    return _database_result(context, source, database, until)
+    return replace(context, route_text=text, whole_database=text, is_alone=route.is_alone)
 
 
 def _new_table(more: DatabaseSyncOptions, name: str) -> NewTable:
@@ -255,7 +314,7 @@ def _divided(context: SyncContext, source: Source, database: str, until: str) ->
     for name in names:
         alone = f"{context.whole_database} {name}"
         one = replace(context, whole_database=alone, route=_only(context.route, name))
-        parts.append(_database_result(one, source, database, until))
+        parts.append(database_result(one, source, database, until))
     tables: dict[str, object] = {}
     for part in parts:
         part_tables = part.details["tables"]
@@ -271,9 +330,10 @@ def _only(
     return lambda table: wanted if route(table) == wanted else None
 
 
-def _database_result(
+def database_result(
     context: SyncContext, source: Source, database: str, until: str
 ) -> ResultDocument:
+    """One run for all tables of a database."""
     started_ms = context.clock.now_ms()
     tables = SyncTables(context)
     there = [f"{database}.{name}" for name in context.catalog.tables(database)]
