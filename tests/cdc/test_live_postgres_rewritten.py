@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -302,8 +303,16 @@ def test_the_publication_has_the_tables_of_the_sync_alone(
         log.sync()
 
 
+class Ended(Exception):
+    """The test has seen what it wanted."""
+
+
 def test_a_run_without_an_end_notices_too(postgres: Postgres, tmp_path: Path) -> None:
-    log = Log(postgres, tmp_path, "pgrw_ever")
+    log, enough = Log(postgres, tmp_path, "pgrw_ever"), threading.Event()
+
+    def ends(*_: object, **__: object) -> None:
+        if enough.is_set():
+            raise Ended
 
     def values() -> list[str]:
         if "t" not in log.catalog.tables("lake"):
@@ -312,7 +321,7 @@ def test_a_run_without_an_end_notices_too(postgres: Postgres, tmp_path: Path) ->
 
     with ThreadPoolExecutor() as pool:
         log.catalog.create_database("lake", if_not_exists=True)
-        run = pool.submit(log.sync, until="forever", max_duration="60 s")
+        run = pool.submit(log.sync, until="forever", progress=ends)
         eventually(lambda: values() == ["first"], "the first row")
         log.run(
             [
@@ -323,7 +332,10 @@ def test_a_run_without_an_end_notices_too(postgres: Postgres, tmp_path: Path) ->
         )
         eventually(lambda: values() == ["first!"], "the rewritten row")
         eventually(lambda: "u" in log.catalog.tables("lake"), "the new table")
-        run.result()
+        enough.set()
+        with pytest.raises(Ended):
+            run.result()
+    log.sync()
     log.same("u")
     log.__exit__()
 

@@ -157,7 +157,9 @@ class TableFeed:
         if not fields:
             refuse(without_columns(changes), together=self._together)
         self._batch(fields, key, changes, keep_before=True)
-        computed = tuple(c.field(fields) for c in self._computed(fields))
+        computed: list[Field] = []
+        for column in self._computed(fields):
+            computed.append(column.field([*fields, *computed]))
         names = {f.name for f in (*fields, *computed)}
         partition_by = tuple(
             n for n in self.new_table.partition_by if n in names or not self.new_table.optional
@@ -329,16 +331,14 @@ class TableFeed:
         return tuple(key)
 
     def _computed(self, fields: Sequence[Field]) -> list[ComputedColumn]:
-        """The computed columns of this table."""
+        """The computed columns of this table; one may work on another that comes before it."""
         names = {f.name for f in fields}
-        return [
-            *self.settings.computed,
-            *(
-                c
-                for c in self.new_table.computed
-                if not self.new_table.optional or c.argument is None or c.argument in names
-            ),
-        ]
+        computed = list(self.settings.computed)
+        for c in self.new_table.computed:
+            known = names | {one.name for one in computed}
+            if not self.new_table.optional or c.argument is None or c.argument in known:
+                computed.append(c)
+        return computed
 
     def _with_computed(
         self,
@@ -357,6 +357,8 @@ class TableFeed:
         now_ms = self.target.catalog.clock.now_ms()
         bad: list[BadEvent] = []
         for column in self._computed(definition.fields):
+            if column.name not in types:  # what it works on came after the table was made
+                continue
             computed = computed_values(column, rows, types[column.name], now_ms)
             rows = rows.append_column(column.name, computed.values)
             bad += computed.errors(column.name, numbers, place)

@@ -17,21 +17,25 @@ import pyarrow as pa
 from table_core.cdc.model.bad import UNFORESEEN, refuse, unusable
 from table_core.cdc.model.changes import Changes, RowImages
 from table_core.cdc.model.embedded_schema import Declared, declared_columns
+from table_core.cdc.model.encoding import LogicalType
 from table_core.cdc.model.envelope import bad_line, read_event, read_line
 from table_core.cdc.model.geometry import shape_text
 from table_core.cdc.model.json_numbers import WrittenNumber, json_text
-from table_core.cdc.model.single_values import plain_text, unscaled
+from table_core.cdc.model.single_values import plain_text, unscaled, unscaled_text
+from table_core.cdc.model.unavailable_values import UNCHANGED
 from table_core.errors import EventError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
+    from table_core.cdc.model.encoding import Encoding
     from table_core.cdc.model.envelope import Event
     from table_core.cdc.model.record import EventLines, Place, SourceTable
 
 __all__ = ["decode_events", "decode_json_fallback"]
 
 _HUGE: Final = 2**63
+_NUMBERS: Final = (int, Decimal, WrittenNumber)
 _TEXT: Final = "text"
 _GROUPS_TRIED: Final = 32
 _COLUMNS_APART: Final = 64
@@ -209,11 +213,15 @@ def _changes(
     names = dict.fromkeys(name for row in (*befores, *afters) if row is not None for name in row)
     before: dict[str, pa.Array] = {}
     after: dict[str, pa.Array] = {}
+    unchanged: dict[str, np.ndarray[Any, np.dtype[np.bool_]]] = {}
     for name in names:
         expected = declared.get(name) if declared is not None else None
         columns = [
             [None if row is None else row.get(name) for row in rows] for rows in (befores, afters)
         ]
+        if any(value is UNCHANGED for value in columns[1]):
+            unchanged[name] = np.array([value is UNCHANGED for value in columns[1]])
+            columns[1] = [None if value is UNCHANGED else value for value in columns[1]]
         before[name], after[name] = _typed(columns, expected, as_text=name in texts)
     times = [event.time_ms for _, event in events if event.time_ms is not None]
     return Changes(
@@ -222,7 +230,7 @@ def _changes(
         np.array(numbers, np.int64),
         pa.array([event.op for _, event in events], pa.string()),
         RowImages(_there(befores), before),
-        RowImages(_there(afters), after),
+        RowImages(_there(afters), after, unchanged),
         declared,
         max(times, default=None),
         pa.array([event.time_ms for _, event in events], pa.int64()),
@@ -237,6 +245,8 @@ def _typed(
     columns: Sequence[list[Any]], expected: Declared | None, *, as_text: bool
 ) -> list[pa.Array]:
     """Both images of one column as one Arrow type: text unless all values are of one JSON type."""
+    if expected is not None and expected.encoding is not None:
+        columns = _as_base64(columns, expected.encoding)
     values = [value for column in columns for value in column if value is not None]
     kinds = {type(value) for value in values}
     if not kinds:
@@ -254,6 +264,17 @@ def _typed(
     ):
         return [pa.array([_double(v) for v in column], pa.float64()) for column in columns]
     return [pa.array([_text(v) for v in column], pa.string()) for column in columns]
+
+
+def _as_base64(columns: Sequence[list[Any]], encoding: Encoding) -> Sequence[list[Any]]:
+    """Numbers of Kafka Connect's ``decimal.format=NUMERIC`` as the base64 that its schema promises.
+
+    ``12.5`` with two digits behind the point is 1250, and travels as ``BOI=``.
+    """
+    if encoding.logical_type is not LogicalType.UNSCALED:
+        return columns
+    scale = encoding.scale or 0
+    return [[unscaled_text(v, scale) if type(v) in _NUMBERS else v for v in c] for c in columns]
 
 
 def _is_double(value: Any) -> bool:

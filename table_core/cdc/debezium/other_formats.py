@@ -28,6 +28,7 @@ from table_core.cdc.model.envelope import (
 )
 from table_core.cdc.model.mysql_types import is_bytes, mysql_column, mysql_type
 from table_core.cdc.model.record import UNNAMED, SourceTable, shortened
+from table_core.cdc.model.unavailable_values import UNCHANGED
 from table_core.datatypes.kinds import STRING, Atomic, Root
 from table_core.errors import EventError
 from table_core.validation_errors import unreadable_why
@@ -99,6 +100,7 @@ def decode_other_format(
     """
     read = _FORMATS[format]
     bad: list[EventError] = []
+    seen: dict[SourceTable, set[str]] = {}
 
     def of_line(text: bytes, place: Place) -> Iterator[Event]:
         value, _, key = unwrap(record := read_line(text, place))
@@ -115,6 +117,10 @@ def decode_other_format(
             if wants(event.table):
                 event = _checked(event, place)
                 event = _without_zero_dates(format, event, targets, mapping)
+                if format == "ogg-json" and event.op == "u":
+                    event = _as_it_was(event, targets, seen)
+                elif format == "ogg-json" and event.after is not None:
+                    seen.setdefault(event.table, set()).update(event.after)
                 names = _key_names(value, key, format)
                 if names is not None and (event.table not in keys or _has_all(event, names)):
                     keys[event.table] = names
@@ -148,6 +154,17 @@ def _without_zero_dates(format: str, event: Event, targets: Targets, mapping: Ty
     dates = {name for name in zero if getattr(types.get(name), "root", None) in _DATED}
     before, after = (row and {n: None if n in dates else v for n, v in row.items()} for row in rows)
     return replace(event, before=before, after=after)
+
+
+def _as_it_was(event: Event, targets: Targets, seen: Mapping[SourceTable, set[str]]) -> Event:
+    """GoldenGate may write the changed columns of an update alone; the others keep what they had.
+
+    ``seen``: the columns of the rows before it.
+    """
+    after = event.after or {}
+    known = {f.name for f in targets.fields_of(event.table) or ()} | seen.get(event.table, set())
+    others = dict.fromkeys(sorted(known - after.keys()), UNCHANGED)
+    return replace(event, after={**after, **others}) if others else event
 
 
 def _numbered(

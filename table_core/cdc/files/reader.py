@@ -7,6 +7,7 @@ taken, a file that grew goes on where it was left, and one that is another one b
 from __future__ import annotations
 
 import hashlib
+from codecs import BOM_UTF8
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
@@ -17,7 +18,7 @@ from table_core.cdc.files.lines import WINDOW_BYTES, LineReader, window_is_full
 from table_core.cdc.model.position import FileMark, FilesPosition
 from table_core.cdc.model.record import LineBlock
 from table_core.cdc.model.window import Window
-from table_core.errors import NotFoundError
+from table_core.errors import EventError, NotFoundError
 from table_core.position.decide import Diverged
 from table_core.position.files import FILES_MAX, FileFacts
 from table_core.position.source import FilesId
@@ -147,7 +148,7 @@ class FilesReader(LineReader[FilesPosition]):
         reached = start
         for blocks in self._windows(start, end):
             before = reached
-            lines = [(path, LineBlock(path, b.first_line, b.body)) for path, b in blocks]
+            lines = [(path, LineBlock(path, b.first_line, _unmarked(b))) for path, b in blocks]
             for path, block in blocks:
                 reached = reached.after(path, block.lines, block.offset)
                 marks = {**reached.marks, path: self._mark(reached.marks.get(path), path, block)}
@@ -237,7 +238,7 @@ class FilesReader(LineReader[FilesPosition]):
         for piece in self._pieces(start, end):
             storage, name = self._at(piece.name)
             lines, read = piece.lines, piece.offset
-            for block in self.source.blocks(
+            blocks = self.source.blocks(
                 storage,
                 name,
                 size=piece.size,
@@ -245,9 +246,14 @@ class FilesReader(LineReader[FilesPosition]):
                 offset=piece.offset,
                 content=_content_of(start.marks.get(piece.name)),
                 block_bytes=_BLOCK_BYTES,
-            ):
-                yield piece.name, block
-                lines, read = block.lines, block.offset
+            )
+            try:
+                for block in blocks:
+                    yield piece.name, block
+                    lines, read = block.lines, block.offset
+            except EventError as error:
+                self._leave(error, f"{piece.name}, line {lines + 1}")
+                continue
             self._unfinished.pop(piece.name, None)
             if read < piece.size:
                 self._unfinished[piece.name] = f"{piece.name}, line {lines + 1}"
@@ -294,6 +300,11 @@ class FilesReader(LineReader[FilesPosition]):
         if folder not in self._stores:
             self._stores[folder] = open_storage(folder, self.source.storage_options)
         return self._stores[folder], name
+
+
+def _unmarked(block: TextBlock) -> bytes:
+    """The lines of a block without the mark with which some editors begin a file."""
+    return block.body.removeprefix(BOM_UTF8) if block.first_line == 1 else block.body
 
 
 def _content_of(mark: FileMark | None) -> str:

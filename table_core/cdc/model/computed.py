@@ -268,4 +268,5 @@ def with_metadata(changes: Changes, names: Sequence[str], prefix: str = "") -> C
 
 
 def _with(images: RowImages, columns: dict[str, Any]) -> RowImages:
-    return replace(images, columns={**images.columns, **columns})
+    unavailable = {n: mask for n, mask in images.unavailable.items() if n not in columns}
+    return replace(images, columns={**images.columns, **columns}, unavailable=unavailable)

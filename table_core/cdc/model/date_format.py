@@ -84,12 +84,17 @@ def date_format(moment: pa.Array, pattern: str) -> pa.Array:
         _part(moment, part.letters) if part.letters else pa.scalar(part.text)
         for part in pattern_parts(pattern)
     ]
+    if all(isinstance(part, pa.Scalar) for part in parts):
+        text = "".join(part.as_py() for part in parts)
+        return pc.if_else(moment.is_valid(), text, pa.scalar(None, pa.string()))
     return pc.binary_join_element_wise(*parts, "")
 
 
 def _part(moment: pa.Array, letters: str) -> pa.Array:
     if letters in _WORDS:
-        return pc.strftime(moment.cast(pa.timestamp("s"), safe=False), format=_WORDS[letters])
+        # a cast cuts towards 1970, which is the next second before it
+        seconds = pc.floor_temporal(moment, unit="second").cast(pa.timestamp("s"), safe=False)
+        return pc.strftime(seconds, format=_WORDS[letters])
     if letters[0] == "S":
         nanos = pc.add(
             pc.multiply(pc.millisecond(moment), 1_000_000),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import base64
 import ipaddress
-from decimal import Decimal
-from typing import Final
+from decimal import Context, Decimal
+from typing import Any, Final
 
 __all__ = [
     "address_text",
@@ -14,10 +14,12 @@ __all__ = [
     "clock_text",
     "plain_text",
     "unscaled",
+    "unscaled_text",
     "uuid_text",
 ]
 
 _URL_SAFE: Final = frozenset("-_")
+_EXACT: Final = Context(prec=200)
 _SCALE_MAX: Final = 200_000
 """More digits than PostgreSQL's ``numeric`` has on either side of its point."""
 _ZEROS_MAX: Final = 128
@@ -78,6 +80,20 @@ def unscaled(text: str, scale: int) -> Decimal:
         raise ValueError(f"scale {scale} is none of a number")
     whole = Decimal(int.from_bytes(base64_bytes(text), "big", signed=True)).as_tuple()
     return Decimal((whole.sign, whole.digits, -scale))
+
+
+def unscaled_text(number: int | Decimal, scale: int) -> Any:
+    """What ``unscaled`` reads; ``number`` itself where it has more digits than ``scale``.
+
+    >>> unscaled_text(Decimal("12.5"), 2)
+    'BOI='
+    """
+    whole = Decimal(number).scaleb(scale, _EXACT)
+    if whole != whole.to_integral_value(context=_EXACT):
+        return number
+    digits = int(whole)
+    size = digits.bit_length() // 8 + 1
+    return base64.b64encode(digits.to_bytes(size, "big", signed=True)).decode()
 
 
 def plain_text(number: Decimal) -> str:

@@ -150,6 +150,10 @@ def _to_timestamp(array: pa.Array, target: pa.DataType) -> pa.Array:
     if pa.types.is_string(array.type):
         if target.tz is None and pc.any(pc.match_substring_regex(array, _ZONE)).as_py():
             array = array.cast(pa.timestamp(target.unit, "UTC"))
+        if (
+            target.tz is not None and target.unit == "us"
+        ):  # as Paimon, which has no more digits of them
+            array = pc.replace_substring_regex(array, r"(\.\d{6})\d+", r"\1")
         return array.cast(target)
     if pa.types.is_date(array.type):
         array = array.cast(pa.timestamp("ms"))

@@ -20,9 +20,11 @@ if TYPE_CHECKING:
 
     from table_core.cdc.model.record import EventBatch, Place
 
-__all__ = ["EarlierRows", "with_earlier_values", "without_unavailable"]
+__all__ = ["UNCHANGED", "EarlierRows", "with_earlier_values", "without_unavailable"]
 
 _PLACEHOLDER: Final = "__debezium_unavailable_value"
+UNCHANGED: Final = object()
+"""What stands in a row for a value that an event does not tell, because it did not change."""
 _CODES: Final = list(_PLACEHOLDER.encode())
 """What arrays of numbers hold instead."""
 _UUID: Final = "b68a35a7-17ad-35b3-af2a-ae46edb4545a"
