@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Generic
+from typing import TYPE_CHECKING, Final, Generic
 
 import numpy as np
 
@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from table_core.cdc.model.schema_change_event import SchemaChangeEvent
 
 __all__ = ["SyncRun", "start_run"]
+
+_PART_EVENTS: Final = 1000
+"""Of a part of a batch at least, so that rows which wait for others cost no part for each event."""
 
 
 def start_run(
@@ -136,7 +139,8 @@ class SyncRun(Generic[P]):
         if batch.before is None or not batch.may_commit:
             return None
         waiting = max((feed.target.waiting for feed in self.tables.feeds.values()), default=0)
-        size = self.context.settings.commit_rows - waiting
+        commit_rows = self.context.settings.commit_rows
+        size = max(commit_rows - waiting, min(commit_rows, _PART_EVENTS))
         if self.context.limits.max_rows is not None:
             size = min(size, self.context.limits.max_rows - self.events)
         size = max(size, 1)
@@ -257,10 +261,8 @@ class SyncRun(Generic[P]):
             self._last_commit_ms = now
 
     def _enough(self) -> bool:
-        """Whether a limit ends the run; not before there is a table that keeps how far it came."""
+        """Whether a limit ends the run; that of events not before a table can keep how far it came."""
         limits = self.context.limits
-        if not self.tables.there:
-            return False
-        if limits.max_rows is not None and self.events >= limits.max_rows:
+        if limits.max_rows is not None and self.events >= limits.max_rows and self.tables.there:
             return True
         return limits.stop_at_ms is not None and self.context.clock.now_ms() >= limits.stop_at_ms

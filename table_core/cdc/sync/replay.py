@@ -65,7 +65,8 @@ def replay(
 ) -> ResultDocument:
     """Apply the events in a table of dead letters once more, and delete the letters that were applied.
 
-    Give what the sync was given that wrote them.  Positions stay as they are.  An event is not applied
+    Give what the sync was given that wrote them; letters of other topics, clusters and folders stay.
+    Positions stay as they are.  An event is not applied
     if the table has a row of its key: that may be newer.  The letter stays then.  A table with a
     ``sequence.field`` tells by itself which is newer.
 
@@ -233,7 +234,8 @@ class _Letters(DeadLetters):
         self._before = frozenset(
             id for text in held.values() for id in stored_names("replayed letters", text)
         )
-        for row in self._rows(self._order[:_LETTERS_MAX]):
+        mine = [one for one in self._order if LetterLines.is_of(self.source, *one)]
+        for row in self._rows(mine[:_LETTERS_MAX]):
             self._id, self._row = _id_of(row), row
             self._keys[self._id] = (row.get("source") or "", row["place"])
             if self._id not in self._before:

@@ -16,6 +16,7 @@ from table_core.cdc.kafka.reader import KafkaReader
 from table_core.cdc.kafka.records import record_line
 from table_core.cdc.model.window import Window
 from table_core.errors import ArgumentError
+from table_core.position.source import FilesId, TopicsId
 from table_core.validation_errors import unreadable_parts, unreadable_why
 
 if TYPE_CHECKING:
@@ -46,6 +47,20 @@ class LetterLines:
             return record[1], int(record[2]), int(record[3])
         line = _LINE.fullmatch(place)
         return (line[1], 0, int(line[2])) if line else (place, 0, 0)
+
+    @staticmethod
+    def is_of(source: SourceId | None, name: str, place: str) -> bool:
+        """Whether a letter is of the source that is asked: its topics, made anew or not, or its files.
+
+        ``name``: of its source, as the letter has it; '' in one of an earlier release, and of files.
+        """
+        if isinstance(source, TopicsId):
+            record = _RECORD.fullmatch(place)
+            has_topic = record is not None and record[1] in source.topics
+            return has_topic and (not name or name.startswith(f"kafka {source.cluster}/"))
+        if isinstance(source, FilesId):
+            return not name and place.startswith(f"{source.folder}/")
+        return False
 
     def window(self, reader: LineReader[Any]) -> Window:
         """The event at its place."""

@@ -12,6 +12,7 @@ import pytest
 import table_core as tc
 from table_core.cdc.apply.dead_letters import DeadLetters, source_name
 from table_core.cdc.kafka.records import JsonRecords, record_line
+from table_core.cdc.sync.replayed import LetterLines
 from table_core.errors import ArgumentError, EventError
 from table_core.position.source import TopicsId
 from table_core.validation_errors import unreadable_parts
@@ -176,3 +177,18 @@ def test_a_line_that_was_too_long_is_read_from_its_file(tmp_path: Path) -> None:
     assert (done.details["dead_letters"], lake.state()) == (1, [(1, 1), (3, 3), (5, 5)])
     assert lake.replay().details["applied"] == 1
     assert [row["x"] for row in lake.rows("t") if row["id"] == 4] == ["y" * 200]
+
+
+def test_letters_of_other_sources_stay(tmp_path: Path) -> None:
+    of = LetterLines.is_of
+    topics = TopicsId(cluster="c", topics={"t": "new"})
+    assert of(topics, "kafka c/old", PLACE)
+    assert of(topics, "", PLACE)
+    assert not of(topics, "kafka d/old", PLACE)
+    assert not of(topics, "kafka c/old", PLACE.replace("topic t", "topic u"))
+    lake = Letters(tmp_path)
+    lake.widen()
+    (tmp_path / "other").mkdir()
+    other = tc.FilesSource(f"file://{tmp_path}/other/*.jsonl", format="json")
+    done = tc.replay(lake.catalog, "lake.t", other, "lake.dead")
+    assert (done.details["applied"], done.details["left"]) == (0, 1)
