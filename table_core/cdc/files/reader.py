@@ -258,6 +258,16 @@ class FilesReader(LineReader[FilesPosition]):
             if read < piece.size:
                 self._unfinished[piece.name] = f"{piece.name}, line {lines + 1}"
 
+    def _leave(self, error: EventError, place: str) -> None:
+        """A file that is broken from some line on; it is tried again by the next run.
+
+        Raises:
+            EventError: there are no dead letters, so it ends the run.
+        """
+        if self.decoder.dead_letters is None:
+            raise error
+        self.decoder.dead_letters.put(error, place, b"")
+
     def _pieces(self, start: FilesPosition, end: FilesPosition | None) -> list[Piece]:
         self._seen = self._listing() if end is None else {}
         if end is None:
