@@ -115,12 +115,8 @@ def decode_other_format(
         for decoded in decoded_values:
             event = replace(decoded, table=unnamed) if decoded.table == UNNAMED else decoded
             if wants(event.table):
-                event = _checked(event, place)
-                event = _without_zero_dates(format, event, targets, mapping)
-                if format == "ogg-json" and event.op == "u":
-                    event = _as_it_was(event, targets, seen)
-                elif format == "ogg-json" and event.after is not None:
-                    seen.setdefault(event.table, set()).update(event.after)
+                event = _without_zero_dates(format, _checked(event, place), targets, mapping)
+                event = _as_it_was(event, targets, seen) if format == "ogg-json" else event
                 names = _key_names(value, key, format)
                 if names is not None and (event.table not in keys or _has_all(event, names)):
                     keys[event.table] = names
@@ -156,12 +152,15 @@ def _without_zero_dates(format: str, event: Event, targets: Targets, mapping: Ty
     return replace(event, before=before, after=after)
 
 
-def _as_it_was(event: Event, targets: Targets, seen: Mapping[SourceTable, set[str]]) -> Event:
+def _as_it_was(event: Event, targets: Targets, seen: dict[SourceTable, set[str]]) -> Event:
     """GoldenGate may write the changed columns of an update alone; the others keep what they had.
 
-    ``seen``: the columns of the rows before it.
+    ``seen``: the columns of the rows before it; takes those of an inserted one.
     """
     after = event.after or {}
+    if event.op != "u":
+        seen.setdefault(event.table, set()).update(after)
+        return event
     known = {f.name for f in targets.fields_of(event.table) or ()} | seen.get(event.table, set())
     others = dict.fromkeys(sorted(known - after.keys()), UNCHANGED)
     return replace(event, after={**after, **others}) if others else event

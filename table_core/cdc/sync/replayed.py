@@ -71,8 +71,8 @@ class LetterLines:
             line = _read_again(event, (topic, number, offset), reader)
             file, name, at = f"topic {topic}, partition {number}", f"{topic}\0{number}", offset + 1
         else:
-            found = _LINE.fullmatch(place)
-            file, at = (found[1], int(found[2])) if found else (place, 1)
+            of_file = _LINE.fullmatch(place)
+            file, at = (of_file[1], int(of_file[2])) if of_file else (place, 1)
             name, line = file, event
             if _is_unread(event) and isinstance(reader, FilesReader):
                 line = reader.line(file, at) or event
