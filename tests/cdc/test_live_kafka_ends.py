@@ -188,3 +188,26 @@ def test_a_run_without_an_end_outlasts_a_broker_that_is_started_anew(tmp_path: P
 
 class Ended(BaseException):
     """Nothing that a run could catch."""
+
+
+def test_the_newer_change_wins_where_partitions_were_added(kafka: Kafka, tmp_path: Path) -> None:
+    """Key 1 was in the long partition, and is in the short one since there are two."""
+    from confluent_kafka.admin import NewTopic
+
+    admin = kafka.admin()
+    admin.create_topics([NewTopic("grown.o", 2, 1)])["grown.o"].result()
+
+    def event(id: int, place: int, v: str, op: str = "u") -> tuple[bytes, bytes]:
+        source = {"db": "shop", "table": "o", "file": "b.000001", "pos": place, "row": 0}
+        row = {"id": id, "v": v}
+        value = {"op": op, "before": row, "after": None if op == "d" else row, "source": source}
+        return json.dumps({"id": id}).encode(), json.dumps(value).encode()
+
+    fill = "x" * 900
+    kafka.put("grown.o", *(event(3, n, fill) for n in range(25_000)), partition=0)
+    kafka.put("grown.o", event(1, 25_000, "old"), event(2, 25_001, "old"), partition=0)
+    kafka.put("grown.o", event(1, 25_002, "new"), event(2, 25_003, "", op="d"), partition=1)
+    catalog = tc.open_catalog(f"file://{tmp_path}/wh")
+    tc.sync_database(catalog, "lake", tc.KafkaSource(kafka.servers, ["grown.o"]))
+    rows = catalog.table("lake.o").read().to_arrow().to_pylist()
+    assert sorted((row["id"], row["v"][:3]) for row in rows) == [(1, "new"), (3, "xxx")]

@@ -7,7 +7,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, cast
 
 from table_core.cdc.apply.diverged import refuse_diverged
-from table_core.cdc.files.lines import LineReader, window_is_full
+from table_core.cdc.files.lines import LineReader
+from table_core.cdc.kafka.merged_windows import merged_windows
 from table_core.cdc.kafka.parallel_batches import records_window
 from table_core.cdc.kafka.records import JsonRecords
 from table_core.cdc.model.batch import SourceBatch
@@ -138,16 +139,7 @@ class KafkaReader(LineReader[OffsetsPosition]):
         last: dict[tuple[str, int], int],
     ) -> Iterator[tuple[list[tuple[str, int, int]], list[bytes]]]:
         """Windows of records that this process reads: topic, partition and offset, and lines."""
-        places, lines, size = list[tuple[str, int, int]](), list[bytes](), 0
-        for topic, number, offset, line in reading.lines(begin, last, self.form):
-            places.append((topic, number, offset))
-            lines.append(line)
-            size += len(line)
-            if window_is_full(size, len(lines)):
-                yield places, lines
-                places, lines, size = [], [], 0
-        if lines:
-            yield places, lines
+        return merged_windows(reading, begin, last, self.form)
 
     def history(self, until: OffsetsPosition) -> Iterator[SourceBatch[OffsetsPosition]]:
         """All that was consumed at ``until``, once more.

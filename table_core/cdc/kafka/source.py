@@ -160,6 +160,7 @@ class KafkaReading:
         self._source, self._driver, self._consumer = source, driver, consumer
         self.ends: dict[tuple[str, int], int] = {}
         """Up to where ``lines`` has read the partitions that it is done with, whatever stands there."""
+        self._paused: set[tuple[str, int]] = set()
 
     def close(self) -> None:
         """Leave."""
@@ -241,8 +242,11 @@ class KafkaReading:
         if not open_:
             return
         make = self._driver.TopicPartition
+        self._paused.clear()
         self._consumer.assign([make(*at, start.get(at, 0)) for at in open_])
         while open_:
+            if open_ <= self._paused:  # what they waited for has come to its end
+                self.resume(open_)
             message = self._consumer.poll(1.0)  # one: of records of many megabytes each is enough
             if message is None:
                 self._ask_brokers({topic for topic, _ in open_})
@@ -262,6 +266,19 @@ class KafkaReading:
             if offset + 1 >= end[at]:
                 self.ends[at] = end[at]
                 open_.discard(at)
+
+    def pause(self, at: tuple[str, int]) -> None:
+        """Get no records of a partition for a while; as long as there are others."""
+        if at not in self._paused:
+            self._paused.add(at)
+            self._consumer.pause([self._driver.TopicPartition(*at)])
+
+    def resume(self, partitions: Iterable[tuple[str, int]]) -> None:
+        """Get records of partitions again."""
+        paused = self._paused & set(partitions)
+        self._paused -= paused
+        if paused:
+            self._consumer.resume([self._driver.TopicPartition(*at) for at in paused])
 
     def _ask_brokers(self, topics: Iterable[str]) -> None:
         """The client waits without end for brokers and for topics that are gone, and does not say so."""

@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 
 from table_core.cdc.model.json_lines import read_lines
 
-__all__ = ["source_order"]
+__all__ = ["places_in_log", "source_order"]
 
 _SOURCE: Final = pa.struct(
     [
@@ -83,6 +83,17 @@ def source_order(lines: pa.LargeBinaryArray) -> Ints | None:
     if np.any((np.diff(ordinal) < 0) & (np.diff(code) == 0)):
         return None
     return None if np.array_equal(order, np.arange(len(lines))) else order
+
+
+def places_in_log(lines: pa.LargeBinaryArray) -> list[tuple[int, int, int] | None]:
+    """The place of each of ``lines`` in the source's log; None of one that tells none."""
+    if not len(lines):
+        return []
+    keys, known = _keys(_records(lines)["value"].combine_chunks())
+    if keys is None:
+        return [None] * len(lines)
+    places = zip(*(key.tolist() for key in keys), strict=True)
+    return [place if is_known else None for place, is_known in zip(places, known, strict=True)]
 
 
 def _behind(keys: list[Ints], known: Flags, codes: Ints) -> list[Ints]:
