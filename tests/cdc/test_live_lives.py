@@ -1,17 +1,19 @@
 """Random lives of a database: whatever its people do between syncs, the lake equals the source.
 
-Some statements are refused by the server; that is a part of life.
+Some statements are refused by the server; that is a part of life.  Syncs are cut, and die at any commit.
 """
 
 from __future__ import annotations
 
 import random
+from contextlib import suppress
 from pathlib import Path
 
 import pymysql
 import pytest
 
 import table_core as tc
+from tests.cdc.lives import Killed, killed_at
 from tests.cdc.servers import MariaDb
 from tests.cdc.test_live_mariadb_log import Log
 from tests.cdc.test_live_rewritten import same
@@ -19,7 +21,14 @@ from tests.lanes import budget
 
 LIVES = budget("LIVES", ci=4, nightly=300)
 ROUNDS = 4
-TABLES = ("t", "c", "p", "bag")
+TABLES = ("t", "c", "p", "bag", "r")
+NUMBERS = ("TINYINT", "SMALLINT UNSIGNED", "BIGINT", "DECIMAL(9,2)", "DOUBLE", "BIT(9)")
+TEXTS = (
+    *("ENUM('a','b','ä','c')", "VARBINARY(20)", "BLOB", "JSON", "CHAR(4)"),
+    *("VARCHAR(9) CHARACTER SET utf16", "TEXT CHARACTER SET latin1"),
+    "VARCHAR(9) CHARACTER SET cp1250 COLLATE cp1250_bin",
+)
+CHARSETS = ("utf8mb4", "latin1", "utf16le", "latin1 COLLATE latin1_general_cs", "cp850", "ucs2")
 MADE = (
     "CREATE TABLE c (id INT PRIMARY KEY, t INT, v VARCHAR(20), FOREIGN KEY (t) REFERENCES t (id) "
     "ON DELETE CASCADE ON UPDATE CASCADE)",
@@ -37,6 +46,11 @@ ONE = (
     "DELETE FROM {t} WHERE id < {m} AND id > {n}",
     "DELETE FROM t WHERE id = {n}",
     "INSERT INTO c (id, t) SELECT {n}, MAX(id) FROM t",
+    "INSERT INTO {t} (id, v) VALUES ({n}, '{w}') ON DUPLICATE KEY UPDATE v = 'twice'",
+    "UPDATE t JOIN c ON c.t = t.id SET c.v = 'joined', t.v = '{w}' WHERE t.id > {n}",
+    "DELETE t, p FROM t JOIN p ON p.id = t.id WHERE t.id > {n}",
+    "INSERT INTO r (id, v, a, b, c) VALUES ({n}, '{w}', {n}, '{w}', '{w}')",
+    "UPDATE IGNORE r SET id = id + 1, b = '{w}{n}' WHERE id > {n}",
 )
 DDL = (
     "ALTER TABLE {t} ADD COLUMN x{k} INT NOT NULL DEFAULT {n}",
@@ -54,6 +68,26 @@ DDL = (
     "(PARTITION a VALUES LESS THAN (10), PARTITION b VALUES LESS THAN MAXVALUE)",
     "SET binlog_format = 'STATEMENT'; INSERT INTO {t} (id) VALUES ({n}); SET binlog_format = 'ROW'",
     "SET binlog_row_image = 'MINIMAL'; UPDATE {t} SET v = '{w}'; SET binlog_row_image = 'FULL'",
+    "SET binlog_format = 'MIXED'; UPDATE {t} SET v = LEFT(UUID(), 5); INSERT INTO {t} (id) VALUES ({n})",
+    "ALTER TABLE {t} CONVERT TO CHARACTER SET latin1",
+    "ALTER TABLE {t} MODIFY v VARCHAR(40) CHARACTER SET utf16le",
+    "ALTER TABLE {t} MODIFY v VARCHAR(20) CHARACTER SET cp850 FIRST",
+    "ALTER TABLE {t} FORCE; OPTIMIZE TABLE {t}",
+    "ALTER TABLE {t} ENGINE = Aria; INSERT INTO {t} (id) VALUES ({n})",
+    "ALTER TABLE {t} ENGINE = InnoDB",
+    "CREATE OR REPLACE TABLE bag AS SELECT id, v FROM t",
+    "CREATE OR REPLACE TRIGGER g AFTER INSERT ON side FOR EACH ROW INSERT IGNORE INTO t (id) VALUES (NEW.id); "
+    "INSERT INTO side (id) VALUES ({n})",
+    "SET FOREIGN_KEY_CHECKS = 0; DELETE FROM t WHERE id > {n}; SET FOREIGN_KEY_CHECKS = 1",
+    "FLUSH BINARY LOGS",
+    "RENAME TABLE {t} TO away; UPDATE away SET v = 'away'; RENAME TABLE away TO {t}",
+    "CREATE TEMPORARY TABLE {t} (id INT, v VARCHAR(9)); INSERT INTO {t} (id) VALUES ({n}); "
+    "DROP TEMPORARY TABLE {t}",
+    "LOCK TABLES {t} WRITE; INSERT INTO {t} (id) VALUES ({n}); UNLOCK TABLES",
+    "ALTER TABLE {t} DROP PRIMARY KEY, ADD PRIMARY KEY (id, v)",
+    "ALTER TABLE {t} ADD COLUMN g{k} INT AS (id + 1) STORED",
+    "ALTER TABLE {t} ADD COLUMN x{k} ENUM('a', 'b', 'ä') DEFAULT '{w}'",
+    "ALTER TABLE {t} MODIFY x{k} ENUM('b', 'a', 'ä')",
 )
 AROUND = (
     ("BEGIN", "COMMIT"),
@@ -120,7 +154,13 @@ def test_the_lake_equals_the_source_after_each_sync(
             except pymysql.err.MySQLError as error:
                 told.append(f"-- {error}")
 
-        for statement in (f"USE {name}", *MADE):
+        types = chance.choice(NUMBERS), chance.choice(TEXTS)
+        key = chance.choice(["id", "id, v", "v, id"])
+        random_table = (
+            f"CREATE TABLE r (id INT, v VARCHAR(20) CHARACTER SET {chance.choice(CHARSETS)} "
+            f"DEFAULT 'k', a {types[0]}, b {types[1]}, c VARCHAR(20), PRIMARY KEY ({key}))"
+        )
+        for statement in (f"USE {name}", *MADE, random_table):
             do(statement)
         for _ in range(ROUNDS):
             for _ in range(chance.randrange(3, 12)):
@@ -133,6 +173,10 @@ def test_the_lake_equals_the_source_after_each_sync(
             try:
                 if chance.random() < 0.3:
                     synced(log, max_rows=chance.randrange(1, 20))
+                if chance.random() < 0.3:
+                    with suppress(Killed), killed_at(chance.randrange(1, 6)):
+                        synced(log)
+                    told.append("-- killed, perhaps")
                 synced(log)
                 same(log, *TABLES, all_columns=False)
             except (AssertionError, tc.errors.TableError) as error:

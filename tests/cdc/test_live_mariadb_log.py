@@ -165,3 +165,33 @@ def test_sequences_are_no_tables_and_tables_with_history_are_refused(
     with pytest.raises(UnsupportedFeatureError, match=r"odd\.h is WITH SYSTEM VERSIONING"):
         log.sync()
     log.sync(excluding="h")
+
+
+def test_shards_with_one_key_in_both_keep_their_rows_by_the_name_of_the_shard(
+    mariadb: MariaDb, tmp_path: Path
+) -> None:
+    for name in ("part_1", "part_2"):
+        mariadb.sql(
+            f"CREATE DATABASE {name}",
+            f"CREATE TABLE {name}.t (id INT PRIMARY KEY, v INT)",
+            f"INSERT INTO {name}.t VALUES (1, {name[-1]})",
+        )
+    catalog = tc.open_catalog(f"file://{tmp_path}/wh")
+    source = tc.MySqlSource("127.0.0.1", "root", port=mariadb.port, databases="part_.")
+
+    def synced() -> list[tuple[Any, ...]]:
+        tc.sync_database(
+            catalog,
+            "lake",
+            source,
+            metadata_columns=("database_name",),
+            primary_key=("database_name", "id"),
+        )
+        rows = catalog.table("lake.t").read().to_arrow().to_pylist()
+        return sorted((row["database_name"], row["id"], row["v"]) for row in rows)
+
+    assert synced() == [("part_1", 1, 1), ("part_2", 1, 2)]
+    mariadb.sql("UPDATE part_1.t SET v = 3", "DELETE FROM part_2.t")
+    assert synced() == [("part_1", 1, 3)]
+    mariadb.sql("INSERT INTO part_2.t VALUES (1, 4)", "UPDATE part_1.t SET id = 2")
+    assert synced() == [("part_1", 2, 3), ("part_2", 1, 4)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Self
@@ -15,6 +15,7 @@ import table_core as tc
 from table_core.errors import ArgumentError, EventError
 from tests.cdc.servers import Postgres
 from tests.cdc.test_live_postgres import source
+from tests.cdc.test_live_rewritten import is_read_again
 from tests.eventually import eventually
 from tests.lanes import sampled
 
@@ -101,6 +102,41 @@ CASES: dict[str, Sequence[str]] = {
         "DROP TABLE {0}.p1",
     ),
     "a partition that is emptied": (*PARTS, "-- sync", "TRUNCATE {0}.p1"),
+    "a partition that is changed while it is out": (
+        *PARTS,
+        "-- sync",
+        "ALTER TABLE {0}.p DETACH PARTITION {0}.p1",
+        "UPDATE {0}.p1 SET v = 'out'",
+        "ALTER TABLE {0}.p ATTACH PARTITION {0}.p1 FOR VALUES FROM (0) TO (10)",
+    ),
+    "another name for a while": (
+        "ALTER TABLE {0}.t RENAME TO away",
+        "UPDATE {0}.away SET v = 'away'",
+        "ALTER TABLE {0}.away RENAME TO t",
+        "INSERT INTO {0}.t VALUES (2, 'b')",
+    ),
+    "a publication that was without it for a while": (
+        "ALTER PUBLICATION {0}_pub DROP TABLE {0}.t",
+        "UPDATE {0}.t SET v = 'dark'",
+        "ALTER PUBLICATION {0}_pub ADD TABLE {0}.t",
+        "INSERT INTO {0}.t VALUES (2, 'b')",
+    ),
+    "a publication that told less for a while": (
+        "ALTER PUBLICATION {0}_pub SET (publish = 'insert')",
+        "UPDATE {0}.t SET v = 'dark'",
+        "ALTER PUBLICATION {0}_pub SET (publish = 'insert, update, delete, truncate')",
+        "INSERT INTO {0}.t VALUES (2, 'b')",
+    ),
+    "words of a type that change": (
+        "CREATE TYPE {0}.mood AS ENUM ('glad', 'sad')",
+        "CREATE TYPE {0}.pair AS (a INT, b INT)",
+        "ALTER TABLE {0}.t ADD w {0}.mood DEFAULT 'sad', ADD x {0}.pair DEFAULT '(1,2)'",
+        "INSERT INTO {0}.t VALUES (2, 'b', 'glad')",
+        "-- sync",
+        "ALTER TYPE {0}.mood RENAME VALUE 'sad' TO 'blue'",
+        "ALTER TYPE {0}.pair ADD ATTRIBUTE c INT",
+        "INSERT INTO {0}.t VALUES (3, 'b', 'glad')",
+    ),
     "a child that inherits": (
         "CREATE TABLE {0}.heir (more INT) INHERITS ({0}.t)",
         "ALTER TABLE {0}.heir ADD PRIMARY KEY (id)",
@@ -108,6 +144,14 @@ CASES: dict[str, Sequence[str]] = {
         "-- fresh",
     ),
 }  # fmt: skip
+FROM_THE_LOG = {
+    "a default that is dropped",
+    "a default that comes later",
+    "a default that changes",
+    "defaults that the server computes once",
+    "a child that inherits",
+}
+"""Of these the log tells all; after the others the table is read again."""
 
 
 class Log:
@@ -139,7 +183,11 @@ class Log:
     def sync(self, **more: Any) -> tc.ResultDocument:
         return tc.sync_database(self.catalog, "lake", self.source(), **more)
 
-    def run(self, statements: Sequence[str]) -> None:
+    def sync_parts(self, **source: Any) -> None:
+        """A sync of small parts, which has its time."""
+        tc.sync_database(self.catalog, "lake", self.source(**source), max_duration="60 s")
+
+    def run(self, statements: Iterable[str]) -> None:
         for statement in statements:
             if statement == "-- sync":
                 self.sync()
@@ -173,6 +221,7 @@ def test_the_lake_equals_the_source_after(postgres: Postgres, tmp_path: Path, ca
     name = f"pgrw_{list(CASES).index(case)}"
     with Log(postgres, tmp_path, name) as log:
         log.run(CASES[case])
+        assert is_read_again(log.sync) == (case not in FROM_THE_LOG)
         log.sync()
         tables = sorted({"t", "p"} & set(log.catalog.tables("lake")))
         for table in tables:
@@ -182,6 +231,14 @@ def test_the_lake_equals_the_source_after(postgres: Postgres, tmp_path: Path, ca
         for table in tables:
             log.same(table)
         assert log.sync().rows_written == 0
+
+
+def test_a_table_that_is_due_holds_up_no_long_log(postgres: Postgres, tmp_path: Path) -> None:
+    with Log(postgres, tmp_path, "pgrw_long") as log:
+        log.run(CASES["another name for a while"])
+        log.run(f"INSERT INTO {{0}}.t VALUES ({n}, 'more')" for n in range(100, 130))
+        log.sync_parts(batch_changes=5)
+        log.same("t")
 
 
 def test_what_leaves_rows_as_they_are_reads_nothing_again(
@@ -255,6 +312,25 @@ def test_rows_that_a_policy_hides_are_told(postgres: Postgres, tmp_path: Path) -
     log.__exit__()
 
 
+def test_a_partition_that_is_in_no_log_is_refused(postgres: Postgres, tmp_path: Path) -> None:
+    with Log(postgres, tmp_path, "pgrw_dark") as log:
+        log.run(
+            [
+                *PARTS,
+                "-- sync",
+                "CREATE UNLOGGED TABLE {0}.p3 PARTITION OF {0}.p FOR VALUES FROM (20) TO (30)",
+                "INSERT INTO {0}.p VALUES (21, 'dark')",
+            ]
+        )
+        with pytest.raises(
+            ArgumentError, match=r'"pgrw_dark"\."p" has a partition that is UNLOGGED'
+        ):
+            log.sync()
+        log.run(["ALTER TABLE {0}.p3 SET LOGGED"])
+        log.sync()
+        log.same("p")
+
+
 def test_large_values_that_did_not_change_come_from_the_old_row(
     postgres: Postgres, tmp_path: Path
 ) -> None:
@@ -293,7 +369,7 @@ def test_the_publication_has_the_tables_of_the_sync_alone(
         )
         assert postgres.sql(tables) == [("t",)]
         log.run(["CREATE TABLE {0}.u (id INT PRIMARY KEY)", "INSERT INTO {0}.u VALUES (1)"])
-        log.sync()
+        log.sync(on_rewrite="fail")  # the other table stays as it is
         assert postgres.sql(tables) == [("t",), ("u",)]
         log.same("u")
         log.run(["CREATE TABLE {0}.nokey (id INT)"])

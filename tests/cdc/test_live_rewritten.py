@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -92,6 +92,7 @@ CASES: dict[str, Sequence[str]] = {
         "CREATE TABLE {0}.p (id INT PRIMARY KEY, v VARCHAR(20)) PARTITION BY RANGE (id) "
         "(PARTITION a VALUES LESS THAN (10), PARTITION b VALUES LESS THAN MAXVALUE)",
         "INSERT INTO {0}.p VALUES (2, 'two'), (20, 'twenty')",
+        "-- sync",
         "ALTER TABLE {0}.p EXCHANGE PARTITION a WITH TABLE {0}.t",
     ),
     "TRUNCATE and DROP PARTITION": (
@@ -99,6 +100,7 @@ CASES: dict[str, Sequence[str]] = {
         "(PARTITION a VALUES LESS THAN (10), PARTITION b VALUES LESS THAN (20), "
         "PARTITION c VALUES LESS THAN MAXVALUE)",
         "INSERT INTO {0}.p VALUES (2, 'two'), (12, 'twelve'), (20, 'twenty')",
+        "-- sync",
         "ALTER TABLE {0}.p TRUNCATE PARTITION a",
         "ALTER TABLE {0}.p DROP PARTITION b",
     ),
@@ -183,13 +185,40 @@ CASES: dict[str, Sequence[str]] = {
         "COMMIT",
     ),
 }  # fmt: skip
+FROM_THE_LOG = {
+    "a default that is dropped",
+    "a default that comes later",
+    "a default that changes",
+    "defaults with escapes",
+    "TRUNCATE with a comment",
+    "TRUNCATE in a comment",
+    "TRUNCATE with settings",
+    "TRUNCATE behind a line",
+    "no TRUNCATE, of a later version",
+    "TRUNCATE with ANSI quotes",
+    "a transaction that is rolled back",
+    "a part of a transaction that is rolled back",
+    "a temporary table in a transaction",
+}
+"""Of these the log tells all; after the others the table is read again."""
+
+
+def is_read_again(sync: Callable[..., object]) -> bool:
+    """Whether the log does not tell all: then a sync that may read nothing again fails."""
+    try:
+        sync(on_rewrite="fail")
+    except EventError as error:
+        assert "the log does not tell its rows" in str(error), error
+        return True
+    return False
 
 
 def same(log: Log, *tables: str, all_columns: bool = True) -> None:
     """Both sides have the same tables and rows, column by column."""
     for table in tables:
-        if table not in log.catalog.tables("lake"):  # nothing was ever read of it
-            assert log.there(table) == []
+        known = {row[0] for row in log.server.sql(f"SHOW FULL TABLES FROM {log.name}")}
+        if table not in known or table not in log.catalog.tables("lake"):
+            assert table not in known or log.there(table) == []  # nothing was ever read of it
             continue
         names = [row[0] for row in log.server.sql(f"SHOW COLUMNS FROM {log.name}.{table}")]
         rows = log.catalog.table(f"lake.{table}").read().to_arrow()
@@ -207,7 +236,11 @@ def test_the_lake_equals_the_source_after(mariadb: MariaDb, tmp_path: Path, case
     name = f"rw_{list(CASES).index(case)}"
     log = Log(mariadb, tmp_path, name)
     mariadb.sql("SET GLOBAL log_bin_trust_function_creators = ON")
-    mariadb.sql(*(statement.replace("{0}", name) for statement in CASES[case]))
+    for n, part in enumerate("\n;".join(CASES[case]).replace("{0}", name).split("\n;-- sync")):
+        if n:
+            log.sync()
+        mariadb.sql(*filter(None, part.split("\n;")))
+    assert is_read_again(log.sync) == (case not in FROM_THE_LOG)
     log.sync()
     there = {row[0] for row in mariadb.sql(f"SHOW FULL TABLES FROM {name}")}
     same(log, *sorted(there & {"t", "u", "p"}))

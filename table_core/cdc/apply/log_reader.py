@@ -17,7 +17,7 @@ from table_core.cdc.model.log_rows import LogRows
 from table_core.cdc.model.record import Place, SourceTable, shortened
 from table_core.cdc.model.table_pattern import TablePattern
 from table_core.cdc.model.table_shape import TableShape
-from table_core.errors import ArgumentError, UnsupportedFeatureError
+from table_core.errors import ArgumentError, TableError, UnsupportedFeatureError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -188,20 +188,41 @@ class LogReader(ABC):
             for info in connection.tables()
             if self._wants(table := SourceTable(info.database, info.name))
         }
-        for table, info in self._catalog.items():
-            if info.is_versioned:
-                raise UnsupportedFeatureError(
-                    f"{table} is WITH SYSTEM VERSIONING: its log does not record deletes; leave it out",
-                    feature="system-versioned tables",
-                )
-            if not info.readable:  # its log alone would make half a table
-                user = self.source.user
-                raise ArgumentError(
-                    f"user {user!r} may not read {table}: run GRANT SELECT ON {table} TO {user}, "
-                    "or leave the table out",
-                    argument="user",
-                    value=user,
-                )
+        for table, info in list(self._catalog.items()):
+            if (unfit := self._unfit(table, info)) is None:
+                continue
+            name = self.context.route(table)
+            if not self.context.settings.ignore_incompatible or name is None:
+                raise unfit
+            self.fed.skipped.add(name)
+            self._catalog = {
+                t: i for t, i in self._catalog.items() if self.context.route(t) != name
+            }
+            self.context.progress.left_out(table, str(unfit))
+
+    def _unfit(self, table: SourceTable, info: CatalogTable) -> TableError | None:
+        """What makes a source table one that cannot be followed."""
+        if info.is_versioned:
+            return UnsupportedFeatureError(
+                f"{table} is WITH SYSTEM VERSIONING: its log does not record deletes; leave it out",
+                feature="system-versioned tables",
+            )
+        if info.readable:
+            return None
+        user = self.source.user  # the log alone would make half a table
+        return ArgumentError(
+            f"user {user!r} may not read {table}: run GRANT SELECT ON {table} TO {user}, "
+            "or leave the table out",
+            argument="user",
+            value=user,
+        )
+
+    def _read_catalog_of(self, connection: ServerConnection, tables: Iterable[SourceTable]) -> None:
+        """Take some tables as a connection sees them, and leave the others."""
+        before = self._catalog
+        self._read_catalog(connection)
+        now = {table: self._catalog[table] for table in tables if table in self._catalog}
+        self._catalog = {**before, **now}
 
     def _known(self) -> list[LogPosition]:
         """The positions of the tables that have one."""
@@ -246,10 +267,12 @@ class LogReader(ABC):
             return order >= max(at.order, self._since.get(table, (0, 0)))
         return order >= self._since.get(table, (0, 0))
 
-    def _rewritten(self, table: SourceTable, order: tuple[int, int], why: str, where: str) -> None:
-        """A table changed at a place in the log in a way that the log does not tell."""
-        if self._counts(table, order):
+    def _rewritten(self, table: SourceTable, order: tuple[int, int], why: str, where: str) -> bool:
+        """A table changed at a place in the log in a way that the log does not tell; whether that counts."""
+        counts = self._counts(table, order)
+        if counts:
             self._again.note(table, why, where)
+        return counts
 
     def _has_column(self, table: SourceTable, name: str) -> bool:
         """Whether the table that a source table feeds has a column already."""

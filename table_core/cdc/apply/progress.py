@@ -33,6 +33,10 @@ class SyncProgress:
             read = self._rows[table]
             self.tell("snapshot", table=str(table), rows=read, of=read if done else about)
 
+    def left_out(self, table: SourceTable, why: str) -> None:
+        """A source table cannot be followed, and the others are."""
+        self.tell("left out", table=str(table), why=why)
+
     def events(self, events: int) -> None:
         """So many events were read by now."""
         if self._due("events"):

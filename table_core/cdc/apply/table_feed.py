@@ -43,7 +43,7 @@ from table_core.cdc.model.rows import Target, event_batch, typed
 from table_core.cdc.model.unavailable_values import with_earlier_values
 from table_core.datatypes.kinds import with_nullability
 from table_core.datatypes.row_kind import ROW_KIND_COLUMN
-from table_core.errors import DataError, SchemaError
+from table_core.errors import DataError, EventError, SchemaError
 from table_core.schema.change import SetOption
 
 if TYPE_CHECKING:
@@ -211,9 +211,14 @@ class TableFeed:
             options = self._backfill_options(changes, wanted)
             try:
                 table = target.alter((*wanted, *options))
-            except SchemaError:
+            except SchemaError as error:
                 if attempt + 1 == _ATTEMPTS:
-                    raise
+                    source = str(changes[-1].table)
+                    raise EventError(
+                        f"{target.name} cannot follow its source {source}: {error}: drop the table here, "
+                        "and the next sync reads it anew",
+                        table=source,
+                    ) from error
                 table = target.reload()
                 continue
             self.count("columns_added", sum(1 for c in wanted if type(c).__name__ == "AddColumn"))

@@ -101,8 +101,14 @@ class LogPosition:
         return cls._checked(place.order, members)
 
     def covers(self, other: LogPosition) -> bool:
-        """Whether everything that ``other`` consumed is consumed here too."""
-        return (*self.order, self.skip) >= (*other.order, other.skip) and not self.snapshots
+        """Whether everything that ``other`` consumed is consumed here too.
+
+        A snapshot that is due and has not begun comes after all that was consumed, here and there.
+        """
+        here, there = (*self.order, self.skip), (*other.order, other.skip)
+        if here > there and not any(key is not None for key in self.snapshots.values()):
+            return True
+        return here >= there and self.snapshots.items() <= other.snapshots.items()
 
     def joined(self, other: Self) -> Self:
         """The newer one: a log has one order."""

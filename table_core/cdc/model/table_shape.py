@@ -15,6 +15,7 @@ from table_core.validation_errors import stored
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
 
 __all__ = [
     "GONE",
@@ -53,6 +54,12 @@ class TableShape:
     """The file of the table, or of each partition, by its id: another one if all rows were written again."""
     joined: Sequence[str] = ()
     """Partitions that had rows before they became such."""
+    links: Mapping[str, str] = field(default_factory=dict)
+    """Of each partition, by its id: another stamp if it was taken out and put back."""
+    published: str = ""
+    """By what the log tells the table's changes: another stamp if it did not for a while."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """Words of the types of its columns by their numbers: one that changes does so in all rows."""
 
 
 def rewritten(old: TableShape, new: TableShape, has_column: Callable[[str], bool]) -> str:
@@ -74,6 +81,21 @@ def rewritten(old: TableShape, new: TableShape, has_column: Callable[[str], bool
         return "a partition is gone"
     if any(one not in old.files for one in new.joined):
         return "a partition came with rows"
+    return _changed_around(old, new) or _written_again(old, new, added)
+
+
+def _changed_around(old: TableShape, new: TableShape) -> str:
+    """Why its rows may be others though the table is the same."""
+    if _differs(old.links, new.links):
+        return "a partition was taken out and put back"
+    if old.published and old.published != new.published:
+        return "the publication was changed, or was without it for a while"
+    if _differs(old.labels, new.labels):
+        return "a type of its columns was changed"
+    return ""
+
+
+def _written_again(old: TableShape, new: TableShape, added: AbstractSet[str]) -> str:
     changed = any(new.files[one] != old.files[one] for one in old.files)
     if changed and new.id not in new.files:
         return "a partition was emptied or written again"
@@ -82,9 +104,14 @@ def rewritten(old: TableShape, new: TableShape, has_column: Callable[[str], bool
     return ""
 
 
+def _differs(old: Mapping[str, str], new: Mapping[str, str]) -> bool:
+    """Whether something that was there and is there has another value."""
+    return any(new.get(name, value) != value for name, value in old.items())
+
+
 def _stamped(old: TableShape, new: TableShape) -> bool:
     """Whether a statement was about a column that was there before."""
-    return any(new.stamps.get(name, stamp) != stamp for name, stamp in old.stamps.items())
+    return _differs(old.stamps, new.stamps)
 
 
 def shapes_text(shapes: Mapping[SourceTable, TableShape]) -> str:
@@ -119,4 +146,7 @@ def _shape(document: Mapping[str, Any]) -> TableShape:
         filled=tuple(map(str, document.get("filled", ()))),
         files={str(id): str(file) for id, file in document.get("files", {}).items()},
         joined=tuple(map(str, document.get("joined", ()))),
+        links={str(id): str(stamp) for id, stamp in document.get("links", {}).items()},
+        published=str(document.get("published", "")),
+        labels={str(n): str(word) for n, word in document.get("labels", {}).items()},
     )

@@ -39,7 +39,7 @@ class Cascade:
 class Surroundings:
     """Questions that the log raises; the defaults answer for files, whose server nobody asks."""
 
-    rewritten: Callable[[SourceTable, tuple[int, int], str, str], None] = _unreadable
+    rewritten: Callable[[SourceTable, tuple[int, int], str, str], object] = _unreadable
     """Told of a table, the place in the log, why, and where: from there on its rows are unknown."""
     known: Callable[[], Collection[SourceTable]] = tuple
     """Source tables that gave rows before."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from table_core.cdc.model.finding import Finding, Level
 from table_core.cdc.model.record import SourceTable
+from table_core.cdc.postgres.publication import is_of_others
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -50,7 +51,7 @@ def _rights(connection: PostgresConnection, user: str) -> Iterator[Finding]:
 def _tables(
     connection: PostgresConnection, source: PostgresSource, wants: Callable[[SourceTable], bool]
 ) -> Iterator[Finding]:
-    user = source.user
+    user, of_others = source.user, is_of_others(connection, source.publication)
     facts = {
         SourceTable(schema, name): (secured, inherits)
         for schema, name, secured, inherits in connection.rows(
@@ -76,13 +77,18 @@ def _tables(
                 f"run ALTER ROLE {user} BYPASSRLS",
             )  # fmt: skip
         if info.is_unlogged:
+            remedy = f"run ALTER TABLE {table} SET LOGGED"
+            if info.is_partitioned:
+                remedy = "run ALTER TABLE … SET LOGGED for the partition, or detach it if it is a foreign table"
             yield Finding(
-                Level.ERROR, str(table), "UNLOGGED", "its changes are in no log",
-                f"run ALTER TABLE {table} SET LOGGED",
+                Level.ERROR, str(table), "UNLOGGED", "its changes are in no log", remedy
             )  # fmt: skip
         if info.identity == "n" or (not info.key and info.identity == "d"):
+            level = (
+                Level.WARNING if of_others else Level.ERROR
+            )  # a publication of others stays as it is
             yield Finding(
-                Level.ERROR, str(table), "nothing identifies its rows",
+                level, str(table), "nothing identifies its rows",
                 "once it is published the server refuses to update and delete its rows",
                 f"run ALTER TABLE {table} REPLICA IDENTITY FULL",
             )  # fmt: skip

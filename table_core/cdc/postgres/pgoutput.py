@@ -26,8 +26,10 @@ if TYPE_CHECKING:
     from table_core.cdc.model.batch import SourceBatch
     from table_core.cdc.model.embedded_schema import Declared
 
-__all__ = ["PgOutputRows", "Relation", "array_items", "lsn_text", "text_value"]
+__all__ = ["PgOutputRows", "Relation", "array_items", "lsn_text", "mark_of", "text_value"]
 
+_FAR: Final = 16 << 20
+"""Bytes of log about other tables after which the position moves on: a file of it, as servers make them."""
 _EPOCH_MS: Final = 946_684_800_000
 """PostgreSQL counts from 2000."""
 UNAVAILABLE: Final = object()
@@ -53,13 +55,19 @@ class PgOutputRows:
     slot: str
     position: LogPosition
     keys: dict[SourceTable, tuple[str, ...]] = field(default_factory=dict)
+    homes: Mapping[int, SourceTable] = field(default_factory=dict)
+    """The names that tables have by their numbers, of those whose rows are here."""
     rows: LogRows = field(default_factory=LogRows)
     _relations: dict[int, Relation] = field(default_factory=dict)
+    _astray: set[int] = field(default_factory=set)
+    """Relations whose rows are those of a table of another name, which is read again."""
     _declared: dict[Relation, Mapping[str, Declared]] = field(default_factory=dict)
     expected: dict[int, str] = field(default_factory=dict)
     """Ends of transactions that the log has to have, with their marks: it is another one if it has not."""
-    rewritten: Callable[[SourceTable, tuple[int, int], str, str], None] = lambda *_: None
-    """Told of a table whose rows the log does not tell apart: place, why, and where."""
+    rewritten: Callable[[SourceTable, tuple[int, int], str, str], bool] = lambda *_: False
+    """Told of a table whose rows the log does not tell apart: place, why, and where.
+
+    Says whether it counts, because the rows here are older."""
     _moved: dict[SourceTable, dict[Any, Any]] = field(default_factory=dict)
     """Rows of the transaction at hand that have another key than before, by that."""
     _commit: int = 0
@@ -121,6 +129,14 @@ class PgOutputRows:
         self.refuse_lacking(lsn)
         self.position = LogPosition("postgres", (lsn, 0), self.slot, mark=self._mark)
 
+    def passed(self, lsn: int) -> None:
+        """There is nothing for us up to ``lsn``: if that is far, the server need not keep it."""
+        if lsn - self.position.order[0] >= _FAR:
+            mark = self.position.mark
+            if mark and mark.count("@") == 1:
+                mark += f"@{self.position.order[0]}"
+            self.position = LogPosition("postgres", (lsn, 0), self.slot, mark=mark)
+
     def refuse_lacking(self, until: int) -> None:
         """Refuse a log that lacks a transaction before ``until`` which was read before.
 
@@ -150,6 +166,11 @@ class PgOutputRows:
             if flags & 1:
                 key.append(column)
         table = SourceTable(schema, name)
+        self._astray.discard(id)
+        if (home := self.homes.get(id, table)) != table and self.rewritten(
+            home, (self._commit, 0), f"it was called {table} for a while", self._where
+        ):
+            self._astray.add(id)
         primary = set(self.keys.get(table, ()))
         if identity == b"i" and primary and primary != set(key) and self.wants(table):
             raise EventError(
@@ -161,8 +182,9 @@ class PgOutputRows:
         self._relations[id] = Relation(table, tuple(names), tuple(types), tuple(key))
 
     def _row(self, kind: str, cursor: Cursor) -> None:
-        relation = self._relations[cursor.big(4)]
-        if not self.wants(relation.table):
+        id = cursor.big(4)
+        relation = self._relations[id]
+        if id in self._astray or not self.wants(relation.table):
             return
         rows: dict[bytes, list[Any]] = {}
         while cursor.at < cursor.end:
@@ -218,8 +240,9 @@ class PgOutputRows:
         count = cursor.big(4)
         cursor.skip(1)
         for _ in range(count):
-            relation = self._relations[cursor.big(4)]
-            if self.wants(relation.table):
+            id = cursor.big(4)
+            relation = self._relations[id]
+            if id not in self._astray and self.wants(relation.table):
                 self.rows.truncated(relation.table, self._number(), self._time_ms)
 
     def _part(self, relation: Relation) -> TableRows:
@@ -235,6 +258,17 @@ class PgOutputRows:
                 declared=declared,
             )
         return part
+
+
+def mark_of(position: LogPosition) -> tuple[int, str]:
+    """Where the transaction ends that was read last, and its mark: ``number@time``.
+
+    Behind it there may be much log about other tables; then the mark has the place too.
+    """
+    mark, _, lsn = position.mark.rpartition("@")
+    if mark.count("@") == 1:
+        return int(lsn), mark
+    return position.order[0], position.mark
 
 
 def _lacking(slot: str, lsn: int, mark: str) -> Diverged:

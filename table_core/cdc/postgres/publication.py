@@ -12,12 +12,26 @@ if TYPE_CHECKING:
     from table_core.cdc.apply.server import ServerConnection
     from table_core.cdc.model.source_table import CatalogTable
 
-__all__ = ["VIA_ROOT", "check_publication", "publish"]
+__all__ = ["VIA_ROOT", "check_publication", "is_of_others", "publish", "quoted", "refused"]
 
 VIA_ROOT: Final = "WITH (publish_via_partition_root = true)"
 """Rows of partitions are told as those of their table."""
 _OURS: Final = "made by a sync, which adds the tables that it reads"
 """Comment of a publication that we made."""
+
+
+def quoted(name: str) -> str:
+    """A name as SQL has it."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def is_of_others(connection: ServerConnection, publication: str) -> bool:
+    """Whether there is one that we did not make, and leave as it is."""
+    made = connection.rows(
+        "SELECT obj_description(oid, 'pg_publication') FROM pg_publication WHERE pubname = %s",
+        (publication,),
+    )
+    return bool(made) and made[0][0] != _OURS
 
 
 def publish(connection: ServerConnection, publication: str, tables: Iterable[CatalogTable]) -> None:
@@ -28,14 +42,10 @@ def publish(connection: ServerConnection, publication: str, tables: Iterable[Cat
     Raises:
         ArgumentError: the user may not, or a table would refuse updates once it is published.
     """
-    name = connection.quoted(publication)
-    existing = connection.rows(
-        "SELECT pubviaroot, obj_description(oid, 'pg_publication') FROM pg_publication "
-        "WHERE pubname = %s",
-        (publication,),
-    )
-    if existing and existing[0][1] != _OURS:
+    name = quoted(publication)
+    if is_of_others(connection, publication):
         return
+    existing = connection.rows("SELECT 1 FROM pg_publication WHERE pubname = %s", (publication,))
     published = connection.rows(
         "SELECT n.nspname, c.relname FROM pg_publication p "
         "JOIN pg_publication_rel r ON r.prpubid = p.oid JOIN pg_class c ON c.oid = r.prrelid "
@@ -48,10 +58,9 @@ def publish(connection: ServerConnection, publication: str, tables: Iterable[Cat
         if (table.database, table.name) not in published and not table.is_unlogged
     ]  # fmt: skip
     for table in lacking:
-        _refuse_without_identity(connection, table)
-    listed = ", ".join(
-        f"{connection.quoted(t.database)}.{connection.quoted(t.name)}" for t in lacking
-    )
+        if (unfit := refused(table)) is not None:
+            raise unfit
+    listed = ", ".join(f"{quoted(t.database)}.{quoted(t.name)}" for t in lacking)
     if not existing:
         of = f" FOR TABLE {listed}" if listed else ""
         connection.rows(f"CREATE PUBLICATION {name}{of} {VIA_ROOT}")
@@ -60,17 +69,25 @@ def publish(connection: ServerConnection, publication: str, tables: Iterable[Cat
         connection.rows(f"ALTER PUBLICATION {name} ADD TABLE {listed}")
 
 
-def _refuse_without_identity(connection: ServerConnection, table: CatalogTable) -> None:
-    """Publishing a table whose rows nothing identifies makes the server refuse updates of it."""
-    where = f"{connection.quoted(table.database)}.{connection.quoted(table.name)}"
-    if table.key or table.identity in {"f", "i"}:
-        return
-    raise ArgumentError(
-        f"{where} has no primary key, so the server would refuse to update and delete its rows once "
-        f"it is published: run ALTER TABLE {where} REPLICA IDENTITY FULL, or leave the table out",
-        argument="tables",
-        value=where,
-    )
+def refused(table: CatalogTable) -> ArgumentError | None:
+    """Why a table cannot be published as it is: the server would refuse updates of it, or its log has none."""
+    where = f"{quoted(table.database)}.{quoted(table.name)}"
+    mend = ""
+    if table.is_unlogged and table.is_partitioned:
+        mend = (
+            "has a partition that is UNLOGGED or a foreign table, whose changes are in no log: run ALTER "
+            "TABLE … SET LOGGED, or detach it"
+        )
+    elif table.is_unlogged:
+        mend = f"is UNLOGGED, so its changes are in no log: run ALTER TABLE {where} SET LOGGED"
+    elif not table.key and table.identity not in {"f", "i"}:
+        mend = (
+            "has no primary key, so the server would refuse to update and delete its rows once it is "
+            f"published: run ALTER TABLE {where} REPLICA IDENTITY FULL"
+        )
+    if not mend:
+        return None
+    return ArgumentError(f"{where} {mend}, or leave the table out", argument="tables", value=where)
 
 
 def check_publication(
@@ -89,13 +106,13 @@ def check_publication(
     )
     columns_of = {(schema, table): (rows, columns) for schema, table, rows, columns in published}
     for table in tables:
-        where = f"{connection.quoted(table.database)}.{connection.quoted(table.name)}"
+        where = f"{quoted(table.database)}.{quoted(table.name)}"
         rows, columns = columns_of.get((table.database, table.name), (None, []))
         mend = f"run ALTER PUBLICATION {name} ADD TABLE {where}"
+        if table.is_unlogged and (unfit := refused(table)) is not None:
+            raise unfit
         if table.is_partitioned:
             mend = f"run ALTER PUBLICATION {name} SET (publish_via_partition_root = true)"
-        elif table.is_unlogged:
-            mend = f"run ALTER TABLE {where} SET LOGGED"
         if rows is not None or (columns and not set(table.names) <= set(columns)):
             mend = f"give publication {name} the table without row filter and column list"
         elif columns != []:

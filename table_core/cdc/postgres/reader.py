@@ -24,9 +24,10 @@ from table_core.cdc.postgres.pgoutput import (
     Relation,
     array_items,
     lsn_text,
+    mark_of,
     text_value,
 )
-from table_core.cdc.postgres.publication import check_publication, publish
+from table_core.cdc.postgres.publication import check_publication, publish, refused
 from table_core.cdc.postgres.shapes import is_empty, shapes_of
 from table_core.cdc.postgres.types import postgres_type
 from table_core.datatypes.kinds import Array, Atomic, DataType, Root
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from table_core.cdc.model.source_table import CatalogColumn, CatalogTable
     from table_core.cdc.model.table_shape import TableShape
     from table_core.cdc.postgres.source import PostgresConnection, PostgresSource
+    from table_core.errors import TableError
 
 __all__ = ["PostgresReader"]
 
@@ -112,11 +114,20 @@ class PostgresReader(LogReader):
         connection = self._connection
         if connection is None:
             return  # the stream said so itself while it was open
-        if position.order > self._moved and not position.snapshots:
+        # a snapshot that has not begun needs nothing of the log so far
+        begun = any(key is not None for key in position.snapshots.values())
+        if position.order > self._moved and not begun:
             connection.advance(lsn_text(position.order[0]))
             self._moved = position.order
 
     # ------------------------------------------------------------------------------- reading
+    def _unfit(self, table: SourceTable, info: CatalogTable) -> TableError | None:
+        """See ``LogReader``; what a publication would refuse, or would be harmed by."""
+        unfit = LogReader._unfit(self, table, info)  # noqa: SLF001 - super() knows no class of slots
+        if unfit is None and self.context.settings.ignore_incompatible:
+            unfit = refused(info)
+        return unfit
+
     def batches(
         self, start: LogPosition | None, end: LogPosition | None
     ) -> Iterator[SourceBatch[LogPosition]]:
@@ -133,7 +144,8 @@ class PostgresReader(LogReader):
             self._compare_shapes(connection, self._address)
             gone = self._gone(connection)
             begin = min((p.order for p in [*known, *([start] if start else [])]), default=(0, 0))
-            position = LogPosition("postgres", begin, self.source.slot)
+            mark = next((p.mark for p in known if p.order == begin), "")
+            position = LogPosition("postgres", begin, self.source.slot, mark=mark)
             for batch in self._snapshots(position):
                 position = batch.position
                 yield batch
@@ -156,13 +168,16 @@ class PostgresReader(LogReader):
             expected=self._expected(connection),
             rewritten=self._rewritten,
         )
-        rows.keys.update({t: info.key for t, info in self._catalog.items()})
+        self._tell_tables(rows)
         while True:
             part: list[bytes] = []
+            kept = connection.end_of_kept_log()
             for n, messages in enumerate(connection.peek()):
                 if n:  # more of what the slot holds
                     yield self._taken(rows, part)
                 part = messages
+            if not part:
+                rows.passed(kept)
             batch = self._taken(rows, part)
             ends = (not part or batch.position.order[0] >= stop) and not self.forever
             if not part:  # all that the slot has, so also what it was behind with
@@ -172,7 +187,8 @@ class PostgresReader(LogReader):
             commit = CommitAfter.NOW_COMPLETE if complete else CommitAfter.NOW
             yield replace(batch, commit_after=commit)
             looks = self.forever and not part and self._is_time_to_look()
-            if (looks and self._has_news(connection)) or (self._again.due and (ends or not part)):
+            due = bool(self._again.due) and (ends or not part)
+            if (looks or due) and (self._has_news(connection) or due):
                 at = batch.position
                 for again in self._snapshots(at):
                     at = again.position
@@ -202,11 +218,16 @@ class PostgresReader(LogReader):
         return bool(self._again.due or self._catalog.keys() - before)
 
     def _taken(self, rows: PgOutputRows, messages: Sequence[bytes]) -> SourceBatch[LogPosition]:
+        self._tell_tables(rows)
         for message in messages:
             rows.take(message)
-        rows.keys.update({t: info.key for t, info in self._catalog.items()})
+        self._tell_tables(rows)  # the catalog may have been read again meanwhile
         rows.rows.since, rows.rows.due = self._since, frozenset(self._again.due)
         return self._with_since(rows.batch())
+
+    def _tell_tables(self, rows: PgOutputRows) -> None:
+        rows.keys.update({t: info.key for t, info in self._catalog.items()})
+        rows.homes = {int(s.id): t for t, s in self._compared.shapes.items() if s.id.isdecimal()}
 
     def _expected(self, connection: PostgresConnection) -> dict[int, str]:
         """Transactions that tables have and the slot does not know to be read, with their marks.
@@ -215,13 +236,14 @@ class PostgresReader(LogReader):
         back: then the log has other transactions there.
         """
         begin = slot_begin(connection, self.source.slot) or 0
-        return {p.order[0]: p.mark for p in self._known() if p.mark and p.order[0] > begin}
+        marks = dict(mark_of(p) for p in self._known() if p.mark)
+        return {lsn: mark for lsn, mark in marks.items() if lsn > begin}
 
     def _shapes_now(  # type: ignore[override]  # the reader of a source has its connections
         self, connection: PostgresConnection, tables: Iterable[SourceTable]
     ) -> dict[SourceTable, TableShape]:
         infos = [self._catalog[table] for table in tables if table in self._catalog]
-        shapes = shapes_of(connection, infos)
+        shapes = shapes_of(connection, self.source.publication, infos)
         shape_of = {SourceTable(*name): shape for name, shape in shapes.items()}
         for table, shape in shape_of.items():
             before = self._compared.shapes.get(table)
@@ -265,6 +287,7 @@ class PostgresReader(LogReader):
         try:
             lsn, snapshot = exporter.export_snapshot()
             reader.read_at(snapshot)
+            self._read_catalog_of(reader, pending)
             self._compared.shapes |= self._shapes_now(reader, pending)
             # of a table that was begun earlier the changes since then are needed too
             self._since |= {table: (lsn, 0) for table, key in pending.items() if key is None}

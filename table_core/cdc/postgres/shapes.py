@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from table_core.cdc.model.table_shape import TableShape
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from table_core.cdc.apply.server import ServerConnection
     from table_core.cdc.model.source_table import CatalogTable
@@ -28,23 +28,42 @@ SELECT n.nspname, c.relname, c.oid, c.relnatts,
         WHERE f.relkind = 'r' AND f.oid IN (SELECT c.oid UNION SELECT relid FROM pg_partition_tree(c.oid))),
        (SELECT array_agg(i.inhrelid::text) FROM pg_inherits i
         JOIN pg_attribute a ON a.attrelid = i.inhrelid AND a.attnum = -1
-        WHERE i.inhrelid IN (SELECT relid FROM pg_partition_tree(c.oid)) AND a.xmin <> i.xmin)
+        JOIN pg_class f ON f.oid = i.inhrelid
+        WHERE i.inhrelid IN (SELECT relid FROM pg_partition_tree(c.oid))
+          AND (a.xmin <> i.xmin OR f.relfilenode NOT IN (0, f.oid))),
+       (SELECT array_agg(i.inhrelid || ':' || i.xmin) FROM pg_inherits i
+        WHERE c.relkind = 'p' AND i.inhrelid IN (SELECT relid FROM pg_partition_tree(c.oid))),
+       (SELECT p.oid || '.' || p.xmin || coalesce(':' || r.oid || '.' || r.xmin, '')
+        FROM pg_publication p LEFT JOIN pg_publication_rel r ON r.prpubid = p.oid AND r.prrelid = c.oid
+        WHERE p.pubname = %s),
+       (SELECT array_agg(e.oid || ':' || e.enumlabel) FROM pg_enum e WHERE e.enumtypid IN (
+        SELECT unnest(ARRAY[t.oid, t.typelem, t.typbasetype]) FROM pg_attribute a
+        JOIN pg_type t ON t.oid = a.atttypid WHERE a.attrelid = c.oid AND NOT a.attisdropped)),
+       (SELECT array_agg(m.id || ':' || m.names) FROM (
+        SELECT f.attrelid AS id, string_agg(f.attname, ',' ORDER BY f.attnum) AS names
+        FROM pg_attribute f JOIN pg_type t ON t.typrelid = f.attrelid
+        WHERE f.attnum > 0 AND t.oid IN (SELECT unnest(ARRAY[b.oid, b.typelem, b.typbasetype])
+        FROM pg_attribute a JOIN pg_type b ON b.oid = a.atttypid WHERE a.attrelid = c.oid AND a.attnum > 0)
+        GROUP BY f.attrelid) m)
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 JOIN unnest(%s::text[], %s::text[]) w(s, t) ON w.s = n.nspname AND w.t = c.relname
 WHERE c.relkind IN ('r', 'p')
 """
-"""``joined``: partitions that were tables before; those that are created as partitions begin empty."""
+"""``joined``: partitions that were tables before, or were written again, e.g. because they were UNLOGGED; those
+that are created as partitions begin empty."""
 
 
 def shapes_of(
-    connection: ServerConnection, tables: Iterable[CatalogTable]
+    connection: ServerConnection, publication: str, tables: Iterable[CatalogTable]
 ) -> dict[tuple[str, str], TableShape]:
     """What tells each of ``tables`` from another one of its name, and its rows from others."""
     wanted = {(table.database, table.name): table for table in tables}
     shapes = {}
-    for schema, name, id, last, names, numbers, stamps, filled, files, joined in connection.rows(
-        _SHAPES, ([schema for schema, _ in wanted], [name for _, name in wanted])
+    arguments = (publication, [schema for schema, _ in wanted], [name for _, name in wanted])
+    for schema, name, id, last, names, numbers, stamps, filled, files, *more in connection.rows(
+        _SHAPES, arguments
     ):
+        joined, links, published, labels, members = more
         if (table := wanted.get((schema, name))) is not None:
             shapes[schema, name] = TableShape(
                 key=table.key,
@@ -53,10 +72,19 @@ def shapes_of(
                 last_column=int(last),
                 stamps=dict(zip(names or (), stamps or (), strict=True)),
                 filled=tuple(filled or ()),
-                files=dict(one.split(":") for one in files or ()),
+                files=_pairs(files),
                 joined=tuple(joined or ()),
+                links=_pairs(links),
+                published=str(published or ""),
+                labels={**_pairs(labels), **_pairs(members)},
             )
     return shapes
+
+
+def _pairs(texts: Sequence[str] | None) -> dict[str, str]:
+    """``number:text`` by number."""
+    parts = (one.partition(":") for one in texts or ())
+    return {number: text for number, _, text in parts}
 
 
 def is_empty(connection: ServerConnection, id: str) -> bool:

@@ -12,7 +12,7 @@ from table_core.cdc.model.source_table import CatalogColumn, CatalogTable, catal
 from table_core.cdc.model.table_pattern import TablePattern
 from table_core.cdc.postgres.lsn import lsn_number
 from table_core.cdc.postgres.parameters import connection_parameters, require_parameters
-from table_core.cdc.postgres.publication import VIA_ROOT
+from table_core.cdc.postgres.publication import VIA_ROOT, quoted
 from table_core.errors import (
     ArgumentError,
     EventError,
@@ -169,7 +169,7 @@ class PostgresConnection(ServerConnection):
         driver = _driver()
         name = f"{self._source.slot}_snapshot_{self._raw.info.backend_pid}"
         command = (
-            f"CREATE_REPLICATION_SLOT {_quoted(name)} TEMPORARY LOGICAL pgoutput EXPORT_SNAPSHOT"
+            f"CREATE_REPLICATION_SLOT {quoted(name)} TEMPORARY LOGICAL pgoutput EXPORT_SNAPSHOT"
         )
         result = self._raw.pgconn.exec_(command.encode())
         if result.status != driver.pq.ExecStatus.TUPLES_OK:
@@ -227,10 +227,10 @@ class PostgresConnection(ServerConnection):
 
         ``until`` is the last one, of a key that is one number.
         """
-        names = ", ".join(_quoted(column.name) for column in table.columns)
+        names = ", ".join(quoted(column.name) for column in table.columns)
         only = "" if table.is_partitioned else "ONLY "  # the rows of heirs are theirs in the log
-        sql = f"SELECT {names} FROM {only}{_quoted(table.database)}.{_quoted(table.name)}"
-        key = ", ".join(map(_quoted, table.key))
+        sql = f"SELECT {names} FROM {only}{quoted(table.database)}.{quoted(table.name)}"
+        key = ", ".join(map(quoted, table.key))
         if table.key and after is not None:
             values = [
                 f"{_literal(value)}::{table.types[name]}"
@@ -248,7 +248,7 @@ class PostgresConnection(ServerConnection):
     @staticmethod
     def quoted(name: str) -> str:
         """See ``ServerConnection``."""
-        return _quoted(name)
+        return quoted(name)
 
     def peek(self) -> Iterator[list[bytes]]:
         """Changes that the slot holds, whole transactions, a part at a time; they stay there.
@@ -274,6 +274,10 @@ class PostgresConnection(ServerConnection):
         """Let the server forget what comes before."""
         self.rows("SELECT pg_replication_slot_advance(%s, %s::pg_lsn)", (self._source.slot, lsn))
 
+    def end_of_kept_log(self) -> int:
+        """Up to where the log is on disk now: what the slot has was decoded at least up to here."""
+        return lsn_number(str(self.rows("SELECT pg_current_wal_flush_lsn()")[0][0]))
+
     def end_of_log(self) -> int:
         """Where the log ends now."""
         return lsn_number(str(self.rows("SELECT pg_current_wal_lsn()")[0][0]))
@@ -285,7 +289,11 @@ SELECT n.nspname, c.relname, a.attname,
        CASE WHEN a.atthasmissing THEN a.attmissingval::text END, col_description(c.oid, a.attnum),
        array_position(i.indkey::int2[], a.attnum), c.reltuples,
        has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT'),
-       c.relkind = 'p', c.relpersistence = 'u', c.relreplident::text
+       c.relkind = 'p',
+       CASE c.relkind WHEN 'p' THEN EXISTS (
+         SELECT 1 FROM pg_partition_tree(c.oid) t JOIN pg_class f ON f.oid = t.relid
+         WHERE f.relpersistence = 'u' OR f.relkind = 'f')
+       ELSE c.relpersistence = 'u' END, c.relreplident::text
 FROM pg_class c
 JOIN pg_namespace n ON n.oid = c.relnamespace
 JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
@@ -295,10 +303,6 @@ WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition AND c.relpersistence <> '
   AND a.attgenerated = ''
 ORDER BY n.nspname, c.relname, a.attnum
 """
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 def _literal(text: str) -> str:

@@ -13,7 +13,13 @@ from table_core.cdc.model.geometry import geometry_text
 from table_core.cdc.model.log_position import LogPosition
 from table_core.cdc.model.mysql_types import mysql_column, mysql_type
 from table_core.cdc.mysql.source import MySqlSource
-from table_core.cdc.postgres.pgoutput import array_items, lsn_text, text_value
+from table_core.cdc.postgres.pgoutput import (
+    PgOutputRows,
+    array_items,
+    lsn_text,
+    mark_of,
+    text_value,
+)
 from table_core.cdc.postgres.source import PostgresSource
 from table_core.cdc.postgres.types import postgres_type
 from table_core.cdc.sync.readers import source_from_spec
@@ -142,3 +148,29 @@ def test_secrets_come_from_the_environment_and_are_never_shown(
     assert "s3cret" not in repr(PostgresSource("h", "d", "u", "s3cret", options={"x": "s3cret"}))
     with pytest.raises(ArgumentError, match="'NOT_SET'"):
         source_from_spec({**given, "password": {"env": "NOT_SET"}})
+
+
+def test_log_about_other_tables_is_passed_once_it_is_long_and_the_mark_keeps_its_place() -> None:
+    rows = PgOutputRows(
+        wants=lambda _: True,
+        described=lambda _: {},
+        slot="s",
+        position=LogPosition("postgres", (100, 0), "s", mark="7@5"),
+    )
+    rows.passed(100 + (1 << 20))
+    assert rows.position.order == (100, 0), "it is no work to read so much again"
+    for far in (1 << 25, 1 << 26):
+        rows.passed(far)
+        assert rows.position.order == (far, 0)
+        assert mark_of(rows.position) == (100, "7@5")
+    assert mark_of(LogPosition("postgres", (100, 0), "s", mark="7@5")) == (100, "7@5")
+
+
+def test_a_snapshot_that_is_due_comes_after_what_was_read_before() -> None:
+    early, late = LogPosition("postgres", (5, 0)), LogPosition("postgres", (9, 0))
+    due = late.snapshotted("s.t", None)
+    assert due.covers(early)
+    assert late.covers(due)
+    assert due.covers(due)
+    assert not due.covers(late), "its table is not complete there"
+    assert not late.snapshotted("s.t", ["3"]).covers(early), "it lacks rows that were read there"

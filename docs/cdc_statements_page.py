@@ -1,0 +1,55 @@
+"""Writes cdc-mariadb.md and cdc-postgresql.md from the tests: ``python docs/cdc_statements_page.py``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tests.cdc import test_live_postgres_rewritten as postgres
+from tests.cdc import test_live_rewritten as mariadb
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+FOLDER = Path(__file__).parent
+HEAD = """\
+# What {server} does, and what its tables here do
+
+`docs/cdc_statements_page.py` generates this page from a test: after each of these, a table here equals its source. The test runs them on a real {server}
+{version}. `t` is a table with a primary key and rows. *From the log*: the sync takes its rows from the log alone. *Read again*: the log does not have them
+all, so the sync reads the table again, or fails if you say `on_rewrite="fail"`.
+[Tables that are read again](cdc-changes.md#tables-that-are-read-again) says how.
+
+| what happens | statements | the table here |
+|---|---|---|
+"""
+PAGES = {
+    "cdc-mariadb.md": ("MariaDB", "10.11", mariadb.CASES, mariadb.FROM_THE_LOG),
+    "cdc-postgresql.md": ("PostgreSQL", "15", postgres.CASES, postgres.FROM_THE_LOG),
+}
+
+
+def shown(statements: Iterable[str]) -> str:
+    """As one cell: names without their database."""
+    texts = [
+        " ".join(one.replace("{0}.", "").replace('"{0}".', "").replace("{0}", "shop").split())
+        for one in statements
+        if not one.startswith("-- ")
+    ]
+    return "<br>".join(f"`{text}`".replace("|", "\\|") for text in texts)
+
+
+def page(
+    server: str, version: str, cases: Mapping[str, Sequence[str]], from_the_log: set[str]
+) -> str:
+    rows = [
+        f"| {case[0].upper()}{case[1:]} | {shown(statements)} | "
+        f"{'from the log' if case in from_the_log else 'read again'} |"
+        for case, statements in cases.items()
+    ]
+    return HEAD.format(server=server, version=version) + "\n".join(rows) + "\n"
+
+
+if __name__ == "__main__":
+    for name, parts in PAGES.items():
+        (FOLDER / name).write_text(page(*parts))
