@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from table_core.jobs.action import Job
     from table_core.table.api.table import Table
 
-__all__ = ["touched_by_sync"]
+__all__ = ["touched_by_sync", "was_read"]
 
 _PACKAGES: Final = {"kafka": "confluent_kafka", "mysql": "pymysql", "postgres": "psycopg"}
 _EVENT: Final = 256
@@ -39,7 +39,7 @@ def touched_by_sync(job: Job) -> Touched:
     kind = str(source.get("kind", "files"))
     if kind != "files":
         package = _PACKAGES.get(kind)
-        first = not any(_has_position(table) for table in _tables(job))
+        first = not was_read(job)
         why = f"nobody can tell how much {kind} has, and nothing of it was read yet"
         known = kind in SOURCE_KINDS and first
         return Touched(
@@ -55,6 +55,12 @@ def touched_by_sync(job: Job) -> Touched:
     return Touched(
         files=len(lengths), bytes=total, rows=total // _EVENT, memory=min(8 * total, _WINDOWS)
     )
+
+
+def was_read(job: Job) -> bool:
+    """Whether a table that the job is about has read something of such a source."""
+    kind = str(job.args["source"].get("kind", "files"))
+    return any(_has_position(table, kind) for table in _tables(job))
 
 
 def _sizes(source: Mapping[str, Any], storage_options: Mapping[str, str]) -> dict[str, int]:
@@ -78,8 +84,12 @@ def _tables(job: Job) -> Iterator[Table]:
             continue
 
 
-def _has_position(table: Table) -> bool:
-    return table.position(POSITION_PROPERTY) is not None
+def _has_position(table: Table, kind: str) -> bool:
+    """Whether a table has a position in a source of a kind; those of an earlier release are of any."""
+    held = Positions.parse(table.position(CLAIMS_PROPERTY))
+    if held is None:
+        return table.position(POSITION_PROPERTY) is not None
+    return any(one.source.kind == kind for one in held)
 
 
 def _taken(tables: Iterator[Table]) -> dict[str, int]:

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
+import pytest
 from typer.testing import CliRunner
 
 import table_core as tc
 from table_core.cli.main import app
+from table_core.errors import ArgumentError, TableError
+from table_core.jobs.job_spec import JobSpec
+from table_core.jobs.run import run_embedded
 from tests.cdc.servers import MariaDb, Postgres
 from tests.cdc.test_live_mariadb_log import Log
 from tests.cdc.test_live_postgres import source as of_postgres
@@ -108,3 +113,102 @@ def test_what_is_in_the_way_of_a_postgres_is_found(postgres: Postgres) -> None:
         ("ill.fleeting", "run ALTER TABLE ill.fleeting SET LOGGED"),
     }
     postgres.sql("DROP SCHEMA ill CASCADE")
+
+
+def job(action: str, folder: Path, server: MariaDb, **args: Any) -> JobSpec:
+    """As an operator would ask for it."""
+    source = {"kind": "mysql", "host": "127.0.0.1", "user": "root", "port": server.port}
+    return JobSpec(
+        action=action,
+        warehouse=f"file://{folder}/wh",
+        table="lake",
+        args={**args, "source": {**source, **args["source"]}},
+    )
+
+
+def test_the_first_job_looks_at_the_server_and_errors_end_it(
+    mariadb: MariaDb, tmp_path: Path
+) -> None:
+    said: list[dict[str, Any]] = []
+
+    def told(stage: str, **facts: Any) -> None:
+        said.append({"stage": stage, **facts})
+
+    mariadb.sql(
+        "CREATE OR REPLACE DATABASE looked",
+        "CREATE TABLE looked.bag (id INT)",
+        "INSERT INTO looked.bag VALUES (1)",
+        "CREATE TABLE looked.past (id INT PRIMARY KEY) WITH SYSTEM VERSIONING",
+    )
+    source = {"databases": "looked"}
+    sync = job("sync-database", tmp_path, mariadb, source=source)
+    with pytest.raises(ArgumentError, match=r"looked\.past: WITH SYSTEM VERSIONING.*leave it out"):
+        run_embedded(sync, told)
+    assert {one["stage"] for one in said} == {"source"}  # and no row was read
+    assert {one["what"] for one in said} == {"looked.bag", "looked.past"}
+    sync = job("sync-database", tmp_path, mariadb, source=source, excluding="past")
+    run_embedded(sync, told)
+    assert "remedy" in said[2]
+    said.clear()
+    run_embedded(sync, told)
+    assert not [one for one in said if one["stage"] == "source"]  # it was read before
+    with pytest.raises(ArgumentError, match="no primary key"):
+        run_embedded(
+            job(
+                "source-doctor",
+                tmp_path,
+                mariadb,
+                source=source,
+                including="bag",
+                fail_on="warning",
+            )
+        )
+    seen: Any = run_embedded(
+        job("source-doctor", tmp_path, mariadb, source=source, including="bag")
+    )
+    assert (seen["details"]["error"], seen["details"]["warning"]) == (0, 1)
+    assert {one["level"] for one in seen["details"]["findings"]} == {"ok", "warning"}
+    mariadb.sql("SET sql_log_bin = OFF", "INSERT INTO looked.bag VALUES (2)")
+    done = run_embedded(job("resync", tmp_path, mariadb, source=source, tables=["bag"]))
+    assert done["rows_written"] == 2
+    mariadb.sql("DROP DATABASE looked")
+
+
+def test_tables_that_cannot_be_followed_are_left_out_if_asked_and_told(
+    mariadb: MariaDb, postgres: Postgres, tmp_path: Path
+) -> None:
+    mariadb.sql(
+        "CREATE OR REPLACE DATABASE unfit",
+        "CREATE TABLE unfit.t (id INT PRIMARY KEY)",
+        "INSERT INTO unfit.t VALUES (1)",
+        "CREATE TABLE unfit.past (id INT PRIMARY KEY) WITH SYSTEM VERSIONING",
+    )
+    postgres.sql(
+        "CREATE SCHEMA unfit",
+        "CREATE TABLE unfit.t (id INT PRIMARY KEY)",
+        "INSERT INTO unfit.t VALUES (1)",
+        "CREATE TABLE unfit.bag (id INT)",
+        "CREATE UNLOGGED TABLE unfit.fleeting (id INT PRIMARY KEY)",
+    )
+    maria = tc.MySqlSource("127.0.0.1", "root", port=mariadb.port, databases="unfit")
+    pg = tc.PostgresSource(**of_postgres(postgres, "unfit", "unfit"))
+    for source, lacking in ((maria, ["past"]), (pg, ["bag", "fleeting"])):
+        catalog = tc.open_catalog(f"file://{tmp_path}/{type(source).__name__}")
+        said: dict[str, str] = {}
+
+        def told(stage: str, said: dict[str, str] = said, **facts: Any) -> None:
+            if stage == "left out":
+                said[facts["table"]] = facts["why"]
+
+        with pytest.raises(TableError, match=r"leave (it|the table) out"):
+            tc.sync_database(catalog, "lake", source)
+        for rows in (1, 0):
+            done = tc.sync_database(
+                catalog, "lake", source, ignore_incompatible=True, progress=told
+            )
+            assert done.rows_written == rows
+            assert done.details["skipped"] == [f"lake.{name}" for name in lacking]
+        assert said.keys() == {f"unfit.{name}" for name in lacking}
+        assert all("out" in why for why in said.values())
+    postgres.sql("SELECT pg_drop_replication_slot('unfit')", "DROP SCHEMA unfit CASCADE")
+    mariadb.sql("DROP DATABASE unfit")

@@ -25,6 +25,8 @@ MORE = {
     "PaimonHealthOperator": {"follow", "otherwise", "level"},
     "PaimonSyncTableOperator": {"source_conn_id", "settings"},
     "PaimonSyncDatabaseOperator": {"source_conn_id", "settings"},
+    "PaimonResyncOperator": {"source_conn_id", "settings"},
+    "PaimonSourceDoctorOperator": {"source_conn_id"},
 }
 """What an operator takes besides, and does itself."""
 OTHERS = {"PaimonUpkeepOperator": "asks for health, then for what its policy names"}

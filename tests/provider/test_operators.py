@@ -45,7 +45,12 @@ from paimon_provider.operators.recover import PaimonRecoverOperator
 from paimon_provider.operators.report import PaimonChangeReportOperator
 from paimon_provider.operators.rollback import PaimonRollbackOperator
 from paimon_provider.operators.statements import PaimonDeleteOperator, PaimonUpdateOperator
-from paimon_provider.operators.sync import PaimonSyncDatabaseOperator, PaimonSyncTableOperator
+from paimon_provider.operators.sync import (
+    PaimonResyncOperator,
+    PaimonSourceDoctorOperator,
+    PaimonSyncDatabaseOperator,
+    PaimonSyncTableOperator,
+)
 from paimon_provider.operators.table import PaimonAlterTableOperator, PaimonCreateTableOperator
 from paimon_provider.operators.tags import PaimonCreateTagOperator, PaimonDeleteTagOperator
 from paimon_provider.operators.write import PaimonMergeIntoOperator, PaimonWriteOperator
@@ -80,6 +85,8 @@ NEEDED: dict[type[BaseOperator], dict[str, Any]] = {
     PaimonRewriteManifestsOperator: {},
     PaimonRollbackOperator: {"tag": "t"},
     PaimonPositionOperator: {"position": "tc.flow.t", "snapshot": 3},
+    PaimonResyncOperator: {"database": "a", "source": {"kind": "mysql"}, "tables": ["b"]},
+    PaimonSourceDoctorOperator: {"database": "a", "source": {"kind": "mysql"}},
     PaimonSyncDatabaseOperator: {"database": "a", "source": {"kind": "files", "uri": "x"}},
     PaimonUpkeepOperator: {"policy": {"compact": {}}},
     PaimonTagSensor: {"tag": "t"},

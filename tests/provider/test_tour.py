@@ -29,8 +29,13 @@ pytestmark = [pytest.mark.airflow, pytest.mark.filterwarnings("default")]
 ROOT = Path(__file__).parents[2]
 TOUR = ROOT / "dags" / "tour.py"
 BASES = {"PaimonTableOperator", "PaimonDatabaseOperator"}
-ELSEWHERE = {"PaimonPositionOperator"}
-"""For a day that went wrong: ``docs/exactly-once.md`` shows it, ``tests/live/user_dags.py`` runs it."""
+ELSEWHERE = {
+    "PaimonPositionOperator",
+    "PaimonResyncOperator",
+    "PaimonSourceDoctorOperator",
+}
+"""For a day that went wrong: ``docs/exactly-once.md`` shows it, ``tests/live/user_dags.py`` runs it.  Those of a
+server: ``docs/how-to/09-sync-a-database.md`` shows them, ``tests/cdc`` runs them."""
 DECLARED = {"PaimonApplyOperator", "PaimonDueTablesOperator", "PaimonUpkeepOperator"}
 """A declaration makes these: ``declarations/streamhouse.yaml``, which ``test_streamhouse_declared`` runs."""
 

@@ -50,6 +50,7 @@ __all__ = [
     "policy",
     "prefix",
     "rules",
+    "server_source",
     "sources",
     "sync_settings",
     "sync_source",
@@ -309,6 +310,12 @@ def sync_source(value: Any, name: str) -> None:
     require_one_of(f"{name}['kind']", value.get("kind", "files"), SYNC_KINDS)
     if value.get("kind", "files") == "files":
         text(value.get("uri"), f"{name}['uri']")
+
+
+def server_source(value: Any, name: str) -> None:
+    """Refuse what names no database server."""
+    keys(value, name)
+    require_one_of(f"{name}['kind']", value.get("kind"), ("mysql", "postgres"))
 
 
 def sync_settings(value: Any, name: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from paimon_provider.arguments import documents
+from paimon_provider.arguments import documents, values
 from paimon_provider.arguments.checks import with_checks
 from paimon_provider.connections.source import source_with
 from paimon_provider.operators.base import PaimonDatabaseOperator, PaimonTableOperator
@@ -12,51 +12,71 @@ from paimon_provider.operators.base import PaimonDatabaseOperator, PaimonTableOp
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["PaimonSyncDatabaseOperator", "PaimonSyncTableOperator"]
+__all__ = [
+    "PaimonResyncOperator",
+    "PaimonSourceDoctorOperator",
+    "PaimonSyncDatabaseOperator",
+    "PaimonSyncTableOperator",
+]
 
 
-class _FromSource(PaimonTableOperator):
-    """What the operators of this module share: the source, and how much of it."""
+class _OfSource(PaimonTableOperator):
+    """What the operators of this module share: the source."""
 
     checks = with_checks(source=documents.sync_source)
     template_fields_renderers: ClassVar[dict[str, str]] = {
         **PaimonTableOperator.template_fields_renderers,
         "source": "json",
-        "settings": "json",
     }
 
     def __init__(
-        self,
-        *,
-        source: Mapping[str, Any],
-        source_conn_id: str | None = None,
-        until: str = "now",
-        settings: Mapping[str, Any] | None = None,
-        **kwargs: Any,
+        self, *, source: Mapping[str, Any], source_conn_id: str | None = None, **kwargs: Any
     ) -> None:
         super().__init__(**kwargs)
         self.source = source
         self.source_conn_id = source_conn_id
-        self.until = until
+
+    def arguments(self) -> dict[str, Any]:
+        """Those of the action, its source with what the connection says."""
+        return {**super().arguments(), "source": source_with(self.source, self.source_conn_id)}
+
+
+class _WithSettings(_OfSource):
+    """What runs a sync, with its keywords."""
+
+    template_fields_renderers: ClassVar[dict[str, str]] = {
+        **_OfSource.template_fields_renderers,
+        "settings": "json",
+    }
+
+    def __init__(self, *, settings: Mapping[str, Any] | None = None, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
         self.settings = settings
 
     def arguments(self) -> dict[str, Any]:
-        """Those of the action, its source with what the connection says, and ``settings``."""
+        """Those of the action, and ``settings``."""
         from paimon_provider.arguments.job_values import job_settings
         from table_core.jobs.registry import action_of
 
-        return {
-            **super().arguments(),
-            "source": source_with(self.source, self.source_conn_id),
-            **job_settings(action_of(self.action), self.settings or {}),
-        }
+        settings = job_settings(action_of(self.action), self.settings or {})
+        return {**super().arguments(), **settings}
+
+
+class _FromSource(_WithSettings):
+    """What the syncs share: how much of the source."""
+
+    def __init__(self, *, until: str = "now", **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.until = until
 
 
 class PaimonSyncTableOperator(_FromSource):
     """Apply change events to a table: rows, and new columns.
 
     Each commit stores the position in the source, so a repeated run continues where the last commit
-    ended.
+    ended. The first run over a database looks at its server first, as
+    ``PaimonSourceDoctorOperator`` does. The log shows each finding with effect and remedy. An error
+    ends the task before the first row.
 
     :param source: ``{"kind": "files", "uri": "file:///events/*.jsonl", "format": "debezium-json"}``.
         (templated)
@@ -99,8 +119,9 @@ class PaimonSyncDatabaseOperator(_FromSource, PaimonDatabaseOperator):
     """Apply the change events of many tables to the tables of a database.
 
     Missing tables are created from their first events. Each table keeps its own position, so a
-    repeated run loses and repeats nothing. The task emits no events of the tables' assets; use
-    watchers for them.
+    repeated run loses and repeats nothing. The first run looks at the server first, as that of
+    ``PaimonSyncTableOperator``. The task emits no events of the tables' assets; use watchers for
+    them.
 
     :param source: as for ``PaimonSyncTableOperator``.  (templated)
     :param source_conn_id: as for ``PaimonSyncTableOperator``.  (templated)
@@ -136,3 +157,77 @@ class PaimonSyncDatabaseOperator(_FromSource, PaimonDatabaseOperator):
         self.excluding = excluding
         self.table_prefix = table_prefix
         self.merge_shards = merge_shards
+
+
+class PaimonResyncOperator(_WithSettings, PaimonDatabaseOperator):
+    """Read source tables of a server again, and let their rows replace what is in the tables here.
+
+    Use it if you know that a table differs from its source. The syncs that feed the tables are run,
+    with the choice of tables that they have, so other tables of them come up to date too. Each table
+    is replaced in one commit: no reader sees half of it. A run that is killed leaves the rest to the
+    next sync.
+
+    :param source: as for ``PaimonSyncTableOperator``, of kind ``mysql`` or ``postgres``.
+        (templated)
+    :param source_conn_id: as for ``PaimonSyncTableOperator``.  (templated)
+    :param tables: the names of the tables here, without the database. (templated)
+    :param settings: the keywords that the syncs have, e.g. ``{"metadata_columns":
+        ["table_name"]}``. (templated)
+    """
+
+    template_fields: Sequence[str] = (
+        *PaimonDatabaseOperator.template_fields,
+        *("source", "source_conn_id", "tables", "settings"),
+    )
+    action = "resync"
+    checks: ClassVar = {
+        **PaimonDatabaseOperator.checks,
+        "source": documents.server_source,
+        "tables": values.names(1),
+    }
+
+    def __init__(self, *, tables: Sequence[str], **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.tables = tables
+
+
+class PaimonSourceDoctorOperator(_OfSource, PaimonDatabaseOperator):
+    """Look at a database server before a sync reads it: rights, settings of its log, tables.
+
+    Nothing is changed. The log shows each finding with its effect and remedy, and the result has all
+    of them as ``details.findings``.
+
+    :param source: as for ``PaimonSyncTableOperator``, of kind ``mysql`` or ``postgres``.
+        (templated)
+    :param source_conn_id: as for ``PaimonSyncTableOperator``.  (templated)
+    :param including: regular expression for source tables, as for ``PaimonSyncDatabaseOperator``.
+        (templated)
+    :param excluding: regular expression for those to leave out. (templated)
+    :param fail_on: ``error`` fails the task if a sync would fail, ``warning`` also if it would cost
+        more or leave something out, ``never`` not at all.
+    """
+
+    template_fields: Sequence[str] = (
+        *PaimonDatabaseOperator.template_fields,
+        *("source", "source_conn_id", "including", "excluding"),
+    )
+    action = "source-doctor"
+    checks: ClassVar = {
+        **PaimonDatabaseOperator.checks,
+        "source": documents.server_source,
+        "fail_on": values.one_of("error", "warning", "never"),
+    }
+
+    def __init__(
+        self,
+        *,
+        including: str = ".*",
+        excluding: str = "",
+        fail_on: str = "error",
+        engine: str = "local",
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(engine=engine, **kwargs)
+        self.including = including
+        self.excluding = excluding
+        self.fail_on = fail_on

@@ -18,7 +18,9 @@ __all__ = ["ACTIONS"]
 
 def _sync_table(job: Job) -> ResultDocument:
     from table_core.cdc.sync.sync import sync_from_spec, sync_table
+    from table_core.jobs.first_look import look_first
 
+    look_first(job)
     return sync_from_spec(
         sync_table, job.catalog, job.target, job.args, job.commit, **_by_engine(job)
     )
@@ -26,10 +28,39 @@ def _sync_table(job: Job) -> ResultDocument:
 
 def _sync_database(job: Job) -> ResultDocument:
     from table_core.cdc.sync.sync import sync_database, sync_from_spec
+    from table_core.jobs.first_look import look_first
 
+    look_first(job)
     return sync_from_spec(
         sync_database, job.catalog, job.target, job.args, job.commit, **_by_engine(job)
     )
+
+
+def _resync(job: Job) -> ResultDocument:
+    from table_core.cdc.sync.readers import source_from_spec
+    from table_core.cdc.sync.resync import resync
+
+    args = dict(job.args)
+    names, source = args.pop("tables"), source_from_spec(args.pop("source"))
+    tables = [f"{job.target}.{name}" for name in names]
+    return resync(job.catalog, tables, source, commit=job.commit, **_by_engine(job), **args)
+
+
+def _source_doctor(job: Job) -> ResultDocument:
+    from table_core.cdc.sync.doctor import source_doctor
+    from table_core.cdc.sync.readers import source_from_spec
+    from table_core.jobs.first_look import require_ready, told_findings
+    from table_core.table.metadata.results import ResultDocument
+
+    source = source_from_spec(job.args["source"])
+    findings = source_doctor(source, job.args["including"], job.args["excluding"])
+    told_findings(job, findings)
+    require_ready(findings, job.args["fail_on"])
+    records = [one.to_record() for one in findings]
+    levels = [one["level"] for one in records]
+    counts = {level: levels.count(level) for level in ("error", "warning")}
+    details: dict[str, object] = {"findings": records, **counts}
+    return ResultDocument(action=job.action, table=job.target, details=details)
 
 
 def _by_engine(job: Job) -> dict[str, object]:
@@ -62,6 +93,9 @@ _SOURCE: Final = Parameter(
     about="{kind: files, kafka, mysql or postgres, and the arguments of that source}.",
     required=True,
     templated=True,
+)
+_SERVER: Final = replace(
+    _SOURCE, about="{kind: mysql or postgres, and the arguments of that source}."
 )
 _UNTIL: Final = Parameter(
     name="until",
@@ -163,5 +197,44 @@ ACTIONS: Final = (
             ),
         ),
         command=None,
+    ),
+    Action(
+        name="resync",
+        about="Read tables of a database again, and replace what is there.",
+        run=_resync,
+        run_by=RunBy.TASKS,
+        touches=_touched,
+        target=Target.DATABASE,
+        parameters=(
+            _SERVER,
+            Parameter(
+                name="tables",
+                kind=Kind.NAMES,
+                required=True,
+                about="The tables that are read again.",
+                templated=True,
+            ),
+            *_SETTINGS,
+        ),
+        command=None,  # 'source resync' reads the source from a file
+    ),
+    Action(
+        name="source-doctor",
+        about="Look for what is in the way of a sync of a database. Nothing is changed.",
+        run=_source_doctor,
+        target=Target.DATABASE,
+        parameters=(
+            _SERVER,
+            replace(INCLUDING, about="A regular expression for the source tables to look at."),
+            replace(EXCLUDING, about="A regular expression for the source tables to leave out."),
+            Parameter(
+                name="fail_on",
+                kind=Kind.TEXT,
+                default="error",
+                choices=("error", "warning", "never"),
+                about="How bad a finding has to be to fail the job.",
+            ),
+        ),
+        command=None,  # 'source doctor' needs no warehouse
     ),
 )
