@@ -68,6 +68,12 @@ def as_type(type_: str | DataType | Any) -> DataType:
         return parse_type(type_)
     if isinstance(type_, Atomic | Array | Map | Multiset | Row | Vector):
         return type_
+    import pyarrow as pa
+
+    if not isinstance(type_, pa.DataType):
+        raise refused(
+            f"not a type: {type_!r}; write it as SQL, such as 'INT', or as an Arrow type, such as pa.int32()"
+        )
     try:
         return from_arrow(type_)
     except UnsupportedFeatureError as error:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, Final
+from urllib.parse import unquote
 
 from table_core.errors import ArgumentError
 
 if TYPE_CHECKING:
     from table_core.ports import FileInfo, Storage
 
-__all__ = ["glob_pattern", "list_files", "split_glob"]
+__all__ = ["glob_pattern", "list_files", "meant_files", "split_glob"]
 
 _WILD: Final = {"*": "[^/]*", "?": "[^/]"}
 
@@ -55,6 +56,28 @@ def list_files(storage: Storage, pattern: str) -> list[FileInfo]:
     infos = storage.walk("") if "/" in pattern or "**" in pattern else storage.list("")
     matches = (info for info in infos if not info.is_dir and wanted.fullmatch(info.path))
     return sorted(matches, key=lambda info: info.path)
+
+
+def meant_files(storage: Storage, uri: str, pattern: str) -> list[FileInfo]:
+    """``list_files``; in a ``file:`` URI ``%20`` stands for a blank too, as ``Path.as_uri`` writes it.
+
+    Raises:
+        ArgumentError: files of both spellings are there.
+    """
+    files = list_files(storage, pattern)
+    meant = unquote(pattern) if uri.startswith("file:") else pattern
+    same = all(meant.count(sign) == pattern.count(sign) for sign in "/*?")
+    if meant == pattern or not same:
+        return files
+    others = list_files(storage, meant)
+    if files and others:
+        raise ArgumentError(
+            f"{uri} means files of two spellings, and both are there: {files[0].path} and {others[0].path}. Write "
+            "what you mean as a plain path, without file:",
+            argument="uri",
+            value=uri,
+        )
+    return files or others
 
 
 def _name_matching(part: str) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from table_core.cdc.files.content import ContentSum
 from table_core.cdc.model.json_lines import is_unfinished
 from table_core.errors import ArgumentError, EventError, NotFoundError, UnsupportedFeatureError
-from table_core.storage.globs import glob_pattern, list_files
+from table_core.storage.globs import glob_pattern, list_files, meant_files
 from table_core.validation_errors import VALUES_MAX, too_large, too_many_values, unreadable
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ class FilesSource:
             NotFoundError: nothing is there: not the one file that is meant, not even the folder.
         """
         ends = ("",) if self.format == BINLOG else _ENDINGS
-        files = list_files(storage, self.pattern or "*")
+        files = meant_files(storage, self.uri, self.pattern or "*")
         if not self.pattern:
             files = [i for i in files if not i.path.startswith("_")]
             others = sorted(i.path for i in files if not i.path.endswith(ends))

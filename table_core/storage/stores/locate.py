@@ -21,6 +21,7 @@ from table_core.errors import (
 from table_core.options.budgets import take_budgets
 from table_core.storage.stores.local import LocalStorage
 from table_core.storage.stores.memory import MemoryStorage
+from table_core.storage.stores.typed_place import local_path, place_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,13 +49,15 @@ _memory_lock: Final = threading.Lock()
 
 
 def open_storage(
-    uri: str,
+    uri: str | os.PathLike[str],
     storage_options: Mapping[str, Any] | None = None,
     *,
     locked: bool = False,
     warehouse: bool = False,
 ) -> Storage:
     """The store at ``uri``: a path, ``file://``, ``memory://``, ``s3://``, ``gs://`` or ``abfs://``.
+
+    A ``file:`` URI names the folder that is there: as it is written, or with ``%20`` for a blank.
 
     ``storage_options`` go to the fsspec class; those that had to be written as text, ``"false"`` or
     a JSON object, become what they say.  Memory stores of one name are one store within a
@@ -65,12 +68,14 @@ def open_storage(
     Raises:
         UnsupportedFeatureError: the store has no atomic create-if-absent, so that two writers
             could both win; the message says what to do.
-        ArgumentError: no URI, a scheme that nobody knows, or credentials in it.
+        ArgumentError: no URI, a scheme that nobody knows, or credentials in it; a ``file:`` URI that means two
+            folders; a file in place of a warehouse.
     """
     take_budgets(os.environ)
+    uri = place_text(uri, "warehouse" if warehouse else "uri")
     match = _URI.fullmatch(uri)
-    if match is None or match["scheme"] == "file":
-        return _local(uri if match is None else match["rest"], follows=not warehouse)
+    if match is None or match["scheme"].lower() == "file":
+        return _local(uri if match is None else local_path(match["rest"]), warehouse=warehouse)
     scheme, rest = match["scheme"].lower(), match["rest"].strip("/")
     if scheme == "memory":
         return _in_memory(rest)
@@ -123,10 +128,16 @@ def _values(options: Mapping[str, Any]) -> dict[str, Any]:
     return typed
 
 
-def _local(path: str, *, follows: bool) -> LocalStorage:
+def _local(path: str, *, warehouse: bool) -> LocalStorage:
     if not path:
         raise ArgumentError("an empty path names no storage", argument="uri", value=path)
-    return LocalStorage(Path(path).absolute(), follows=follows)
+    if warehouse and Path(path).is_file():
+        raise ArgumentError(
+            f"{path} is a file, and a warehouse or a table is a folder: name the folder",
+            argument="warehouse",
+            value=path,
+        )
+    return LocalStorage(Path(path).absolute(), follows=not warehouse)
 
 
 def _in_memory(rest: str) -> MemoryStorage:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from table_core.errors import AlreadyExistsError, ArgumentError, NotFoundError, TableError
 from table_core.expire.undatable import useless_retention
 from table_core.ondisk import layout
+from table_core.options.argument_kinds import require_mapping, require_name
 from table_core.schema.change import changes_of
 from table_core.schema.column_names import column_names
 from table_core.schema.evolve import create
@@ -166,6 +167,7 @@ class Catalog(CatalogUpkeep):
         """
         database, table = self.split(name)
         self._check_database(database)
+        require_mapping("options", options, "{'bucket': '2'}")
         document = create(
             schema,
             primary_key=column_names("primary_key", primary_key),
@@ -357,6 +359,7 @@ class Catalog(CatalogUpkeep):
 
     def split(self, name: str) -> tuple[str, str]:
         """Database and table of ``database.table``."""
+        require_name("name", name, "database.table")
         database, dot, table = name.partition(".")
         if not dot:
             raise ArgumentError(

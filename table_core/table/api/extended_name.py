@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from table_core.errors import ArgumentError
+from table_core.options.argument_kinds import require_name
 
 if TYPE_CHECKING:
     from table_core.table.api.table import Table
@@ -32,6 +33,7 @@ class ExtendedName:
             ArgumentError: nothing follows a ``$``, or ``branch_``.  Where a template had no value, main
                 would be meant instead of a branch.
         """
+        require_name("name", name, "database.table")
         folders, slash, last = name.rpartition("/")
         plain, _, rest = last.partition("$")
         if last.endswith("$") or rest == _BRANCH or rest.startswith(f"{_BRANCH}$"):

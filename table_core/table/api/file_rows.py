@@ -10,17 +10,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
+from urllib.parse import unquote
 
 import pyarrow as pa
 
-from table_core.errors import DataError, NotFoundError
+from table_core.errors import ArgumentError, DataError, NotFoundError
 from table_core.ondisk.properties import is_ours
 from table_core.position.decide import Diverged, FilesNow, GoOn, what_next
 from table_core.position.document import Position, Positions
 from table_core.position.files import FileFacts, FilesTaken
 from table_core.position.reader import Reader, ReaderKind, require_position_name
 from table_core.position.source import FilesId
-from table_core.storage.globs import list_files, split_glob
+from table_core.storage.globs import meant_files, split_glob
 from table_core.storage.row_files import read_rows, wrong_row
 from table_core.storage.stores.locate import open_storage
 from table_core.table.commit_io.committer import find_commit
@@ -91,7 +92,7 @@ def append_files(
     elif landed is None:
         folder, pattern = split_glob(args["rows_uri"])
         storage = open_storage(folder, storage_options)
-        files = list_files(storage, pattern)
+        files = meant_files(storage, args["rows_uri"], pattern)
         key = args.get("rows_position")
         if key is not None:
             listing = [FileFacts.of(storage.uri, info) for info in files]
@@ -208,7 +209,15 @@ def _named(uri: str, storage_options: Mapping[str, str]) -> tuple[Storage, FileI
     """
     folder, _, name = uri.rpartition("/")
     storage = open_storage(folder or ("/" if uri.startswith("/") else "."), storage_options)
-    matches = [info for info in storage.list("") if info.path == name and not info.is_dir]
+    names = {name, unquote(name)} if uri.startswith("file:") else {name}
+    matches = [info for info in storage.list("") if info.path in names and not info.is_dir]
+    if len(matches) > 1:
+        raise ArgumentError(
+            f"{uri} means two files, and both are there: {', '.join(info.path for info in matches)}. Write the "
+            "one that you mean as a plain path, without file:",
+            argument="uri",
+            value=uri,
+        )
     if not matches:
         raise NotFoundError(f"no file {uri}", name=uri)
     return storage, matches[0]

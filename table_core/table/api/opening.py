@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from table_core.errors import ArgumentError, NotFoundError, OptionError
 from table_core.ondisk import layout
+from table_core.options.argument_kinds import require_mapping
 from table_core.options.catalog import CatalogOptions
 from table_core.schema.column_names import column_names
 from table_core.schema.evolve import create
@@ -13,6 +14,7 @@ from table_core.storage.stores.jdbc import JdbcDatabase
 from table_core.storage.stores.jdbc_lock import JdbcLock
 from table_core.storage.stores.locate import open_storage
 from table_core.storage.stores.lock import FileLock, locked
+from table_core.storage.stores.typed_place import place_text
 from table_core.storage.system import SystemClock, SystemIds
 from table_core.table.api.catalog import Catalog
 from table_core.table.api.extended_name import ExtendedName
@@ -22,6 +24,7 @@ from table_core.table.metadata.new_schema import new_schema
 from table_core.table.metadata.table_files import is_table, refuse_leftovers
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Mapping, Sequence
 
     from table_core.ports import Clock
@@ -33,8 +36,10 @@ __all__ = ["open_catalog", "open_table"]
 _SUFFIX = ".db"
 
 
-def open_catalog(warehouse: str, storage_options: Mapping[str, Any] | None = None) -> Catalog:
-    """The warehouse at a URI (``file:``, ``memory:``, ``s3:`` ...) or local path.
+def open_catalog(
+    warehouse: str | os.PathLike[str], storage_options: Mapping[str, Any] | None = None
+) -> Catalog:
+    """The warehouse at a URI (``file:``, ``memory:``, ``s3:`` ...), local path or ``pathlib.Path``.
 
     ``storage_options`` go to the store, except Paimon's own names: ``metastore`` (``filesystem`` or
     ``jdbc``), ``uri``, ``catalog-key``, ``jdbc.user``, ``jdbc.password``, ``lock.enabled``,
@@ -46,6 +51,8 @@ def open_catalog(warehouse: str, storage_options: Mapping[str, Any] | None = Non
             remedy.
         OptionError: an option of the catalog is wrong or missing.
     """
+    warehouse = place_text(warehouse, "warehouse")
+    require_mapping("storage_options", storage_options, "{'profile': 'etl'}")
     options = CatalogOptions.of(warehouse, storage_options or {})
     clock = SystemClock()
     storage = open_storage(
@@ -62,7 +69,7 @@ def open_catalog(warehouse: str, storage_options: Mapping[str, Any] | None = Non
 
 
 def open_table(
-    path: str,
+    path: str | os.PathLike[str],
     auto_create: bool = False,
     schema: Any = None,
     primary_key: Sequence[str] = (),
@@ -80,6 +87,9 @@ def open_table(
         NotFoundError: there is no such table, branch or system table, and ``auto_create`` is off.
         ArgumentError: a table must be created, and its name has a ``$``.
     """
+    path = place_text(path, "path")
+    require_mapping("storage_options", storage_options, "{'profile': 'etl'}")
+    require_mapping("options", options, "{'bucket': '2'}")
     asked, whole = ExtendedName.of(path.rstrip("/")), path
     extended = bool(asked.branch or asked.system)
     path = asked.plain if extended else path

@@ -52,9 +52,12 @@ def open_handle(
         NotFoundError: there is no table or no such branch.
         OptionError: ``options`` has an unknown one, or one that is fixed for the table.
     """
+    from table_core.options.argument_kinds import require_mapping, require_name
     from table_core.options.user_options import refuse_wrong
     from table_core.schema.evolve_options import options_of_handle
 
+    require_mapping("options", options, "{'scan.tag-name': 'v1'}")
+    require_name("branch", branch or "", "dev")
     metadata = Metadata(storage)
     access = TableAccess(
         name=name,
@@ -71,7 +74,8 @@ def open_handle(
         access = branch_access(access, branch)
     if options:
         refuse_wrong(options)
-        access = replace(access, schema=options_of_handle(access.schema, options))
+        texts = {key: str(value) for key, value in options.items()}
+        access = replace(access, schema=options_of_handle(access.schema, texts))
     return Table(access)
 
 
@@ -327,11 +331,12 @@ class Table(Frames, Shown, Upkeep):
         ``on`` names the columns to match: names that both sides share, or ``{"target": "source"}``.
         ``dry_run`` only counts the rows of each clause.
         """
+        from table_core.table.dml.merge_clauses import clauses_of
         from table_core.table.dml.merge_into import foreseen, merge_into
 
         if dry_run:
-            return foreseen(self.access, source, on, tuple(when))
-        return merge_into(self.access, source, on, tuple(when), commit or CommitAs())
+            return foreseen(self.access, source, on, clauses_of(when))
+        return merge_into(self.access, source, on, clauses_of(when), commit or CommitAs())
 
     def delete(
         self,

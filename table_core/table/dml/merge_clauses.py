@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias, get_args
+
+from table_core.errors import ArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,6 +18,7 @@ __all__ = [
     "NotMatchedBySourceDelete",
     "NotMatchedBySourceUpsert",
     "NotMatchedInsert",
+    "clauses_of",
     "deletes",
     "needs_source",
     "needs_target",
@@ -73,6 +76,23 @@ MergeClause: TypeAlias = (
 )
 DELETES: Final = (MatchedDelete, NotMatchedBySourceDelete)
 _ONLY_TARGET: Final = (NotMatchedBySourceUpsert, NotMatchedBySourceDelete)
+
+
+def clauses_of(when: object) -> tuple[MergeClause, ...]:
+    """The clauses of a merge; one alone is one.
+
+    Raises:
+        ArgumentError: something is no clause.
+    """
+    known = get_args(MergeClause)
+    clauses = (when,) if isinstance(when, known) else when
+    if not isinstance(clauses, list | tuple) or not all(isinstance(one, known) for one in clauses):
+        raise ArgumentError(
+            f"when is a list of clauses such as [MatchedUpsert(), NotMatchedInsert()], not {when!r:.100}",
+            argument="when",
+            value=repr(when)[:100],
+        )
+    return tuple(clauses)
 
 
 def needs_target(clause: MergeClause) -> bool:

@@ -12,6 +12,7 @@ from table_core.datatypes.arrow import arrow_schema
 from table_core.errors import ArgumentError, UnsupportedFeatureError
 from table_core.merge.engines.versions import Versions
 from table_core.options import keys_merge
+from table_core.options.argument_kinds import require_mapping
 from table_core.table.commit_io.committer import commit_parts, find_commit
 from table_core.table.dml.expressions import evaluate, refuse_wrong_values
 from table_core.table.dml.key_changes import wanted_rows, with_kind
@@ -129,6 +130,7 @@ def updating(access: TableAccess, values: Mapping[str, str], where: str | Expres
         UnsupportedFeatureError: the merge engine does not take rows as they are.
     """
     _need_where("update", where)
+    require_mapping("values", values, """{"v": "v + 1", "name": "'text'"}""")
     if not values:
         raise ArgumentError("update without a column changes nothing", argument="values")
     access = access.in_newest_schema()

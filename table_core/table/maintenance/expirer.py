@@ -13,6 +13,7 @@ from table_core.expire import plan as fx
 from table_core.expire.changelogs import expire_changelogs as changelog_steps_of
 from table_core.expire.protocol import expire_snapshots as steps_of
 from table_core.options import keys_scan
+from table_core.options.argument_kinds import require_whole
 from table_core.table.maintenance.expire_effects import ExpiryEffects
 from table_core.table.metadata.describing import unchanged
 from table_core.table.metadata.refs.turns import expiring
@@ -153,6 +154,9 @@ def _overridden(
     max_deletes: int | None,
 ) -> fx.Retention:
     """``retention`` with what the caller gave on top."""
+    require_whole("retain_max", retain_max)
+    require_whole("retain_min", retain_min)
+    require_whole("max_deletes", max_deletes)
     retention = replace(
         retention,
         retained_max=retention.retained_max if retain_max is None else retain_max,

@@ -73,6 +73,12 @@ def length_ms(argument: str, text: str) -> int:
     Raises:
         ArgumentError: it is none.
     """
+    if not isinstance(text, str | int):
+        raise ArgumentError(
+            f"{argument}={text!r}: write a length of time as text, such as '7 d' or '12 h'",
+            argument=argument,
+            value=repr(text),
+        )
     if re.fullmatch(r"\s*[+-]?\d+\s*", str(text)):
         raise ArgumentError(
             f"{argument}={text!r} has no unit, and would be milliseconds: write '{str(text).strip()} d', "

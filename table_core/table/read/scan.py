@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 import pyarrow as pa
 
 from table_core.errors import ArgumentError, PredicateError
+from table_core.options.argument_kinds import require_whole
 from table_core.predicate.bind import bind
 from table_core.predicate.expression import Condition, Expression
 from table_core.scan.prune import Explain
@@ -316,7 +317,8 @@ def state_scan(
 
 
 def refuse_negative(limit: int | None) -> None:
-    """Refuse a number of rows below 0."""
+    """Refuse a number of rows below 0, and what is no number of rows."""
+    require_whole("limit", limit)
     if limit is not None and limit < 0:
         raise ArgumentError(f"limit={limit} is negative", argument="limit", value=limit)
 
