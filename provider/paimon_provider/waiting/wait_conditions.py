@@ -5,6 +5,7 @@ Each has the fields that templates may give as text; ``look`` checks them, then 
 
 from __future__ import annotations
 
+import logging
 import time
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Protocol
@@ -69,6 +70,9 @@ class Wait(Protocol):
 def field_names(wait: type[Wait]) -> tuple[str, ...]:
     """The fields of a kind of wait."""
     return tuple(f.name for f in fields(wait))  # type: ignore[arg-type]  # all are dataclasses
+
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,8 +177,10 @@ class FreshnessWait:
         """The newest such snapshot and its age.
 
         If what brought the rows has expired, and a compaction is what is left of it, then that one, and the age
-        of the rows.
+        of the rows.  Rows of the future, by a clock that was ahead, are not fresh, which the log says.
         """
+        from table_core.table.metadata.clocks import AHEAD_MS  # Arrow stays out of Dag parsing
+
         within = seconds_of(self.within, "within")
         require_known(self.on)
         now_ms = int(time.time() * 1000)
@@ -189,6 +195,14 @@ class FreshnessWait:
         if newest is None or at_ms is None or now_ms - at_ms > within * 1000:
             return None
         age = (now_ms - at_ms) / 1000
+        if at_ms - now_ms > AHEAD_MS:
+            _log.warning(
+                "%s: the newest rows are %.0f seconds ahead of this machine's clock, so that nobody can say how old "
+                "they are: set the clock of that writer",
+                self.table,
+                -age,
+            )
+            return None
         return {**event_document(self.table, [newest], producer), "age_seconds": age}
 
 

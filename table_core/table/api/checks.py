@@ -15,6 +15,7 @@ from table_core.errors import ArgumentError, DataError
 from table_core.ondisk.layout import MAIN
 from table_core.table.api.check_rules import RULES, allowed_rows, sound_rules
 from table_core.table.dml.postponed_rows import waiting_partitions
+from table_core.table.metadata.clocks import AHEAD_MS
 from table_core.table.metadata.describing import FilesOf, between
 from table_core.table.read.committed_rows import committed_rows
 from table_core.table.read.last_rows import rows_came_ms
@@ -137,12 +138,17 @@ def _findings(
 
 
 def _by_age(table: Table, most_ms: int, snapshot: int | None) -> _Finding:
-    """How long ago rows came: compactions and statistics bring none."""
+    """How long ago rows came: compactions and statistics bring none.
+
+    Rows of the future, by a clock that was ahead, are not fresh: nobody knows how old they are.
+    """
     now = table.access.clock.now_ms()
     newest = None if snapshot is None else rows_came_ms(table.access, snapshot)
-    seconds = None if newest is None else max(now - newest, 0) / 1000
+    age_ms = None if newest is None else now - newest
+    is_ahead = age_ms is not None and age_ms < -AHEAD_MS
+    seconds = None if age_ms is None else (age_ms if is_ahead else max(age_ms, 0)) / 1000
     finding = _Finding(f"freshness {most_ms / 1000:g} s", measured={"seconds": seconds})
-    finding.failed_rows = 1 if seconds is None or seconds * 1000 > most_ms else 0
+    finding.failed_rows = 1 if seconds is None or is_ahead or seconds * 1000 > most_ms else 0
     return finding
 
 

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from table_core.ondisk.snapshot import Snapshot
     from table_core.table.metadata.access import TableAccess
 
-__all__ = ["ahead_ms", "warn_of_future"]
+__all__ = ["AHEAD_MS", "ahead_ms", "warn_of_future"]
 
-_AHEAD_MS: Final = 10 * 60_000
+AHEAD_MS: Final = 10 * 60_000
 """So far clocks may be apart."""
 _log = logging.getLogger(__name__)
 
@@ -26,7 +26,7 @@ def ahead_ms(access: TableAccess, snapshot: Snapshot | None) -> int:
     if snapshot is None:
         return 0
     ahead = snapshot.time_millis - access.clock.now_ms()
-    return ahead if ahead > _AHEAD_MS else 0
+    return ahead if ahead > AHEAD_MS else 0
 
 
 def warn_of_future(access: TableAccess, snapshot: Snapshot | None) -> None:

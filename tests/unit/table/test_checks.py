@@ -274,3 +274,12 @@ def test_a_branch_whose_rows_wait_for_their_bucket_cannot_be_checked() -> None:
         check(branch, {"not_null": ["v"]})
     branch.compact()
     assert check(branch, {"not_null": ["v"]}).details["rows"] == 1
+
+
+def test_rows_of_the_future_are_not_fresh() -> None:
+    table = table_of(pa.int32(), [1])
+    now = table.access.clock.now_ms()
+    early = Table(replace(table.access, clock=SimulatedClock(now - 86_400_000)))
+    assert failed(early, freshness="1 h") == [1], "nobody knows how old they are"
+    near = Table(replace(table.access, clock=SimulatedClock(now - 60_000)))
+    assert failed(near, freshness="1 h") == [0], "clocks are never quite the same"
