@@ -48,7 +48,6 @@ STREAMS: dict[str, Callable[[tc.Table], Any]] = {
     "follow": lambda t: t.follow(),
     "from a snapshot": lambda t: t.follow(after=0),
     "of a consumer": lambda t: t.follow(consumer="c"),
-    "audit log": lambda t: tc.open_table(f"{t.uri}$audit_log").follow(),
     "Spark": lambda t: StreamPlanner.of(t.access),
     "flow": flow_of,
 }
