@@ -370,6 +370,12 @@ def _is_null(term: BoundTerm) -> bool:
 
 
 def _mismatch(operand: BoundTerm, type_: Atomic, literal: Literal) -> str:
+    if isinstance(operand, Const) and isinstance(operand.value, str):
+        text = operand.value
+        return (
+            f"cannot compare the text {text!r} with {literal.value!r}: a column of that name is written in "
+            f"backticks, `{text}`"
+        )
     name = ".".join(operand.path) if isinstance(operand, Ref) else "the value"
     what = f"cannot compare {_text(type_)} {name} with {literal.value!r}"
     if type_.root in STRINGS:

@@ -258,6 +258,7 @@ def test_expressions_keep_the_same(condition, ids) -> None:
         ("ID = 1", "no column 'ID'"),
         ("r.z = 1", "no column 'z' in 'r'"),
         ("s = 1", "write '1' in quotes"),
+        ('"Order Id" = 1', "`Order Id`"),
         ("s > DATE '2024-01-01'", "cannot compare"),
         ("id = 'x'", "no number"),
         ("day = 'yesterday'", "expected a date"),

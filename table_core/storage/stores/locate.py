@@ -21,7 +21,7 @@ from table_core.errors import (
 from table_core.options.budgets import take_budgets
 from table_core.storage.stores.local import LocalStorage
 from table_core.storage.stores.memory import MemoryStorage
-from table_core.storage.stores.typed_place import local_path, place_text
+from table_core.storage.stores.typed_place import is_file, local_path, place_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -131,7 +131,7 @@ def _values(options: Mapping[str, Any]) -> dict[str, Any]:
 def _local(path: str, *, warehouse: bool) -> LocalStorage:
     if not path:
         raise ArgumentError("an empty path names no storage", argument="uri", value=path)
-    if warehouse and Path(path).is_file():
+    if warehouse and is_file(path):
         raise ArgumentError(
             f"{path} is a file, and a warehouse or a table is a folder: name the folder",
             argument="warehouse",

@@ -13,14 +13,16 @@ A plain path, or a ``Path``, is never decoded.
 
 from __future__ import annotations
 
+import contextlib
 import os
+import stat
 from itertools import takewhile
 from pathlib import Path
 from urllib.parse import unquote
 
 from table_core.errors import ArgumentError
 
-__all__ = ["local_path", "place_text"]
+__all__ = ["is_file", "local_path", "place_text"]
 
 
 def place_text(place: str | os.PathLike[str], argument: str) -> str:
@@ -87,4 +89,18 @@ def _depth(path: str) -> int:
     parts = path.strip("/").split("/")
     root = "/" if path.startswith("/") else ""
     whole = (root + "/".join(parts[: n + 1]) for n in range(len(parts)))
-    return sum(1 for _ in takewhile(lambda name: Path(name).exists(), whole))
+    return sum(1 for _ in takewhile(_is_there, whole))
+
+
+def is_file(path: str) -> bool:
+    """Whether a file is at ``path``, as far as this user can see."""
+    with contextlib.suppress(OSError, ValueError):  # nothing there, or no name of a file
+        return stat.S_ISREG(Path(path).stat().st_mode)
+    return False
+
+
+def _is_there(path: str) -> bool:
+    with contextlib.suppress(OSError, ValueError):
+        Path(path).lstat()
+        return True
+    return False
