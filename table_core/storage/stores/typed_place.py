@@ -25,7 +25,7 @@ from table_core.errors import ArgumentError
 __all__ = ["is_file", "local_path", "place_text"]
 
 
-def place_text(place: str | os.PathLike[str], argument: str) -> str:
+def place_text(place: object, argument: str) -> str:
     """``place`` as text, a ``Path`` too.
 
     Raises:
