@@ -19,6 +19,8 @@ from table_core.declaration.environment import TARGET
 from table_core.declaration.grammar import json_schema
 from table_core.declaration.located import decoded
 from table_core.declaration.manifest import compiled, digest_of
+from table_core.declaration.read_document import read
+from table_core.declaration.targets import aimed
 from table_core.errors import ArgumentError, NotFoundError
 from table_core.jobs.action import Heading
 from table_core.options.shown import shown
@@ -83,6 +85,7 @@ def validate(
     body = _body(file)
     text = decoded(body, str(file))
     variables = _variables(target)
+    _require_targets(text, file, target)
     diagnostics = faults_of(text, str(file), environment=variables, texts=_texts(file))
     warnings = (
         []
@@ -311,8 +314,22 @@ def _variables(target: str | None) -> dict[str, str]:
     return {**os.environ, **({} if target is None else {TARGET: target})}
 
 
+def _require_targets(text: str, file: Path, target: str | None) -> None:
+    """Refuse a target that was asked for in words where the file has none; a variable may be meant for other files.
+
+    Raises:
+        ArgumentError: says what to add.
+    """
+    if target is None or target == os.environ.get(TARGET):
+        return
+    root = read(text, str(file), _variables(target), _texts(file)).root
+    if root is not None and isinstance(root.value, dict) and "targets" not in root.value:
+        raise ArgumentError(aimed(root, target)[1], argument="target", value=target)
+
+
 def _parsed(body: bytes, file: Path, target: str | None) -> Declaration:
     text = decoded(body, str(file))
+    _require_targets(text, file, target)
     return parse(text, str(file), environment=_variables(target), texts=_texts(file))
 
 
