@@ -28,7 +28,8 @@ def counting(spark: Any) -> Iterator[Counts]:
     try:
         yield found
     finally:
-        context.setLocalProperty("spark.jobGroup.id", None)
+        for key in ("spark.jobGroup.id", "spark.job.description", "spark.job.interruptOnCancel"):
+            context.setLocalProperty(key, None)
     context._jsc.sc().listenerBus().waitUntilEmpty()
     tracker = context.statusTracker()
     jobs = tracker.getJobIdsForGroup(group)
