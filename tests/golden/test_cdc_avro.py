@@ -201,7 +201,7 @@ def test_a_registry_that_is_busy_or_late_is_asked_again(monkeypatch: pytest.Monk
         assert "has no schema 1" in json.loads(events.value(body))["table_core.unreadable"]
         assert unreadable_parts(json.loads(events.value(body)))[0] == body
         registry.texts.append(later)
-        monkeypatch.setattr(avro_events, "_ASK_AGAIN_S", 0.0)
+        monkeypatch.setattr(avro_events, "_ASK_AGAIN_MS", 0)
         events = AvroEvents(SchemaRegistry(registry.url).schema, json_text)
         registry.texts.clear()
         events.value(body)

@@ -13,7 +13,6 @@ import base64
 import io
 import json
 import math
-import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["AvroEvents", "connect_schema"]
 
 _MAGIC: Final = 0
-_ASK_AGAIN_S: Final = 5.0
+_ASK_AGAIN_MS: Final = 5000
 """A registry may get a schema a moment after the record; hostile records name any number of others."""
 _HEAD_BYTES: Final = 5
 _PLAIN: Final = {
@@ -71,6 +70,8 @@ class AvroEvents:
     """JSON of a key that is no Avro."""
     max_bytes: int = 16 << 20
     """Of a record."""
+    now_ms: Callable[[], int] = lambda: 0
+    """The time; without one a schema that was not there is not asked for again."""
     _forms: dict[int, _Form | str] = field(default_factory=dict)
     """By number; text says why a schema cannot be used."""
     _until: dict[int, float] = field(default_factory=dict)
@@ -110,14 +111,14 @@ class AvroEvents:
     def _form_of(self, number: int) -> _Form | str:
         """A schema, or why it cannot be used; one that the registry does not know is asked for again."""
         form = self._forms.get(number)
-        if form is not None and time.monotonic() < self._until.get(number, math.inf):
+        if form is not None and self.now_ms() < self._until.get(number, math.inf):
             return form
         try:
             form = _form(json.loads(self.schema_of(number)))
             self._until.pop(number, None)
         except EventError as error:
             form = f"schema {number} cannot be had: {error}"[:400]
-            self._until[number] = time.monotonic() + _ASK_AGAIN_S
+            self._until[number] = self.now_ms() + _ASK_AGAIN_MS
         except (UnsupportedFeatureError, *UNFORESEEN) as error:
             form = f"schema {number} cannot be used: {error}"[:400]
         self._forms[number] = form

@@ -97,7 +97,9 @@ def _kafka_reader(
     form = JsonRecords(source.max_event_bytes)
     reader = KafkaReader(source=source, decoder=decoder, form=form, poll=poll)
     if (registry := source.schemas) is not None:
-        reader.form = AvroEvents(registry.schema, json_text, source.max_event_bytes)
+        reader.form = AvroEvents(
+            registry.schema, json_text, source.max_event_bytes, context.clock.now_ms
+        )
     if context.records_by is not None:
         reader.parallel = ParallelReader(
             tables=tables, source=source, form=reader.form, records_by=context.records_by
