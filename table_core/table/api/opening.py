@@ -89,7 +89,6 @@ def open_table(
     """
     path = place_text(path, "path")
     require_mapping("storage_options", storage_options, "{'profile': 'etl'}")
-    require_mapping("options", options, "{'bucket': '2'}")
     asked, whole = ExtendedName.of(path.rstrip("/")), path
     extended = bool(asked.branch or asked.system)
     path = asked.plain if extended else path
@@ -99,11 +98,7 @@ def open_table(
     storage = open_storage(path, catalog_options.storage, locked=lock is not None, warehouse=True)
     name = ".".join(p.removesuffix(_SUFFIX) for p in storage.uri.rstrip("/").split("/")[-2:])
     storage = locked(storage, lock, name)
-    handle_options = dict(options or {})
-    if handle_options.get("path", whole) != whole:
-        raise OptionError(
-            f"option 'path' is {handle_options['path']!r}, not {whole!r}", option="path"
-        )
+    handle_options = _options_for(whole, options)
     wanted = auto_create or handle_options.pop("auto-create", "false").lower() == "true"
     handle_options.pop("path", None)
     if not is_table(storage):
@@ -130,6 +125,19 @@ def open_table(
         handle_options = {}
     handle = open_handle(name, storage, clock, ids, branch=asked.branch, options=handle_options)
     return asked.shown(handle)
+
+
+def _options_for(path: str, options: Mapping[str, str] | None) -> dict[str, str]:
+    """``options`` as a dictionary of one's own.
+
+    Raises:
+        OptionError: they are those of another path.
+    """
+    require_mapping("options", options, "{'bucket': '2'}")
+    own = dict(options or {})
+    if own.get("path", path) != path:
+        raise OptionError(f"option 'path' is {own['path']!r}, not {path!r}", option="path")
+    return own
 
 
 def _lock(options: CatalogOptions, clock: Clock) -> TableLock | None:
