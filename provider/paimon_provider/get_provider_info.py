@@ -12,7 +12,8 @@ __all__ = ["OPERATORS", "SENSORS", "get_provider_info"]
 
 _NAME: Final = "Apache Paimon"
 _TEXT: Final[dict[str, Any]] = {"type": ["string", "null"]}
-_JSON: Final[dict[str, Any]] = {"type": ["string", "null"], "format": "json"}
+_JSON: Final[dict[str, Any]] = {"type": ["object", "null"]}
+"""An object, as the docs write it: Airflow edits it as JSON, and masks what its keys say is secret."""
 _BASE: Final = "base"
 
 

@@ -22,9 +22,24 @@ def hook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PaimonHook:
 
 
 def test_a_connection_can_be_tried(hook: PaimonHook, tmp_path: Path) -> None:
-    assert hook.test_connection() == (True, f"file://{tmp_path}/wh: no database yet")
+    works, why = hook.test_connection()
+    assert works
+    assert why.startswith(
+        f"file://{tmp_path}/wh: no database yet, as in any place that is mistyped"
+    )
     hook.catalog().create_database("shop")
     assert hook.test_connection() == (True, f"file://{tmp_path}/wh: shop")
+
+
+def test_a_test_says_that_it_has_not_tried_spark(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    extra = {"spark_backend": "connect", "spark_master": "sc://nobody:15002"}
+    document = {"conn_type": "paimon", "host": f"file://{tmp_path}/wh", "extra": extra}
+    monkeypatch.setenv("AIRFLOW_CONN_PAIMON_DEFAULT", json.dumps(document))
+    works, why = PaimonHook().test_connection()
+    assert works
+    assert why.endswith("and not Spark at sc://nobody:15002")
 
 
 @pytest.mark.parametrize(

@@ -86,6 +86,10 @@ def test_the_connection_type_is_the_hooks() -> None:
 
     (entry,) = get_provider_info()["connection-types"]
     assert entry["connection-type"] == PaimonHook.conn_type
+    for name in ("storage_options", "spark_conf", "env", "sql_limits", "auto_limits"):
+        assert entry["conn-fields"][name]["schema"] == {"type": ["object", "null"]}, (
+            "as docs write it"
+        )
     assert entry["hook-name"] == PaimonHook.hook_name
 
 

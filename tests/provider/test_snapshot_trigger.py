@@ -28,6 +28,7 @@ from airflow.sdk.execution_time.context import AssetStateStoreAccessors
 from airflow.serialization.encoders import encode_trigger
 from airflow.triggers.base import BaseEventTrigger
 
+from paimon_provider._compat import AirflowNotFoundException
 from paimon_provider.hooks.paimon import PaimonHook
 from paimon_provider.triggers import blocking_calls, looking, poll, saved_positions
 from paimon_provider.triggers import snapshot as module
@@ -547,6 +548,15 @@ def test_the_waiter_reports_what_satisfies_it(
     (payload,) = events(waiter(), store=False)
     assert payload["status"] == "found"
     assert payload["found"]["snapshot_id"] == 5
+
+
+def test_the_waiter_outlives_a_connection_that_is_away(
+    monkeypatch: pytest.MonkeyPatch, supervisor: Supervisor
+) -> None:
+    gone = AirflowNotFoundException("The conn_id `c` isn't defined")
+    script(monkeypatch, [fact(4)], gone, gone, [fact(4), fact(5)])
+    (payload,) = events(waiter(), store=False)
+    assert payload["status"] == "found"
 
 
 def test_a_wait_knows_its_fields_and_no_other() -> None:

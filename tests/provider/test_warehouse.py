@@ -123,6 +123,15 @@ def test_a_password_that_is_no_json_is_not_repeated() -> None:
     assert "hush" not in f"{caught.value}{caught.value.facts}"
 
 
+def test_a_connection_of_another_type_is_refused_by_name() -> None:
+    """Else its password would be called no JSON."""
+    other = Connection(conn_id="db", conn_type="postgres", host="h", password="hush")
+    with pytest.raises(
+        ArgumentError, match="'db' is of type 'postgres': name one of type 'paimon'"
+    ):
+        Warehouse.of(other)
+
+
 MINIO = Connection(
     conn_id="minio",
     conn_type="aws",

@@ -135,6 +135,13 @@ class Warehouse:
                 reference that leads nowhere.
         """
         name = connection.conn_id
+        if connection.conn_type not in (None, "", "paimon", "generic"):
+            raise ArgumentError(
+                f"connection {name!r} is of type {connection.conn_type!r}: name one of type 'paimon', which says where "
+                "the warehouse is",
+                argument="paimon_conn_id",
+                value=connection.conn_type,
+            )
         extra = connection.extra_dejson
         unknown = sorted(set(extra) - set(_EXTRAS))
         if unknown:

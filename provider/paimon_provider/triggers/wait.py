@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from paimon_provider._compat import BaseTrigger, TriggerEvent
+from paimon_provider._compat import AirflowNotFoundException, BaseTrigger, TriggerEvent
 from paimon_provider.arguments.checks import require_values
 from paimon_provider.arguments.values import name_of_file, one_of, optional, wrong
 from paimon_provider.triggers.blocking_calls import BlockingCalls, Pause, poll_until
 from paimon_provider.waiting import wait_conditions
 from paimon_provider.watching.conditions import ON, Seen
-from table_core.errors import TableError, error_to_document
+from table_core.errors import StorageUnavailableError, TableError, error_to_document
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -108,7 +108,14 @@ class PaimonWaitTrigger(BaseTrigger):
         from paimon_provider.hooks.paimon import PaimonHook
 
         wait, hook = self.wait(**self._condition()), PaimonHook(self.paimon_conn_id)
-        document = wait.look(hook)
+        try:
+            document = wait.look(hook)
+        except AirflowNotFoundException as error:  # a backend of secrets may be away
+            raise StorageUnavailableError(
+                f"nobody tells where {self.paimon_conn_id} leads: {error}",
+                path=self.paimon_conn_id,
+                reason="no connection",
+            ) from error
         if document is None:
             place = wait_conditions.say_not_yet(wait, hook, self.missing, self.log)
             if place is not None:

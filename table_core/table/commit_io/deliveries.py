@@ -85,7 +85,8 @@ class CommitNote:
 
     def to_document(self) -> dict[str, Any]:
         """JSON-safe members, under the same names."""
-        return asdict(self)
+        partitions = None if self.partitions is None else list(map(dict, self.partitions))
+        return {**asdict(self), "partitions": partitions}
 
     @property
     def sort(self) -> tuple[object, ...]:
