@@ -470,6 +470,27 @@ def test_many_tables_need_few_threads_and_each_hears_of_its_own(
     assert len(threads) <= looking.PARALLEL
 
 
+@pytest.mark.parametrize("turns", range(5))
+def test_a_poll_that_is_woken_and_ended_at_once_ends(turns: int) -> None:
+    """Else it goes on for ever, beside the one that takes its place."""
+
+    async def ended() -> bool:
+        watches = poll.Watches()
+        waiting = asyncio.create_task(watches.wait(60))
+        for _ in range(5):
+            await asyncio.sleep(0)
+        watches.wake()
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        if waiting.done():
+            return True
+        waiting.cancel()
+        await asyncio.wait({waiting})
+        return waiting.cancelled()
+
+    assert asyncio.run(ended())
+
+
 def test_a_table_that_hangs_keeps_no_other_waiting(
     monkeypatch: pytest.MonkeyPatch, supervisor: Supervisor
 ) -> None:

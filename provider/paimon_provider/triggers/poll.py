@@ -112,11 +112,11 @@ class Watches:
     async def wait(self, seconds: float) -> None:
         """Sleep, but not when somebody new has come, or news have."""
         self._asked = asked = asyncio.Event()
-        try:
-            await asyncio.wait_for(asked.wait(), max(seconds, 0.01))
-        except TimeoutError:
-            return
+        waiting = asyncio.ensure_future(asked.wait())
+        try:  # not ``wait_for``: of Python 3.11 it forgets that it is cancelled when it is woken just then
+            await asyncio.wait({waiting}, timeout=max(seconds, 0.01))
         finally:
+            waiting.cancel()
             self._asked = None
 
 

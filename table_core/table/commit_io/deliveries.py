@@ -85,8 +85,7 @@ class CommitNote:
 
     def to_document(self) -> dict[str, Any]:
         """JSON-safe members, under the same names."""
-        partitions = None if self.partitions is None else list(map(dict, self.partitions))
-        return {**asdict(self), "partitions": partitions}
+        return asdict(self)
 
     @property
     def sort(self) -> tuple[object, ...]:
