@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from table_core.cdc.apply.reader import Reader
     from table_core.cdc.apply.settings import ApplySettings, NewTable
     from table_core.cdc.apply.table_feed import Guard
-    from table_core.cdc.apply.tables import SyncTables
     from table_core.cdc.model.encoding import PlainSettings
     from table_core.cdc.model.parallel_batches import RecordsBy
     from table_core.cdc.model.record import SourceTable
@@ -61,8 +60,8 @@ class SyncContext:
     """Keeps events that cannot be applied; None makes the first of them an error."""
     guard: Guard | None = None
     """Says which rows are not to be written, though they could be."""
-    reader_of: Callable[[Reader[Any], SyncTables], Reader[Any]] | None = None
-    """What is read in place of the source itself."""
+    reader_of: Callable[[Reader[Any], Any], Reader[Any]] | None = None
+    """What is read in place of the source itself, by the reader of it and the sync's tables."""
     map_pieces: Callable[[Callable[[Any], Any], Sequence[Any]], Iterator[Any]] | None = None
     """Does a work for each of many pieces elsewhere, some at once; results in order."""
     records_by: RecordsBy | None = None
