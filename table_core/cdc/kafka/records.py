@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-from codecs import BOM_UTF8
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -55,7 +54,7 @@ class JsonRecords:
             return unreadable(too_large(len(body), self._max_bytes), body)
         if (why := too_many_values(body)) is not None:
             return unreadable(why, body)
-        text = _one_line(body.removeprefix(BOM_UTF8))
+        text = _one_line(body)
         if text[:1] not in _BEGINS:
             return _as_text(body) if is_text(body) else unreadable("its value is no UTF-8", body)
         try:
