@@ -135,23 +135,8 @@ class Warehouse:
                 reference that leads nowhere.
         """
         name = connection.conn_id
-        if connection.conn_type not in (None, "", "paimon", "generic"):
-            raise ArgumentError(
-                f"connection {name!r} is of type {connection.conn_type!r}: name one of type 'paimon', which says where "
-                "the warehouse is",
-                argument="paimon_conn_id",
-                value=connection.conn_type,
-            )
         extra = connection.extra_dejson
-        unknown = sorted(set(extra) - set(_EXTRAS))
-        if unknown:
-            raise ArgumentError(
-                f"connection {name!r} has unknown extras "
-                f"{', '.join(f'{key}{meant(key, _EXTRAS)}' for key in unknown)}; "
-                f"known: {', '.join(_EXTRAS)}",
-                argument="extra",
-                value=unknown,
-            )
+        _require_ours(connection, extra)
         uri = _warehouse(connection, extra)
         references = References(lookup or _nowhere)
         catalog = _catalog(extra, connection.login, name)
@@ -236,6 +221,27 @@ def _leaves(value: Any) -> list[str]:
         elif isinstance(item, str) and item:
             leaves.append(item)
     return leaves
+
+
+def _require_ours(connection: Connection, extra: Mapping[str, Any]) -> None:
+    """Refuse a connection of another type, and extras that nobody reads."""
+    name = connection.conn_id
+    if connection.conn_type not in (None, "", "paimon", "generic"):
+        raise ArgumentError(
+            f"connection {name!r} is of type {connection.conn_type!r}: name one of type 'paimon', which says where "
+            "the warehouse is",
+            argument="paimon_conn_id",
+            value=connection.conn_type,
+        )
+    unknown = sorted(set(extra) - set(_EXTRAS))
+    if unknown:
+        raise ArgumentError(
+            f"connection {name!r} has unknown extras "
+            f"{', '.join(f'{key}{meant(key, _EXTRAS)}' for key in unknown)}; "
+            f"known: {', '.join(_EXTRAS)}",
+            argument="extra",
+            value=unknown,
+        )
 
 
 def _warehouse(connection: Connection, extra: Mapping[str, Any]) -> str:
