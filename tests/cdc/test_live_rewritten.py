@@ -411,6 +411,20 @@ def test_a_run_that_is_cut_leaves_the_table_due(mariadb: MariaDb, tmp_path: Path
     same(log, "t", "u")
 
 
+def test_a_limit_within_a_snapshot_ends_the_run_behind_what_was_read(
+    mariadb: MariaDb, tmp_path: Path
+) -> None:
+    log = Log(mariadb, tmp_path, "rw_limit")
+    rows = ", ".join(f"({n})" for n in range(5))
+    mariadb.sql(
+        "CREATE TABLE rw_limit.u (id INT PRIMARY KEY)", f"INSERT INTO rw_limit.u VALUES {rows}"
+    )
+    for _ in range(4):
+        log.sync(max_rows=1, commit_rows=1)
+    log.sync(commit_rows=2)
+    same(log, "t", "u")
+
+
 def cut_at_the_snapshot(stage: str, **_: object) -> None:
     if stage == "snapshot":
         raise OSError("cut")

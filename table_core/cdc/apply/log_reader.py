@@ -332,6 +332,7 @@ class LogReader(ABC):
                 batch,
                 changes=[replace(one, place=_of_snapshot(table, keys)) for one in batch.changes],
                 consumed=lambda _, numbers: numbers < 0,
+                before=None,  # rows of a snapshot stand nowhere in the log: a run ends behind all of them
                 may_commit=done or (bool(info.key) and not self._is_replaced(table)),
             )
             self.context.progress.snapshot(table, len(rows), info.rows_about, done=done)
