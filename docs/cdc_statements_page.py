@@ -50,6 +50,10 @@ def page(
     return HEAD.format(server=server, version=version) + "\n".join(rows) + "\n"
 
 
+def pages() -> dict[Path, str]:
+    return {FOLDER / name: page(*parts) for name, parts in PAGES.items()}
+
+
 if __name__ == "__main__":
-    for name, parts in PAGES.items():
-        (FOLDER / name).write_text(page(*parts))
+    for path, text in pages().items():
+        path.write_text(text)

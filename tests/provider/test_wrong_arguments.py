@@ -68,11 +68,14 @@ GOOD: dict[str, Any] = {
     "paimon_conn_id": "paimon_default",
     "submission": {"id": "driver-1", "folder": "job-1"},
 }
+SERVER = {"kind": "mysql", "host": "127.0.0.1", "port": 1, "user": "u"}
 GOOD_OF: dict[str, dict[str, Any]] = {
     "PaimonWriteOperator": {"sql": GOOD["sql"]},
     "PaimonCloneOperator": {"source": "d.s"},
     "PaimonMergeIntoOperator": {"source": {"table": "d.s"}},
     "PaimonCreateTableOperator": {"table": "d.new"},
+    "PaimonResyncOperator": {"source": SERVER, "tables": ["t"]},
+    "PaimonSourceDoctorOperator": {"source": SERVER},
 }
 """Where a parameter means something else."""
 

@@ -658,6 +658,7 @@ WRONG: Final[dict[str, tuple[Any, ...]]] = {
     "parameters": _NO_PARAMETERS,
     "against": tuple(v for v in _NO_TABLE if v is not None),
     "fail": (*_NO_FLAG, None),
+    "fail_on": (*_NO_WORD, "errors", None),
     "source": _NO_SYNC_SOURCE,
     "PaimonCloneOperator.source": _NO_TABLE,
     "PaimonResyncOperator.tables": (*_NO_LIST, (), [], None),

@@ -33,7 +33,12 @@ _OPTIONS: Final = ("user", "password", "token", "ca")
 _DENIED: Final = frozenset({401, 403})
 _NOT_FOUND: Final = 404
 _SCHEMA_BYTES: Final = 4 << 20
+_PASSING: Final = frozenset({429, 500, 502, 503, 504})
 _WAITS_MS: Final = (500, 1000, 2000)
+
+
+class _ElsewhereError(Exception):
+    """A registry sends us to another host; asked again, it would too."""
 
 
 class _SameHost(urllib.request.HTTPRedirectHandler):
@@ -45,11 +50,11 @@ class _SameHost(urllib.request.HTTPRedirectHandler):
         """The next request.
 
         Raises:
-            OSError: it would go elsewhere.
+            _ElsewhereError: it would go elsewhere.
         """
         here, there = urllib.parse.urlsplit(req.full_url), urllib.parse.urlsplit(newurl)
         if (here.scheme, here.netloc) != (there.scheme, there.netloc):
-            raise OSError(
+            raise _ElsewhereError(
                 f"redirects to {there.scheme}://{there.hostname}: name that one as the registry"
             )
         return super().redirect_request(req, fp, code, msg, headers, newurl)
@@ -100,8 +105,9 @@ class SchemaRegistry:
             ArgumentError: the registry wants another user.
             UnsupportedFeatureError: the schema is no Avro, or refers to others.
         """
-        failure = ""
-        for url in self._asked_in_turn():
+        failure, settled = "", set[str]()
+        for url in self._asked_in_turn(settled):
+            settled.add(url)
             try:
                 answer = self._asked(f"{url}/schemas/ids/{number}")
                 if answer.status in _DENIED:
@@ -120,9 +126,14 @@ class SchemaRegistry:
                 if answer.status == HTTPStatus.OK:
                     return self._text(number, json.loads(answer.body))
                 failure = f"{url}: status {answer.status}"
+                if answer.status in _PASSING:
+                    settled.discard(url)
             except TableError:
                 raise
+            except _ElsewhereError as error:
+                failure = f"{url}: {error}"
             except OSError as error:
+                settled.discard(url)
                 failure = f"{url}: {getattr(error, 'reason', error)}"
             except (ValueError, RecursionError) as error:
                 failure = f"{url}: its answer is no schema: {error}"
@@ -130,12 +141,13 @@ class SchemaRegistry:
             f"no schema registry answers: {failure}", path=self.url, reason=failure
         )
 
-    def _asked_in_turn(self) -> Iterator[str]:
-        """Every address, and all of them again after a while: a registry that starts has no answer yet."""
+    def _asked_in_turn(self, settled: set[str]) -> Iterator[str]:
+        """Every address, and again after a while those that are not ``settled``: one that starts has no answer yet."""
         yield from self._urls
         for wait in _WAITS_MS:
-            self.clock.sleep_ms(wait)
-            yield from self._urls
+            if left := [url for url in self._urls if url not in settled]:
+                self.clock.sleep_ms(wait)
+                yield from left
 
     def _asked(self, url: str) -> Answer:
         request = urllib.request.Request(url)

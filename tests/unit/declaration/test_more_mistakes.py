@@ -476,7 +476,7 @@ AFTER: dict[str, tuple[str, int, str]] = {
     "flow run create-tag empty": ("flows:\n  f: {table: a.t, run: create-tag, with: {tag: ''}}", 1, "'' cannot name a tag: write letters, digits, - and _"),
     "flow run expire older_than": ('flows:\n  f: {table: a.t, run: expire-snapshots, with: {older_than: 7 d}}', 1, 'expected a point in time with its zone, e.g. 2026-01-01T00:00:00Z, fou'),
     "flow run expire older_than bad": ('flows:\n  f: {table: a.t, run: expire-snapshots, with: {older_than: last week}}', 1, 'expected a point in time with its zone, e.g. 2026-01-01T00:00:00Z, fou'),
-    "flow run expire retain 0": ('flows:\n  f: {table: a.t, run: expire-snapshots, with: {retain_max: 0}}', 1, 'expected at least 1, found 0'),
+    "flow run expire retain 0": ('flows:\n  f: {table: a.t, run: expire-snapshots, with: {retain_max: 0}}', 1, 'expected a number of at least 1 or a template, found 0'),
     "flow run rescale": ('flows:\n  f: {table: a.t, run: rescale, with: {buckets: 0}}', 1, 'expected a number of at least 1 or a template, found 0'),
     "flow run rescale text": ('flows:\n  f: {table: a.t, run: rescale, with: {buckets: many}}', 1, "expected a number of at least 1 or a template, found 'many'"),
     "flow run rescale neg": ('flows:\n  f: {table: a.t, run: rescale, with: {buckets: -2}}', 1, 'expected a number of at least 1 or a template, found -2'),

@@ -17,6 +17,7 @@ from table_core.ondisk.snapshot import Snapshot
 from table_core.ondisk.success_file import SuccessFile
 from table_core.ondisk.tag import Tag
 from table_core.options import keys_retention
+from table_core.options.argument_kinds import require_whole
 from table_core.options.spark_settings import require_printable
 from table_core.table.metadata.refs.new_document import is_ours
 
@@ -78,7 +79,12 @@ def state_of(access: TableAccess, snapshot: Snapshot) -> Snapshot:
 
 
 def keeper_of(access: TableAccess, id: int) -> str | None:
-    """The tag that keeps the snapshot ``id``, which is expired; None: it is not, or no tag does."""
+    """The tag that keeps the snapshot ``id``, which is expired; None: it is not, or no tag does.
+
+    Raises:
+        ArgumentError: ``id`` is no whole number.
+    """
+    require_whole("snapshot", id)
     if id >= access.metadata.floor() and access.metadata.has_snapshot(id):
         return None
     for name in tag_names(access):
