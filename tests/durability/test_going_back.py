@@ -140,12 +140,22 @@ def drop(place: Place, rounds: int) -> int:
 
 
 def taken_back(table: tc.Table) -> set[str]:
+    """The states that turns note, and ``<id>/*`` of what had expired when one went below it, to a snapshot of a tag.
+
+    Snapshot 1 has a tag, 1 and 2 expire, and a rollback goes to 1: it takes back 3, which it notes, and so 2, whose file is gone.
+    """
     storage, gone = table.access.storage, set[str]()
     for info in list(storage.list(layout.line_folder())):
         if "turn-" in info.path:
             with suppress(tc.errors.NotFoundError):
-                gone |= Turn.from_json(storage.read(info.path), path=info.path).gone
+                turn = Turn.from_json(storage.read(info.path), path=info.path)
+                first = min((int(state.partition("/")[0]) for state in turn.gone), default=0)
+                gone |= turn.gone | {f"{id}/*" for id in range(turn.target + 1, first)}
     return gone
+
+
+def withdrawn(state: str, gone: set[str]) -> bool:
+    return state in gone or f"{state.partition('/')[0]}/*" in gone
 
 
 @contextmanager
@@ -204,7 +214,7 @@ def judge(place: Place, told: list[Told], gone: set[str]) -> None:
     acknowledged = {k: one for some in told for k, one in some.landed.items()}
     unknown = {k for some in told for k in some.unknown}
     here = {k: state for k, (state, born) in acknowledged.items() if {born} == birth}
-    lost = [k for k, state in here.items() if k not in there and state not in gone]
+    lost = [k for k, state in here.items() if k not in there and not withdrawn(state, gone)]
     back = [k for k, state in here.items() if k in there and state in gone]
     strange = set(there) - set(here) - unknown
     assert (lost, back, strange) == ([], [], set())
