@@ -19,6 +19,12 @@ MODULES = [
 
 @pytest.mark.parametrize("name", MODULES)
 def test_the_examples_of_a_module_are_what_it_does(name: str) -> None:
-    result = doctest.testmod(import_module(name), optionflags=doctest.NORMALIZE_WHITESPACE)
+    try:
+        module = import_module(name)
+    except ModuleNotFoundError as error:
+        if str(error.name).startswith("table_core"):
+            raise
+        pytest.skip(f"{error.name} is not installed")
+    result = doctest.testmod(module, optionflags=doctest.NORMALIZE_WHITESPACE)
     assert result.attempted
     assert not result.failed

@@ -11,6 +11,7 @@ import resource
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +68,9 @@ def planted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("PATH", str(folder), prepend=":")
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.delenv("TABLE_CORE_WAREHOUSE", raising=False)
+    if find_spec("pyspark") is None:  # of it the doctor asks only whether it is there
+        (folder / "pyspark").mkdir()
+        (folder / "pyspark" / "__init__.py").touch()
     return folder
 
 
