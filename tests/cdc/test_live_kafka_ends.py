@@ -14,6 +14,7 @@ import table_core as tc
 from table_core.errors import SourceDivergedError
 from tests.cdc.conftest import need
 from tests.cdc.servers import Kafka
+from tests.eventually import eventually
 
 
 class Rows:
@@ -47,10 +48,7 @@ class Rows:
 
     def settle(self, end: int) -> None:
         """Until readers see all up to ``end``: a broker shows the end of a transaction a moment later."""
-        limit = time.monotonic() + 180
-        while self.end() < end:
-            assert time.monotonic() < limit
-            time.sleep(0.05)
+        eventually(lambda: self.end() >= end, "the end of a transaction")
 
     def retain_nothing(self) -> None:
         """What retention does to a topic that nobody writes to."""
@@ -150,7 +148,9 @@ def test_what_was_deleted_before_it_was_read_is_still_told(kafka: Kafka, tmp_pat
         rows.sync()
 
 
-def test_a_run_without_an_end_outlasts_a_broker_that_is_started_anew(tmp_path: Path) -> None:
+def test_a_run_without_an_end_outlasts_a_broker_that_is_started_anew(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     need(Kafka)
     with Kafka() as kafka:
         catalog = tc.open_catalog(f"file://{tmp_path}/wh")
@@ -171,7 +171,7 @@ def test_a_run_without_an_end_outlasts_a_broker_that_is_started_anew(tmp_path: P
                     raise Ended
 
         def restarted() -> None:
-            time.sleep(5)  # long enough to be missed
+            eventually(lambda: "It is asked again" in caplog.text, "the run misses the broker")
             kafka.start()
             kafka.put("again", (b"2", b'{"id": 2}'))
 

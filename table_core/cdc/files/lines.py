@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -39,6 +40,7 @@ __all__ = ["WINDOW_BYTES", "LineDecoder", "LineReader", "plain_settings", "windo
 
 AtLines = TypeVar("AtLines", FilesPosition, OffsetsPosition)
 """How far lines were read: in files, or in topics."""
+_log = logging.getLogger(__name__)
 WINDOW_BYTES: Final = 16 << 20
 WINDOW_LINES: Final = 20_000
 _LARGEST: Final = 3
@@ -280,11 +282,14 @@ class LineReader(ABC, Generic[AtLines]):
                     reached, silent_since = batch.position, None
                     yield batch
                 silent_since = None
-            except StorageUnavailableError:
+            except StorageUnavailableError as error:
                 if self.poll is None or end is not None:
                     raise
                 now = self.poll.now_ms()
-                silent_since = now if silent_since is None else silent_since
+                if silent_since is None:
+                    silent_since = now
+                    minutes = _SILENT_MS // 60_000
+                    _log.warning("%s. It is asked again for up to %d minutes", error, minutes)
                 if now - silent_since >= _SILENT_MS:
                     raise
             if self.poll is None or end is not None:

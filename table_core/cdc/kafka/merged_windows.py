@@ -91,11 +91,15 @@ def merged_windows(
         at: _Share() for at, end in last.items() if end > begin.get(at, 0)
     }
     waiting: set[Partition] = set()
+    coming, ended = set(shares), -1
     for topic, number, offset, line in reading.lines(begin, last, form):
         at = topic, number
         share = shares[at]
         share.put(offset, line)
-        coming = shares.keys() - reading.ends.keys()
+        if (
+            len(reading.ends) != ended
+        ):  # each that ends is one more; looked at for each record it would cost most
+            coming, ended = shares.keys() - reading.ends.keys(), len(reading.ends)
         if window_is_full(share.size * len(coming), len(share.lines) * len(coming)):
             waiting.add(at)
         if waiting and coming <= waiting:
@@ -111,6 +115,8 @@ def merged_windows(
 
 def _window(shares: Mapping[Partition, _Share], coming: set[Partition]) -> Records:
     """What is certain of the shares, where more of the partitions ``coming`` is to come."""
+    if len(shares) == 1:  # it waits for nobody
+        return _gathered(shares, None)
     for share in shares.values():
         share.locate()
     bounds = [s.last for at in coming if (s := shares[at]).in_order and s.last != _FIRST]
