@@ -16,7 +16,7 @@ from table_core.datatypes.text import parse_type
 from table_core.errors import ArgumentError, DataError, UnsupportedFeatureError
 from table_core.ondisk.binary_row import array_of, encode_row
 from tests.unit.row_vectors import ROW_VECTORS
-from tests.unit.test_binary_row import _VALUES
+from tests.unit.typed_values import VALUES_OF_TYPES
 
 SAMPLES = {
     "BOOLEAN": [True, True, False],
@@ -56,10 +56,11 @@ def slow_hash(body: bytes) -> int:
 
 @st.composite
 def tables(draw):
-    names = draw(st.lists(st.sampled_from(sorted(_VALUES)), min_size=1, max_size=6))
+    names = draw(st.lists(st.sampled_from(sorted(VALUES_OF_TYPES)), min_size=1, max_size=6))
     rows = draw(st.integers(0, 12))
     columns = [
-        draw(st.lists(st.none() | _VALUES[name], min_size=rows, max_size=rows)) for name in names
+        draw(st.lists(st.none() | VALUES_OF_TYPES[name], min_size=rows, max_size=rows))
+        for name in names
     ]
     return [parse_type(name) for name in names], columns
 
@@ -108,7 +109,7 @@ def test_decimals_of_every_length_hash_as_their_bytes_do() -> None:
     assert row_hash([array_of(values, type_)], [type_]).tolist() == expected
 
 
-@pytest.mark.parametrize("name", sorted(_VALUES))
+@pytest.mark.parametrize("name", sorted(VALUES_OF_TYPES))
 def test_a_slice_hashes_as_its_rows_do(name: str) -> None:
     type_ = parse_type(name)
     values = SAMPLES[name]

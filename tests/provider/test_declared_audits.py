@@ -20,7 +20,7 @@ from table_core.table.api.catalog import Catalog
 from tests.provider.dag_runs import events_of, run_text, states
 from tests.provider.test_declared_dags import WIDE
 from tests.provider.test_streamhouse_declared import DECLARED
-from tests.unit.declaration.test_choosing import CHAIN
+from tests.unit.declaration.documents import CHAIN
 
 pytestmark = [pytest.mark.airflow, pytest.mark.filterwarnings("default")]
 

@@ -15,8 +15,8 @@ from table_core.jobs.embedded import EmbeddedEngine
 from table_core.jobs.job_spec import JobSpec
 from table_core.jobs.run import run_job
 from table_core.spark.engine import SparkEngine
+from tests.common_sql import SAME
 from tests.lanes import sampled
-from tests.unit.test_common_sql import SAME
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -1,6 +1,6 @@
 """Goal: a job on Spark says in its result what the metadata before and after say, as the embedded engine does.
 
-Method: the jobs of ``tests/unit/table/test_whole_results.py`` through ``SparkEngine``, counted by hand.
+Method: the jobs of ``tests/every_job.py`` through ``SparkEngine``, counted by hand.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from table_core.jobs.job_spec import JobSpec
 from table_core.jobs.run import run_job
 from table_core.spark.engine import SparkEngine
 from table_core.spark.streams.drain import drain
+from tests.every_job import JOBS, ONE_ROW, RESCALE, lake_of, put
 from tests.lanes import sampled
-from tests.unit.table.test_whole_results import JOBS, ONE_ROW, RESCALE, lake_of, put
 from tests.whole_results import MEMBERS, State, refuted
 
 BY_TASKS = (

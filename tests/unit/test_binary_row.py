@@ -20,36 +20,17 @@ from table_core.ondisk.binary_row import (
     values_of,
 )
 from tests.unit.row_vectors import ROW_VECTORS
+from tests.unit.typed_values import VALUES_OF_TYPES
 
 INT, STRING = parse_type("INT"), parse_type("STRING")
 DOUBLE = parse_type("DOUBLE")
 _DAMAGED = ("INT", "STRING", "BYTES", "DECIMAL(30, 2)", "TIMESTAMP(6)", "DOUBLE", "BOOLEAN")
-_NS = st.integers(-(10**15), 10**15)
-_VALUES = {
-    "BOOLEAN": st.booleans(),
-    "TINYINT": st.integers(-128, 127),
-    "SMALLINT": st.integers(-(2**15), 2**15 - 1),
-    "INT": st.integers(-(2**31), 2**31 - 1),
-    "BIGINT": st.integers(-(2**63), 2**63 - 1),
-    "FLOAT": st.floats(width=32, allow_nan=False),
-    "DOUBLE": st.floats(allow_nan=False),
-    "DATE": st.integers(-(2**31), 2**31 - 1),
-    "TIME(3)": st.integers(0, 86_399_999),
-    "STRING": st.text(),
-    "CHAR(3)": st.text(max_size=3),
-    "BYTES": st.binary(max_size=20),
-    "DECIMAL(9, 3)": st.decimals(-(10**5), 10**5, places=3),
-    "DECIMAL(38, 10)": st.decimals(-(10**27), 10**27, places=10),
-    "TIMESTAMP(3)": _NS.map(lambda ms: ms * 1_000_000),
-    "TIMESTAMP(6)": _NS.map(lambda us: us * 1000),
-    "TIMESTAMP(9) WITH LOCAL TIME ZONE": _NS,
-}
 
 
 @st.composite
 def typed_rows(draw):
-    names = draw(st.lists(st.sampled_from(sorted(_VALUES)), max_size=70))
-    values = tuple(draw(st.none() | _VALUES[name]) for name in names)
+    names = draw(st.lists(st.sampled_from(sorted(VALUES_OF_TYPES)), max_size=70))
+    values = tuple(draw(st.none() | VALUES_OF_TYPES[name]) for name in names)
     return tuple(parse_type(name) for name in names), values
 
 

@@ -18,7 +18,7 @@ from table_core.table.api.state_jobs import fast_forward
 from table_core.table.commit_io.deliveries import told
 from table_core.table.maintenance.fast_forward import FastForward
 from table_core.table.metadata.documents import Metadata
-from tests.unit.test_shared_files import create, fresh, keys, on_branch, put
+from tests.unit.key_tables import create, fresh, keys, on_branch, put
 
 
 def branched(*after: int) -> tuple[Any, Any]:

@@ -15,7 +15,7 @@ from table_core.errors import ArgumentError
 from table_core.table.api.state_jobs import create_branch as make_branch
 from table_core.table.api.state_jobs import fast_forward
 from tests.tables import new_catalog, write_rows
-from tests.unit.test_shared_files import on_branch
+from tests.unit.key_tables import on_branch
 
 SCHEMA = pa.schema(
     [pa.field("dt", pa.date32()), pa.field("h", pa.string()), pa.field("v", pa.int32())]

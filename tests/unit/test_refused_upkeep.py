@@ -15,7 +15,7 @@ from table_core.errors import (
     NotFoundError,
     UnsupportedFeatureError,
 )
-from tests.unit.test_shared_files import create, put
+from tests.unit.key_tables import create, put
 
 
 @pytest.fixture

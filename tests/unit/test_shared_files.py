@@ -7,60 +7,21 @@ ignored; the changelog of a tag searched for orphans.
 
 from __future__ import annotations
 
-import uuid
 from dataclasses import replace
 from typing import Any
 
-import pyarrow as pa
 import pytest
 
 import table_core as tc
 from table_core.ondisk import layout
 from table_core.storage.system import SystemClock
 from table_core.table.metadata.documents import Metadata
-from tests.tables import new_catalog, write_rows
-
-SCHEMA = pa.schema([pa.field("k", pa.int64(), nullable=False), pa.field("v", pa.int64())])
-OPTIONS = {
-    "bucket": "1",
-    "write-only": "true",
-    "snapshot.time-retained": "1 ms",
-    "snapshot.num-retained.min": "1",
-    "manifest.merge-min-count": "1",
-    "manifest.full-compaction-threshold-size": "1 b",
-}
+from tests.unit.key_tables import create, fresh, keys, on_branch, put
 
 
 class Later(SystemClock):
     def now_ms(self) -> int:
         return SystemClock.now_ms(self) + 3 * 24 * 3_600_000
-
-
-def create(**options: str) -> Any:
-    catalog = new_catalog()
-    named = {k.replace("__", ".").replace("_", "-"): v for k, v in options.items()}
-    return catalog.create_table("d.t", SCHEMA, primary_key=("k",), options=OPTIONS | named)
-
-
-def on_branch(table: Any, branch: str) -> Any:
-    return tc.Table(replace(table.access, metadata=Metadata(table.access.storage, branch)))
-
-
-def put(table: Any, key: int, **more: Any) -> None:
-    write_rows(table, pa.table({"k": [key], "v": [key]}, schema=SCHEMA), **more)
-
-
-def fresh(table: Any) -> Any:
-    """The same files under a root of which nothing is remembered."""
-    uri = f"memory://{uuid.uuid4().hex}/t"
-    target = tc.open_catalog(uri).storage
-    for info in table.access.storage.walk(""):
-        target.write(info.path, table.access.storage.read(info.path))
-    return tc.open_table(uri)
-
-
-def keys(table: Any, **which: Any) -> list[int]:
-    return sorted(table.read(**which).to_arrow()["k"].to_pylist())
 
 
 def data_files(table: Any) -> int:

@@ -22,7 +22,7 @@ from table_core.ondisk.index_manifest import (
     encode_index_manifest,
 )
 from table_core.ondisk.tag import Tag
-from tests.unit.test_snapshot_document import JAVA
+from tests.unit.snapshot_documents import JAVA
 
 CREATED = [2026, 11, 21, 6, 13, 12, 247023578]
 

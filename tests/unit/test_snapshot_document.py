@@ -8,21 +8,7 @@ import pytest
 
 from table_core.errors import CorruptFileError, ErrorKind, UnsupportedFeatureError
 from table_core.ondisk.snapshot import Snapshot
-
-JAVA = {  # trimmed from a file written by Java Paimon
-    "version": 3,
-    "id": 4,
-    "schemaId": 0,
-    "baseManifestList": "manifest-list-b",
-    "deltaManifestList": "manifest-list-d",
-    "commitUser": "u",
-    "commitIdentifier": 9223372036854775807,
-    "commitKind": "COMPACT",
-    "timeMillis": 1700000000000,
-    "totalRecordCount": 10,
-    "deltaRecordCount": -2,
-    "nextRowId": 17,
-}
+from tests.unit.snapshot_documents import JAVA
 
 
 def test_unknown_members_survive_a_rewrite() -> None:

@@ -26,7 +26,7 @@ from table_core.ondisk.stats import (
     parse_mode,
 )
 from table_core.options.table import TableOptions
-from tests.unit.test_binary_row import _VALUES
+from tests.unit.typed_values import VALUES_OF_TYPES
 
 FULL = StatsMode(StatsKind.FULL)
 NONE = StatsMode(StatsKind.NONE)
@@ -153,9 +153,9 @@ def test_dense_statistics_leave_columns_out_and_others_say_unknown() -> None:
     assert (nothing, cols) == (EMPTY_STATS, ())
 
 
-@given(st.data(), st.sampled_from(sorted(set(_VALUES) - {"FLOAT", "DOUBLE"})))
+@given(st.data(), st.sampled_from(sorted(set(VALUES_OF_TYPES) - {"FLOAT", "DOUBLE"})))
 def test_bounds_hold_for_every_type(data, name: str) -> None:
-    values = data.draw(st.lists(st.none() | _VALUES[name], min_size=1, max_size=8))
+    values = data.draw(st.lists(st.none() | VALUES_OF_TYPES[name], min_size=1, max_size=8))
     mode = data.draw(st.sampled_from(["full", "truncate(2)"]))
     low, high, nulls = stats_of(name, values, mode, batches=data.draw(st.integers(1, 3)))
     there = [v for v in values if v is not None]

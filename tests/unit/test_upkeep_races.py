@@ -20,25 +20,7 @@ from table_core.storage.stores.faults import Call, Faults, FaultyStorage
 from table_core.table.metadata.documents import Metadata
 from table_core.table.metadata.refs.consumers import held, set_consumer
 from tests.tables import new_catalog, write_rows
-from tests.unit.test_shared_files import create, fresh, keys, on_branch, put
-
-
-def between(table: Any, at: tuple[str, str], other: Callable[[], object], after: int = 0) -> Any:
-    """The same table; before its call ``at`` (name, path), but the first ``after``, ``other`` runs."""
-    met, running = 0, False
-
-    def meanwhile(call: Call) -> None:
-        nonlocal met, running
-        if running or (call.name, call.path) != at:
-            return
-        met += 1
-        if met == after + 1:
-            running = True
-            other()
-            running = False
-
-    storage = FaultyStorage(table.access.storage, Faults(meanwhile))
-    return tc.Table(replace(table.access, storage=storage, metadata=Metadata(storage)))
+from tests.unit.key_tables import between, create, fresh, keys, on_branch, put
 
 
 def tagged_and_replaced() -> Any:

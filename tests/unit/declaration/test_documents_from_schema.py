@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from table_core.declaration.grammar import json_schema
-from tests.unit.declaration.test_grammar import VALUES, verdicts
+from tests.unit.declaration.two_judges import VALUES, verdicts
 
 SCHEMA = json_schema()
 TEXTS = (

@@ -7,16 +7,13 @@ import json
 import random
 from typing import Any
 
-import jsonschema
 import pytest
 
-from table_core.declaration.grammar import DECLARATION, json_schema
-from table_core.declaration.located import Diagnostic, read_yaml
 from table_core.declaration.step_arguments import ACTIONS
 from table_core.declaration.verbs import VERBS
 from tests.lanes import budget
+from tests.unit.declaration.two_judges import VALUES, verdicts
 
-SCHEMA = jsonschema.Draft202012Validator(json_schema())
 STEPS: dict[str, Any] = {
     "sync": {"table": "a.t", "sync": {"kind": "files"}, "with": {"until": "now", "retries": 1}},
     "sql": {
@@ -92,25 +89,12 @@ RIGHT: dict[str, Any] = {
         }
     },
 }
-VALUES = (
-    *(None, True, False, 0, 1, -1, 2.5, 3.0, "", "x", "full", "a.t", "7 d", "tc.x", "{{ x }}"),
-    *("local", "table", [], {}, ["x"], [1, None], [[1]], {"x": "y"}, {"table": "a.t"}, "delete"),
-    *("not a name", 10**25, "null", "yes", "0 3 * * *", {"sql": "s"}, [{"x": 1}], "append"),
-)
 NAMES = (
     *("x", "table", "with", "where", "reads", "sql", "run", "merge", "sync", "overwrite", "rows"),
     *("apply_declaration", "upkeep"),
     *("columns", "type", "options", "pending", "rows_uri", "report", "flows", "after", "a b", ""),
     *("policy", "compact", "retain_max", "name", "version", "from", "to", "on", "action", "a.t"),
 )
-
-
-def verdicts(document: Any) -> tuple[bool, bool]:
-    root, told = read_yaml(json.dumps(document), "f")
-    assert root is not None, told
-    diagnostics: list[Diagnostic] = list(told)
-    DECLARATION.check(root, "f", diagnostics)
-    return SCHEMA.is_valid(document), not diagnostics
 
 
 def places(node: Any) -> list[tuple[Any, Any]]:

@@ -11,20 +11,8 @@ from typer.testing import CliRunner
 from table_core.cli.main import app
 from table_core.declaration.document import faults_of
 from table_core.errors import ArgumentError, NotFoundError
+from tests.unit.declaration.documents import BASE, LINE
 
-BASE = """\
-version: 1
-name: shop
-tables:
-  a.t:
-    columns: {id: BIGINT NOT NULL, dt: STRING, amount: "DECIMAL(12, 2)"}
-    primary_key: [id]
-    options: {bucket: 2}
-  a.p:
-    columns: {id: BIGINT, h: INT, flag: BOOLEAN}
-    partition_by: [h, flag]
-"""
-LINE = BASE.count("\n") + 1
 STEP = "flows:\n  f: "
 CHECK = "checks:\n  c: "
 TRIGGER = "triggers:\n  t: "

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from table_core.declaration.document import faults_of
-from tests.unit.declaration.test_mistakes import BASE, LINE
+from tests.unit.declaration.documents import BASE, LINE
 
 EDITS: dict[str, tuple[str, str, int, str]] = {
     "member one blank too far left": ('    partition_by', '   partition_by', 10, 'indent this line as those of the same level'),

@@ -67,7 +67,7 @@ ELSEWHERE = {
     "unit/test_partial_update.py": "partial-update.remove-record-on-sequence-group",
     "unit/test_record_expiry.py": "record-level.expire-time record-level.time-field",
     "unit/test_scan.py": ("deletion-vectors.merge-on-read scan.plan-sort-partition"),
-    "unit/test_shared_files.py": "manifest.full-compaction-threshold-size",
+    "unit/key_tables.py": "manifest.full-compaction-threshold-size",
 }
 SHOWN = {key: file for file, keys in ELSEWHERE.items() for key in keys.split()}
 ROOMS = (cache_scenes, commit_scenes, file_scenes, merge_scenes, read_scenes)

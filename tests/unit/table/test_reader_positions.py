@@ -20,7 +20,7 @@ from table_core.errors import (
 from table_core.jobs.job_spec import JobSpec
 from table_core.jobs.run import run_embedded
 from tests.tables import new_catalog, write_rows
-from tests.unit.table.test_flow_positions import House
+from tests.unit.table.flow_house import House
 
 
 @pytest.fixture

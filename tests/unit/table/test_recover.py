@@ -25,7 +25,7 @@ from table_core.table.metadata import documents
 from table_core.table.metadata.refs.turns import turning
 from table_core.table.metadata.remembered import Remembered
 from tests.tables import foreign_commit, new_catalog, write_rows
-from tests.unit.test_upkeep_races import between
+from tests.unit.key_tables import between
 
 SCHEMA = pa.schema([pa.field("k", pa.int64(), nullable=False), ("v", pa.int64())])
 ALL = list(range(1, 7))

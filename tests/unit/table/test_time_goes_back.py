@@ -21,8 +21,7 @@ from table_core.storage.stores.faults import Faults, FaultyStorage
 from table_core.storage.system import SystemClock
 from table_core.table.metadata.documents import Metadata
 from tests.tables import new_catalog, write_rows
-from tests.unit.test_shared_files import OPTIONS, SCHEMA, create, fresh, keys, on_branch, put
-from tests.unit.test_upkeep_races import between
+from tests.unit.key_tables import OPTIONS, SCHEMA, between, create, fresh, keys, on_branch, put
 
 
 def another(table: Any) -> Any:
