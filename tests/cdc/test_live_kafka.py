@@ -16,7 +16,7 @@ from tests.cdc.conftest import need
 from tests.cdc.servers import Kafka
 from tests.golden import streams
 from tests.golden.avro_form import Registry
-from tests.golden.test_cdc_streams import Warehouse
+from tests.golden.stream_lake import Warehouse
 
 
 class Topics(Warehouse):

@@ -8,11 +8,11 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-import processes
 import pyarrow as pa
 
 import table_core as tc
 from table_core.storage.system import SystemClock
+from tests.durability import processes
 from tests.tables import write_rows
 
 

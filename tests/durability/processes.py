@@ -10,7 +10,8 @@ from __future__ import annotations
 import hashlib
 import multiprocessing
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
@@ -188,3 +189,13 @@ def read(uri: str, stop: Path, log: Path, store: Store = None) -> None:
             print("wrong" if wrong or back else "right", wrong, back, file=out)
             before = now
             time.sleep(READER_REST_S)
+
+
+def start(target: Callable[..., None], *args: object) -> BaseProcess:
+    process = FORK.Process(target=target, args=args, daemon=True)
+    process.start()
+    return process
+
+
+def lines(log: Path) -> list[list[str]]:
+    return [line.split() for line in log.read_text().splitlines()] if log.exists() else []

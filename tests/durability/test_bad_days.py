@@ -20,10 +20,10 @@ import pytest
 import table_core as tc
 from table_core.errors import AccessDeniedError, StorageUnavailableError, TableError
 from table_core.ports import Clock
+from tests.durability.small_commits import AS, add, keys
 from tests.tables import new_catalog
 
 SCHEMA = pa.schema([pa.field("k", pa.int32(), nullable=False), ("v", pa.string())])
-AS = tc.CommitAs(user="task", identifier=3)
 ROOT = Path(__file__).parents[2]
 HOUR_MS = 3_600_000
 
@@ -35,17 +35,6 @@ def make(folder: Path | str, **options: str) -> tc.Table:
     )
     add(table, 1)
     return table
-
-
-def add(table: tc.Table, key: int, size: int = 1, **how: object) -> tc.Commit:
-    with table.write(**how) as writer:
-        value = os.urandom(size).hex()
-        writer.write(pa.table({"k": [key], "v": [value]}, schema=table.arrow_schema))
-        return writer.commit()
-
-
-def keys(table: tc.Table) -> list[int]:
-    return sorted(table.read().to_arrow()["k"].to_pylist())
 
 
 @pytest.fixture
@@ -93,7 +82,7 @@ ATTEMPT = """
 import sys
 sys.path[:0] = {path!r}
 import table_core as tc
-from tests.durability.test_bad_days import AS, add, keys
+from tests.durability.small_commits import AS, add, keys
 table = tc.open_table({uri!r})
 try:
     add(table, 2, commit=AS)

@@ -12,10 +12,9 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-import keepers
-from test_processes import lines, start
-
 import table_core as tc
+from tests.durability import keepers
+from tests.durability.processes import lines, start
 from tests.lanes import budget
 
 ROUNDS = budget("EXPIRY_ROUNDS", ci=8, nightly=200)

@@ -19,7 +19,7 @@ import pytest
 import table_core as tc
 from table_core import errors
 from tests.lanes import budget
-from tests.property.test_statements_by_engine import ENGINES, PRODUCERS, SCHEMA
+from tests.property.engine_statements import ENGINES, PRODUCERS, SCHEMA
 from tests.tables import new_catalog, write_rows
 
 if TYPE_CHECKING:

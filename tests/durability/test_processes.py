@@ -4,27 +4,16 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable
-from multiprocessing.process import BaseProcess
 from pathlib import Path
 
-import processes
 import pytest
 
 import table_core as tc
+from tests.durability import processes
+from tests.durability.processes import lines, start
 
 SEED = 20_260
 KILLS = 20
-
-
-def start(target: Callable[..., None], *args: object) -> BaseProcess:
-    process = processes.FORK.Process(target=target, args=args, daemon=True)
-    process.start()
-    return process
-
-
-def lines(log: Path) -> list[list[str]]:
-    return [line.split() for line in log.read_text().splitlines()] if log.exists() else []
 
 
 def refuse_gaps(table: tc.Table) -> None:

@@ -1,6 +1,6 @@
 """Goal: whoever writes, compacts and expires a table, in whatever order, it is what a dict says.
 
-Method: the state machine of ``tests/property/test_table_states.py``, in which Apache Paimon takes
+Method: the state machine of ``tests/property/table_states.py``, in which Apache Paimon takes
 turns with us.  ``STATES`` chooses how many runs.
 """
 
@@ -18,7 +18,7 @@ from judge import Judge, agree_rows, judged
 
 import table_core as tc
 from tests.lanes import budget
-from tests.property.test_table_states import Row, TableStates, as_arrow, rows_of
+from tests.property.table_states import Row, TableStates, as_arrow, rows_of
 
 pytestmark = pytest.mark.interop
 

@@ -22,7 +22,7 @@ from demo.airflow_home import LOCAL
 from table_core.table.api.table import Table
 from table_core.table.metadata.results import CommitAs
 from tests.live.airflows import Live, running
-from tests.provider.test_tour import BASES, DECLARED, TOUR, offered
+from tests.provider.tour import BASES, DECLARED, TOUR, offered
 
 pytestmark = [pytest.mark.airflow, pytest.mark.heavy, pytest.mark.timeout(1200)]
 

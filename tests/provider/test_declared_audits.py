@@ -17,9 +17,9 @@ from table_core.declaration.manifest import compiled, head_of
 from table_core.declaration.selection import chosen
 from table_core.errors import ArgumentError
 from table_core.table.api.catalog import Catalog
+from tests.provider.dag_files import DECLARED
 from tests.provider.dag_runs import events_of, run_text, states
-from tests.provider.test_declared_dags import WIDE
-from tests.provider.test_streamhouse_declared import DECLARED
+from tests.provider.declared_wide import WIDE
 from tests.unit.declaration.documents import CHAIN
 
 pytestmark = [pytest.mark.airflow, pytest.mark.filterwarnings("default")]

@@ -18,7 +18,7 @@ from paimon_provider.arguments.job_values import attribute_of
 from paimon_provider.operators.base import PaimonDatabaseOperator, PaimonTableOperator
 from table_core.jobs.action import Target
 from table_core.jobs.registry import ACTIONS
-from tests.provider.test_operators import NEEDED
+from tests.provider.needed_arguments import NEEDED
 
 BASES = (PaimonTableOperator, PaimonDatabaseOperator)
 MORE = {

@@ -13,6 +13,7 @@ import pytest
 
 from paimon_provider.pages.reports_folder import report_name, report_path, write_report
 from table_core.errors import ArgumentError
+from tests.provider.logged_in import token
 
 
 @pytest.fixture(scope="module")
@@ -25,12 +26,6 @@ def client(airflow_home: Path) -> Iterator[Any]:
     (airflow_home / "secret.html").write_text("not a report")
     with TestClient(create_app()) as client:
         yield client
-
-
-def token(client: Any, user: str) -> dict[str, str]:
-    login = {"username": user, "password": f"{user}-1815"}
-    answer = client.post("/auth/token", json=login).json()
-    return {"Authorization": f"Bearer {answer['access_token']}"}
 
 
 @pytest.mark.filterwarnings("default")

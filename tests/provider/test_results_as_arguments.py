@@ -22,7 +22,7 @@ from paimon_provider.sensors.snapshot import PaimonSnapshotSensor
 from table_core.errors import ArgumentError
 from table_core.table.api.catalog import Catalog
 from tests.provider.dag_runs import states
-from tests.provider.test_operators import NEEDED
+from tests.provider.needed_arguments import NEEDED
 
 pytestmark = [pytest.mark.airflow, pytest.mark.filterwarnings("default")]
 

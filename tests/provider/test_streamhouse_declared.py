@@ -17,14 +17,13 @@ from demo import expected, generate
 from paimon_provider.declaration import load_dags
 from table_core.table.api.catalog import Catalog
 from table_core.table.api.opening import open_catalog
+from tests.provider.dag_files import DAGS, DECLARED
 
 pytestmark = [
     pytest.mark.airflow,
     pytest.mark.filterwarnings("default"),
     pytest.mark.timeout(600),
 ]
-DAGS = Path(__file__).parents[2] / "dags"
-DECLARED = DAGS.parent / "declarations"
 SALES = "default.country_sales"
 
 

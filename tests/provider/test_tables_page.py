@@ -17,7 +17,7 @@ from table_core.errors import CorruptFileError
 from table_core.table.api.opening import open_catalog
 from tests.eventually import eventually
 from tests.provider.dag_runs import run_text
-from tests.provider.test_pages import token
+from tests.provider.logged_in import token
 
 pytestmark = pytest.mark.filterwarnings("default")
 URI = "paimon://paimon_default/stall/fruit"

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import ast
-import importlib
-import inspect
 import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,17 +16,14 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.exc import OperationalError
 
-from paimon_provider import get_provider_info as info
 from table_core.table.api.catalog import Catalog
 from table_core.table.api.opening import open_catalog
 from table_core.table.metadata.results import CommitAs
 from tests.provider.dag_runs import events_of, run_text, states, xcom
+from tests.provider.tour import BASES, DECLARED, ROOT, TOUR, offered
 
 pytestmark = [pytest.mark.airflow, pytest.mark.filterwarnings("default")]
 
-ROOT = Path(__file__).parents[2]
-TOUR = ROOT / "dags" / "tour.py"
-BASES = {"PaimonTableOperator", "PaimonDatabaseOperator"}
 ELSEWHERE = {
     "PaimonPositionOperator",
     "PaimonResyncOperator",
@@ -36,8 +31,6 @@ ELSEWHERE = {
 }
 """For a day that went wrong: ``docs/exactly-once.md`` shows it, ``tests/live/user_dags.py`` runs it.  Those of a
 server: ``docs/how-to/09-sync-a-database.md`` shows them, ``tests/cdc`` runs them."""
-DECLARED = {"PaimonApplyOperator", "PaimonDueTablesOperator", "PaimonUpkeepOperator"}
-"""A declaration makes these: ``declarations/streamhouse.yaml``, which ``test_streamhouse_declared`` runs."""
 
 
 @pytest.fixture
@@ -62,13 +55,6 @@ def tour(airflow_home: Path, shop: Catalog) -> Callable[..., Any]:
 def rows(warehouse: Catalog, table: str) -> list[tuple[Any, ...]]:
     found = warehouse.table(table).read().to_arrow().to_pylist()
     return sorted(tuple(row.values()) for row in found)
-
-
-def offered() -> Iterator[str]:
-    for kind, names in (("operators", info.OPERATORS), ("sensors", info.SENSORS)):
-        for name in names:
-            module = importlib.import_module(f"paimon_provider.{kind}.{name}")
-            yield from (n for n in module.__all__ if inspect.isclass(getattr(module, n)))
 
 
 def test_every_operator_and_sensor_has_an_example() -> None:

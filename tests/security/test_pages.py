@@ -27,8 +27,7 @@ from paimon_provider.pages.reports_folder import (
 )
 from paimon_provider.pages.text import cell_text, number_text, security_headers
 from table_core.errors import ArgumentError
-
-EVIL = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>\x1b[2J\u202e"
+from tests.security.evil import EVIL
 
 
 class Tags(HTMLParser):

@@ -21,7 +21,7 @@ from paimon_provider.pages.read_it import read_it
 from paimon_provider.pages.work_answers import collected_columns, maintenance_answer, quality_answer
 from table_core.errors import TableError
 from table_core.history.kinds import Kind
-from tests.security.test_pages import EVIL
+from tests.security.evil import EVIL
 
 URI = "paimon://c/d/t"
 JSON = st.recursive(

@@ -541,3 +541,19 @@ class World:
             self.stream()
         if self.steps % 5 == 0:
             self.check()
+
+
+STEPS = 250
+
+
+def lived(seed: int, folder: Path, steps: int = STEPS) -> World:
+    """A world after ``steps``; an error says its seed and step."""
+    folder.mkdir(parents=True)
+    world = World(seed, folder)
+    for _ in range(steps):
+        try:
+            world.step()
+        except BaseException as error:
+            error.add_note(f"seed {seed}, step {world.steps}")
+            raise
+    return world

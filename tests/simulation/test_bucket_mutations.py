@@ -11,8 +11,8 @@ import pytest
 from table_core.commit import attempt, numbering, stale
 from table_core.commit.attempt import Attempt
 from tests.simulation import test_two_writers as two
+from tests.simulation.bucket_races import race_of
 from tests.simulation.one_bucket import Kind
-from tests.simulation.test_bucket_races import race_of
 from tests.unit.table import test_keys_that_moved as keys
 
 Mutate = Callable[[pytest.MonkeyPatch], None]

@@ -15,7 +15,7 @@ from table_core.commit import protocol, recovery
 from table_core.commit.attempt import Attempt
 from table_core.commit.readback import CreateOutcome
 from table_core.expire import plan as ex
-from tests.simulation import test_commit_races as races
+from tests.simulation import commit_races as races
 
 SEEDS = range(3_000)
 CAUGHT = (AssertionError, KeyError)

@@ -26,7 +26,7 @@ from table_core.table.metadata.refs import consumers
 from table_core.table.read import stream_plan
 from table_core.table.read.stream_plan import StreamPlanner
 from tests.lanes import sampled
-from tests.simulation.test_readers import lived
+from tests.simulation.readers_world import lived
 
 SEEDS = (400, 401, 413)
 Mutate = Callable[[pytest.MonkeyPatch], None]

@@ -13,26 +13,12 @@ from pathlib import Path
 import pytest
 
 from tests.lanes import budget
-from tests.simulation.readers_world import World
+from tests.simulation.readers_world import STEPS, lived
 
 WORLDS = budget("WORLDS", ci=10, nightly=200)
-STEPS = 250
 BUDGET_S = float(os.environ.get("BUDGET_S", "0"))
 MORE = int(os.environ.get("STEPS") or "0")
 """So many steps, however long they take; without it, as many as there is time for."""
-
-
-def lived(seed: int, folder: Path, steps: int = STEPS) -> World:
-    """A world after ``steps``; an error says its seed and step."""
-    folder.mkdir(parents=True)
-    world = World(seed, folder)
-    for _ in range(steps):
-        try:
-            world.step()
-        except BaseException as error:
-            error.add_note(f"seed {seed}, step {world.steps}")
-            raise
-    return world
 
 
 def test_each_row_is_counted_once_or_somebody_is_told_first(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ import table_core as tc
 import table_core.spark as tcs
 from table_core.errors import TableError
 from tests.lanes import sampled
-from tests.property.test_merge_statements import SCHEMA, clauses, rows
+from tests.property.merge_clauses import SCHEMA, clauses, rows
 from tests.tables import write_rows
 
 if TYPE_CHECKING:

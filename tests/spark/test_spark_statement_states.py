@@ -13,7 +13,7 @@ import pytest
 
 import table_core.spark as tcs
 from tests.lanes import sampled
-from tests.property.test_statements_by_engine import cases, walk
+from tests.property.engine_statements import cases, walk
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -1,8 +1,0 @@
-"""Helpers of this folder, importable by the processes that its tests start."""
-
-from __future__ import annotations
-
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parent))
