@@ -6,9 +6,12 @@ project on its path, as on a cluster where everybody has installed it.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
+import threading
+import time
 import urllib.request
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -23,7 +26,7 @@ from demo.servers.machine import free_port
 from demo.servers.spark import spark_home
 from tests.servers import ROOT, own_folder, running
 
-__all__ = ["SMALL", "Connect", "Standalone", "connect", "standalone"]
+__all__ = ["SMALL", "Connect", "Standalone", "connect", "kill_executors_at_work", "standalone"]
 
 LOCAL = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 MASTER = "org.apache.spark.deploy.master.Master"
@@ -162,3 +165,17 @@ def connect(master: str = "local[2]", **conf: str) -> Iterator[Connect]:
         running(command, folder / "log", answers, env=environment(), cwd=folder),
     ):
         yield Connect(f"sc://127.0.0.1:{port}", f"http://127.0.0.1:{page}")
+
+
+def kill_executors_at_work(
+    cluster: Standalone, killed: list[psutil.Process], over: threading.Event
+) -> None:
+    """Wait for the first task that runs Python; kill every executor there is."""
+    while not killed and not over.is_set():
+        with contextlib.suppress(psutil.NoSuchProcess):  # one may end while it is looked at
+            executors = cluster.executors()
+            if any(len(executor.children(recursive=True)) > 1 for executor in executors):
+                for executor in executors:
+                    executor.kill()
+                killed += executors
+        time.sleep(0.02)

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.packages import PACKAGES
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-
-ROOT = Path(__file__).resolve().parent.parent
-PACKAGES = (ROOT / "table_core", ROOT / "provider" / "paimon_provider")
 
 
 def modules() -> dict[str, Path]:

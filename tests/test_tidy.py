@@ -81,3 +81,20 @@ def test_no_dead_modules() -> None:
         and n.removeprefix("provider.") not in imported | entry_points | by_name
     ]
     assert not dead, dead
+
+
+def test_tests_take_nothing_from_other_tests() -> None:
+    """What two files of tests share is a module without ``test_``.
+
+    Only a test of tests takes another file, whole: it runs that one's tests with a fault in what ships.
+    """
+    taken = [
+        f"{path.relative_to(ROOT)}:{node.lineno}: {node.module} {alias.name}"
+        for path in [*ROOT.glob("tests/**/*.py"), *ROOT.glob("bench/**/*.py")]
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ImportFrom) and node.module is not None
+        for alias in node.names
+        if node.module.rpartition(".")[2].startswith("test_")
+        or (alias.name.startswith("test_") and not path.stem.endswith("_mutations"))
+    ]
+    assert not taken, "move it to a module:\n" + "\n".join(taken)

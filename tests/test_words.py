@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.test_circles import PACKAGES
+from tests.packages import PACKAGES
 
 OLD = {
     "Told": "Finding",

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.cdc.kafka_on_spark import spark_jars
 from tests.cdc.servers import Kafka, MariaDb, Postgres
 
 
@@ -38,3 +39,16 @@ def kafka() -> Iterator[Kafka]:
     need(Kafka)
     with Kafka() as server:
         yield server
+
+
+@pytest.fixture(scope="module")
+def postgres_of_lives() -> Iterator[Postgres]:
+    need(Postgres)
+    with Postgres("-c max_prepared_transactions=5") as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def jars() -> str:
+    need(Kafka)
+    return spark_jars()

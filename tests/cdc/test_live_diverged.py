@@ -13,8 +13,8 @@ import table_core as tc
 from table_core.errors import ErrorKind, TableError
 from tests.cdc.conftest import need
 from tests.cdc.servers import Kafka, MariaDb, Postgres
-from tests.cdc.test_live_mariadb import source as of_mariadb
-from tests.cdc.test_live_postgres import source as of_postgres
+from tests.cdc.sources import mariadb_source as of_mariadb
+from tests.cdc.sources import postgres_source as of_postgres
 from tests.eventually import eventually
 
 

@@ -12,12 +12,11 @@ import pytest
 
 import table_core as tc
 from table_core.jobs.job_spec import JobSpec
+from tests.cdc.kafka_on_spark import RECORDS, produce_orders
 from tests.cdc.servers import Kafka
-from tests.cdc.test_live_kafka_spark import RECORDS, jars, produce_orders  # noqa: F401  # a fixture
 from tests.cdc.torture import Torture
-from tests.spark.test_spark_cluster import kill_executors_at_work
-from tests.spark.test_spark_entrypoint import MODULE, job
-from tests.spark_servers import SMALL, connect, standalone
+from tests.spark.submitted import MODULE, job
+from tests.spark_servers import SMALL, connect, kill_executors_at_work, standalone
 
 TOPIC = "elsewhere.orders"
 MORE: dict[str, Any] = {"primary_key": ["id"]}
@@ -36,7 +35,7 @@ def alone(kafka: Kafka, tmp_path_factory: pytest.TempPathFactory) -> Torture:
 @pytest.mark.parametrize("place", ["standalone", "connect"])
 def test_tasks_elsewhere_give_what_one_process_reads(
     alone: Torture,
-    jars: str,  # noqa: F811
+    jars: str,
     tmp_path: Path,
     place: str,
 ) -> None:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,32 +17,15 @@ import table_core.spark
 from table_core.cdc.kafka import parallel_batches
 from table_core.cdc.kafka import reader as kafka_reader
 from table_core.errors import EventError
-from tests.cdc.conftest import need
+from tests.cdc.kafka_on_spark import RECORDS, produce_orders
 from tests.cdc.servers import Kafka
-from tests.cdc.test_live_kafka import AvroTopics, Topics, follows
-from tests.cdc.test_live_snapshots import position
-from tests.cdc.torture import Torture
+from tests.cdc.topics import AvroTopics, Topics, follows
+from tests.cdc.torture import Torture, position
 from tests.golden import streams
 from tests.golden.avro_form import Registry
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-JARS = Kafka.JARS.with_name("kafka-spark")
-RECORDS = 240_000
-
-
-@pytest.fixture(scope="module")
-def jars() -> str:
-    need(Kafka)
-    if not any(JARS.glob("spark-sql-kafka-*.jar")):
-        pom = Path(__file__).parent / "kafka" / "spark.xml"
-        subprocess.run(
-            ["mvn", "-q", "-B", "-f", str(pom), "dependency:copy-dependencies",
-             f"-Dspark={version('pyspark')}", f"-DoutputDirectory={JARS}"],
-            check=True, timeout=600,
-        )  # fmt: skip
-    return ",".join(map(str, sorted(JARS.glob("*.jar"))))
 
 
 @pytest.fixture(scope="module")
@@ -151,39 +132,6 @@ def test_killed_tasks_lose_and_repeat_nothing(
     assert torture.rows("orders") == alone.rows("orders")
     assert torture.replayed("orders") == alone.replayed("orders") == alone.rows("orders")
     assert tc.sync_database(torture.catalog, "lake", tc.KafkaSource(**source)).rows_written == 0
-
-
-def produce_orders(kafka: Kafka, topic: str) -> None:
-    """Updates and deletes, a column from the middle on; records of aborted transactions among them."""
-    from confluent_kafka.admin import NewTopic
-
-    admin = kafka.admin()  # its topics are made only while it is there
-    for made in admin.create_topics([NewTopic(topic, 3, 1)]).values():
-        made.result()
-    producer = kafka.producer(topic)
-    for n in range(RECORDS):
-        if n % 20_000 == 0:
-            producer.begin_transaction()
-        id = n * 7919 % 40_000
-        row = {"id": id, "total": f"{n % 1000}.50", "note": f"left at door {n}"}
-        if n >= RECORDS // 2:
-            row["late"] = n
-        gone = n % 11 == 0
-        value = {
-            "before": row if gone else None, "after": None if gone else row, "op": "d" if gone else "u",
-            "source": {"db": "shop", "table": "orders", "file": "f.1", "pos": n, "row": 0},
-        }  # fmt: skip
-        key, body = json.dumps({"id": id}), json.dumps(value)
-        while True:
-            try:
-                producer.produce(topic, key=key, value=body, partition=id % 3)
-                break
-            except BufferError:
-                producer.poll(0.1)
-        if n % 20_000 == 19_999:
-            aborted = n % 100_000 == 59_999
-            producer.flush()  # an abort drops what is not sent yet, and then the client often sends no more
-            producer.abort_transaction() if aborted else producer.commit_transaction()
 
 
 def created(n: int) -> bytes:

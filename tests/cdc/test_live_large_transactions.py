@@ -9,7 +9,7 @@ from pathlib import Path
 
 import table_core as tc
 from tests.cdc.servers import Postgres
-from tests.cdc.test_live_postgres import source
+from tests.cdc.sources import postgres_source as source
 from tests.lanes import budget
 
 ROWS = budget("LARGE_TRANSACTION_ROWS", ci=100_000, nightly=1_000_000)

@@ -13,10 +13,10 @@ import pymysql
 import pytest
 
 import table_core as tc
+from tests.cdc.both_sides import same
 from tests.cdc.lives import Killed, killed_at
+from tests.cdc.mariadb_log import Log
 from tests.cdc.servers import MariaDb
-from tests.cdc.test_live_mariadb_log import Log
-from tests.cdc.test_live_rewritten import same
 from tests.lanes import budget
 
 LIVES = budget("LIVES", ci=4, nightly=300)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import table_core as tc
 from tests.cdc.servers import MariaDb, Postgres
-from tests.cdc.test_live_postgres import source
+from tests.cdc.sources import postgres_source as source
 from tests.lanes import budget
 
 SYNCS = budget("SYNCS", ci=60, nightly=1_000)

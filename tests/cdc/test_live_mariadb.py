@@ -11,6 +11,7 @@ import pytest
 import table_core as tc
 from table_core.errors import ArgumentError, EventError, StorageUnavailableError
 from tests.cdc.servers import MariaDb
+from tests.cdc.sources import mariadb_source as source
 from tests.cdc.torture import CHANGES, Torture, changes, spelled
 
 DDL = [
@@ -23,11 +24,6 @@ DDL = [
     "ALTER TABLE tor_1.orders MODIFY price DECIMAL(16,4) NOT NULL",
     "ALTER TABLE tor_2.orders MODIFY price DECIMAL(16,4) NOT NULL",
 ]
-
-
-def source(server: MariaDb, databases: str, **more: Any) -> dict[str, Any]:
-    given = {"host": "127.0.0.1", "port": server.port, "user": "root", "databases": databases}
-    return {**given, **more}
 
 
 def test_many_changes_with_ddl_and_kills_leave_both_sides_equal(

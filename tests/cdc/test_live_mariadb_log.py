@@ -9,34 +9,8 @@ import pytest
 
 import table_core as tc
 from table_core.errors import EventError, UnsupportedFeatureError
+from tests.cdc.mariadb_log import Log
 from tests.cdc.servers import MariaDb
-
-
-class Log:
-    """A database of its own, and the tables that follow it."""
-
-    def __init__(self, server: MariaDb, folder: Path, name: str) -> None:
-        self.server, self.name = server, name
-        self.catalog = tc.open_catalog(f"file://{folder}/wh")
-        server.sql(
-            f"CREATE DATABASE {name}",
-            f"CREATE TABLE {name}.t (id INT PRIMARY KEY, v VARCHAR(20))",
-            f"INSERT INTO {name}.t VALUES (1, 'first')",
-        )
-        self.sync()
-
-    def sync(self, tables: str | None = None, **more: Any) -> tc.ResultDocument:
-        source = tc.MySqlSource(
-            "127.0.0.1", "root", port=self.server.port, databases=self.name, tables=tables
-        )
-        return tc.sync_database(self.catalog, "lake", source, **more)
-
-    def rows(self, table: str = "t") -> list[tuple[Any, ...]]:
-        found = self.catalog.table(f"lake.{table}").read().to_arrow().to_pylist()
-        return sorted(tuple(row.values()) for row in found)
-
-    def there(self, table: str = "t") -> list[tuple[Any, ...]]:
-        return sorted(self.server.sql(f"SELECT * FROM {self.name}.{table}"))
 
 
 def test_another_choice_of_tables_goes_on_where_each_of_them_is(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import psycopg
 import pytest
@@ -11,6 +10,7 @@ import pytest
 import table_core as tc
 from table_core.errors import ArgumentError, EventError
 from tests.cdc.servers import Postgres
+from tests.cdc.sources import postgres_source as source
 from tests.cdc.torture import CHANGES, Torture, changes, spelled
 
 DDL = [
@@ -21,19 +21,6 @@ DDL = [
     "CREATE TABLE tor_1.late (k VARCHAR(20) PRIMARY KEY, v NUMERIC(9,3))",
     "INSERT INTO tor_1.late VALUES ('a', 1.5), ('b', -2.125)",
 ]
-
-
-def source(server: Postgres, schemas: str, slot: str) -> dict[str, Any]:
-    return {
-        "host": "127.0.0.1",
-        "port": server.port,
-        "user": "postgres",
-        "database": "postgres",
-        "schemas": schemas,
-        "slot": slot,
-        "publication": f"{slot}_pub",
-        "batch_changes": 500,
-    }
 
 
 def test_many_changes_with_ddl_and_kills_leave_both_sides_equal(

@@ -18,8 +18,8 @@ from table_core.cdc.postgres import pgoutput, reader, shapes
 from table_core.cdc.postgres.pgoutput import PgOutputRows
 from table_core.cdc.postgres.reader import PostgresReader
 from table_core.errors import TableError
+from tests.cdc.postgres_lives import live
 from tests.cdc.servers import Postgres
-from tests.cdc.test_live_postgres_lives import live, server  # noqa: F401 - a fixture
 
 MOST = 60
 """Lives that one of these may take."""
@@ -112,7 +112,7 @@ BUGS: dict[str, Callable[[Patch], None]] = {
 
 @pytest.mark.parametrize("bug", BUGS)
 def test_some_life_shows(
-    server: Postgres,  # noqa: F811
+    postgres_of_lives: Postgres,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     bug: str,
@@ -121,7 +121,7 @@ def test_some_life_shows(
     seeds = itertools.count()
     for seed in itertools.islice(seeds, MOST):
         try:
-            live(server, tmp_path / str(seed), seed)
+            live(postgres_of_lives, tmp_path / str(seed), seed)
         except (AssertionError, TableError):
             print(f"seen in life {seed}")
             return

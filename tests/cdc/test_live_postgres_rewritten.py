@@ -13,9 +13,9 @@ import pytest
 
 import table_core as tc
 from table_core.errors import ArgumentError, EventError
+from tests.cdc.both_sides import is_read_again, plain
 from tests.cdc.servers import Postgres
-from tests.cdc.test_live_postgres import source
-from tests.cdc.test_live_rewritten import is_read_again
+from tests.cdc.sources import postgres_source as source
 from tests.eventually import eventually
 from tests.lanes import sampled
 
@@ -207,13 +207,6 @@ class Log:
             there = sorted(str(tuple(map(plain, row))) for row in cursor.fetchall())
         found = self.catalog.table(f"lake.{table}").read().to_arrow().select(names).to_pylist()
         assert sorted(str(tuple(map(plain, row.values()))) for row in found) == there
-
-
-def plain(value: Any) -> Any:
-    """A value as both sides spell it."""
-    if isinstance(value, list | int | bytes | type(None)):
-        return value
-    return value.timestamp() if hasattr(value, "timestamp") else str(value)
 
 
 @pytest.mark.parametrize("case", sampled(CASES, 4))

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 import table_core as tc
 from table_core.errors import DataError, EventError
+from tests.cdc.both_sides import is_read_again, same
 from tests.cdc.conftest import need
+from tests.cdc.mariadb_log import Log
 from tests.cdc.servers import MariaDb
-from tests.cdc.test_live_mariadb_log import Log
 from tests.lanes import sampled
 
 MORE = (
@@ -201,34 +202,6 @@ FROM_THE_LOG = {
     "a temporary table in a transaction",
 }
 """Of these the log tells all; after the others the table is read again."""
-
-
-def is_read_again(sync: Callable[..., object]) -> bool:
-    """Whether the log does not tell all: then a sync that may read nothing again fails."""
-    try:
-        sync(on_rewrite="fail")
-    except EventError as error:
-        assert "the log does not tell its rows" in str(error), error
-        return True
-    return False
-
-
-def same(log: Log, *tables: str, all_columns: bool = True) -> None:
-    """Both sides have the same tables and rows, column by column."""
-    for table in tables:
-        known = {row[0] for row in log.server.sql(f"SHOW FULL TABLES FROM {log.name}")}
-        if table not in known or table not in log.catalog.tables("lake"):
-            assert table not in known or log.there(table) == []  # nothing was ever read of it
-            continue
-        names = [row[0] for row in log.server.sql(f"SHOW COLUMNS FROM {log.name}.{table}")]
-        rows = log.catalog.table(f"lake.{table}").read().to_arrow()
-        if not all_columns:  # a column comes with the first row that has it
-            names = [name for name in names if name in rows.column_names]
-        found = rows.select(names).to_pylist()
-        here = sorted(tuple(map(str, row.values())) for row in found)
-        quoted = ", ".join(f"`{name}`" for name in names)
-        there = log.server.sql(f"SELECT {quoted} FROM {log.name}.{table}")
-        assert here == sorted(tuple(map(str, row)) for row in there), table
 
 
 @pytest.mark.parametrize("case", sampled(CASES, 4))

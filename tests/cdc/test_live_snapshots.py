@@ -14,11 +14,10 @@ from typing import Any
 import pytest
 
 import table_core as tc
-from table_core.cdc.apply.target import POSITION_PROPERTY
-from table_core.errors import DataError, NotFoundError
+from table_core.errors import DataError
 from tests.cdc.conftest import need
 from tests.cdc.servers import MariaDb, Postgres
-from tests.cdc.torture import ROOT, Torture
+from tests.cdc.torture import ROOT, Torture, position
 from tests.lanes import budget
 
 ROWS = 60_000
@@ -45,13 +44,6 @@ def killed_in_the_snapshot(torture: Torture, table: str) -> None:
         _, error = process.communicate()
     reached = position(torture, table)
     assert '"snapshots"' in reached, f"the kill came too late or too early: {reached} {error}"
-
-
-def position(torture: Torture, table: str) -> str:
-    try:
-        return torture.catalog.table(f"lake.{table}").position(POSITION_PROPERTY) or ""
-    except NotFoundError:
-        return ""
 
 
 def goes_on(torture: Torture, sql: Callable[..., list[tuple[Any, ...]]], database: str) -> None:

@@ -14,9 +14,9 @@ from table_core.cli.main import app
 from table_core.errors import ArgumentError, TableError
 from table_core.jobs.job_spec import JobSpec
 from table_core.jobs.run import run_embedded
+from tests.cdc.mariadb_log import Log
 from tests.cdc.servers import MariaDb, Postgres
-from tests.cdc.test_live_mariadb_log import Log
-from tests.cdc.test_live_postgres import source as of_postgres
+from tests.cdc.sources import postgres_source as of_postgres
 
 
 def test_a_table_that_differs_is_read_again_on_request(mariadb: MariaDb, tmp_path: Path) -> None:

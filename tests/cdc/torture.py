@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import table_core as tc
+from table_core.cdc.apply.target import POSITION_PROPERTY
+from table_core.errors import NotFoundError
 from tests.lanes import budget
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -165,3 +167,11 @@ def spelled(names: list[str], rows: list[dict[str, Any]]) -> Counter[Any]:
     return Counter(
         tuple((n, None if row[n] is None else str(row[n])) for n in sorted(names)) for row in rows
     )
+
+
+def position(torture: Torture, table: str) -> str:
+    """Where the sync of a table is in the source; nothing before its first commit."""
+    try:
+        return torture.catalog.table(f"lake.{table}").position(POSITION_PROPERTY) or ""
+    except NotFoundError:
+        return ""

@@ -27,9 +27,9 @@ import pytest
 import table_core as tc
 from table_core.jobs.job_spec import JobResult, JobSpec
 from table_core.jobs.run import run_embedded
-from tests.cluster.test_executors_killed import JOBS, LAYOUTS, exact, loaded
+from tests.cluster.exact_jobs import JOBS, LAYOUTS, exact, loaded
 from tests.lanes import SEED, budget
-from tests.spark.test_spark_entrypoint import MODULE, QUICK, environment
+from tests.spark.submitted import MODULE, QUICK, environment
 from tests.spark_servers import MASTER, SMALL, Standalone, standalone
 
 pytestmark = [pytest.mark.spark, pytest.mark.heavy, pytest.mark.timeout(3600)]

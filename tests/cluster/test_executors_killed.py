@@ -26,36 +26,10 @@ from table_core.spark import register
 from table_core.spark.engine import SparkEngine
 from tests.cdc.conftest import need
 from tests.cdc.servers import MariaDb
+from tests.cluster.exact_jobs import COUNT, JOBS, KEYED, LAYOUTS, SCHEMA, exact, loaded, rows, same
 from tests.spark_servers import Standalone
 
 pytestmark = [pytest.mark.spark, pytest.mark.heavy, pytest.mark.timeout(600)]
-
-COUNT = 40_000
-SCHEMA = pa.schema(
-    [pa.field("id", pa.int64(), nullable=False), ("part", pa.string()), ("v", pa.string())]
-)
-DYNAMIC = {"bucket": "-1", "dynamic-bucket.target-row-num": "1000"}
-KEYED: dict[str, Any] = {"primary_key": ("id",), "options": {"bucket": "64"}}
-LAYOUTS: dict[str, dict[str, Any]] = {
-    "append": {"options": {"bucket": "-1"}},
-    "append by bucket": {"options": {"bucket": "64", "bucket-key": "id"}},
-    "append by partition": {"options": {"bucket": "-1"}, "partition_by": ("part",)},
-    "key": KEYED,
-    "key that is due": {
-        "primary_key": ("id",),
-        "options": {"bucket": "64", "num-sorted-run.compaction-trigger": "2"},
-    },
-    "key with changelog": {
-        "primary_key": ("id",),
-        "options": {
-            "bucket": "64",
-            "changelog-producer": "full-compaction",
-            "full-compaction.delta-commits": "1",
-        },
-    },
-    "dynamic": {"primary_key": ("id",), "options": DYNAMIC},
-    "across partitions": {"primary_key": ("id",), "partition_by": ("part",), "options": DYNAMIC},
-}
 
 
 class Killer(threading.Thread):
@@ -106,44 +80,10 @@ def losing(spark: Any, cluster: Standalone) -> Callable[..., Any]:
     return run
 
 
-def rows(turn: int = 0) -> pa.Table:
-    ids = range(turn * 100, COUNT + turn * 100)
-    return pa.table(
-        {"id": ids, "part": [str(i % 40) for i in ids], "v": [f"{turn}-{i}" for i in ids]},
-        schema=SCHEMA,
-    )
-
-
 def frame(spark: Any, turn: int = 0) -> Any:
     text = f"concat('{turn}-', id)"
     found = spark.range(turn * 100, COUNT + turn * 100, 1, 12)
     return found.selectExpr("id", "CAST(id % 40 AS STRING) part", f"{text} v")
-
-
-def same(found: pa.Table, expected: pa.Table) -> bool:
-    order = [(name, "ascending") for name in expected.column_names]
-    found, expected = found.sort_by(order), expected.sort_by(order)
-    return bool(found.select(expected.column_names).equals(expected.cast(found.schema)))
-
-
-def exact(table: tc.Table, expected: pa.Table) -> None:
-    """The rows are those, every file is named once, is there, and counts its own rows."""
-    assert same(table.read().to_arrow(), expected)
-    entries = table.access.live_entries(table.latest_snapshot())
-    names = [entry.file.file_name for entry in entries]
-    assert len(names) == len(set(names))
-    if not table.primary_key:
-        assert sum(entry.file.row_count for entry in entries) == expected.num_rows
-
-
-def loaded(catalog: tc.Catalog, name: str, turns: int = 2, **layout: Any) -> tc.Table:
-    options = {**layout["options"], "write-only": "true"}
-    table = catalog.create_table(name, SCHEMA, **{**layout, "options": options})
-    for turn in range(turns):
-        with table.write() as writer:
-            writer.write(rows(turn))
-            writer.commit()
-    return table
 
 
 @pytest.mark.parametrize(
@@ -243,35 +183,6 @@ def test_a_lookup_join(spark: Any, catalog: tc.Catalog, losing: Any) -> None:
     found = losing(lambda: joined.toArrow())
     asked = pa.table({"key": range(50, COUNT + 50)})
     assert same(found, tc.lookup_join(asked, table, {"key": "id"}))
-
-
-S_ROWS: dict[str, Any] = {"s": {"table": "d.s"}}
-JOBS: dict[str, tuple[str, str, dict[str, Any]]] = {
-    "compact": ("key", "compact", {"strategy": "full"}),
-    "compact an append table": ("append by partition", "compact", {"strategy": "full"}),
-    "sort": ("append by partition", "compact", {"order_by": ["zorder(id, v)"]}),
-    "write": ("key", "write",
-              {"sql": "SELECT id, part, upper(v) v FROM s", "sources": S_ROWS}),
-    "delete": ("key", "delete", {"where": "id % 3 = 0"}),
-    "delete from an append table": ("append by bucket", "delete", {"where": "id % 3 = 0"}),
-    "update": ("key", "update", {"values": {"v": "part"}, "where": "id % 2 = 1"}),
-    "update of an append table": (
-        "append by bucket", "update", {"values": {"v": "part"}, "where": "id % 2 = 1"}),
-    "compact what is due": ("key that is due", "compact", {"strategy": "minor"}),
-    "rescale": ("key", "rescale", {"buckets": 24}),
-    "merge-into": ("key", "merge-into", {
-        "source": {"sql": "SELECT id, part, upper(v) v FROM s WHERE id % 3 = 0", "sources": S_ROWS},
-        "on": ["id"],
-        "when": [
-            {"action": "matched-upsert", "values": None, "condition": None},
-            {"action": "not-matched-insert", "values": None, "condition": None},
-            {"action": "not-matched-by-source-delete", "values": None,
-             "condition": "target.id % 2 = 0"},
-        ],
-    }),
-}  # fmt: skip
-JOBS["merge-into an append table"] = ("append by bucket", *JOBS["merge-into"][1:])
-"""Layout, action and arguments of jobs as an operator sends them: by tasks, and embedded as the oracle."""
 
 
 def job(catalog: tc.Catalog, action: str, table: str, args: dict[str, Any]) -> JobSpec:

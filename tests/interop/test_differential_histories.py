@@ -19,10 +19,10 @@ from judge import Judge, JudgeError, Rows, judged
 from random_filters import condition, ours, sql
 from random_histories import Changing, ChangingAppends, ChangingMoves
 from sameness import assert_same
-from test_system_tables import DOCUMENTS, FILES
-from test_system_tables import assert_same as assert_same_table
 
 import table_core as tc
+from tests.interop.same_documents import DOCUMENTS, FILES
+from tests.interop.same_documents import assert_same as assert_same_table
 from tests.lanes import budget
 
 pytestmark = pytest.mark.interop

@@ -15,9 +15,9 @@ import pytest
 from judge import Judge, JudgeError
 from random_tables import RandomTable
 from sameness import assert_same
-from test_differential_reads import NAME, build
 
 import table_core as tc
+from tests.interop.differential import NAME, build
 from tests.lanes import budget
 
 pytestmark = pytest.mark.interop

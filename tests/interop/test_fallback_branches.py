@@ -16,9 +16,9 @@ import pytest
 from judge import Judge, judged
 from random_filters import condition
 from random_tables import RandomTable
-from test_differential_reads import NAME, Asked, write
 
 import table_core as tc
+from tests.interop.differential import NAME, Asked, write
 from tests.lanes import budget
 
 pytestmark = pytest.mark.interop

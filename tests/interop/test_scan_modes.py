@@ -10,7 +10,6 @@ import json
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ import pytest
 from judge import Judge, JudgeError, Rows, judged
 
 import table_core as tc
-from table_core.storage.system import SystemClock
+from tests.interop.followed import followed_table
 
 pytestmark = pytest.mark.interop
 
@@ -34,15 +33,6 @@ KINDS: dict[str, tuple[dict[str, str], tuple[str, ...]]] = {
     "first": ({"bucket": "1", "merge-engine": "first-row", "changelog-producer": "lookup"}, ("k",)),
     "vectors": ({"bucket": "1", "deletion-vectors.enabled": "true"}, ("k",)),
 }
-
-
-class Idle(Exception):
-    """The follower waits: it has seen all there is."""
-
-
-class NoWait(SystemClock):
-    def sleep_ms(self, duration_ms: int) -> None:
-        raise Idle
 
 
 def build(kind: str, paimon: Judge, folder: Path) -> Any:
@@ -112,17 +102,6 @@ def cases(snapshots: list[Any]) -> Iterator[dict[str, str]]:
 
 def followed(catalog: Any, options: dict[str, str]) -> Rows:
     return followed_table(catalog, NAME, options)
-
-
-def followed_table(catalog: Any, name: str, options: dict[str, str]) -> Rows:
-    """What a follower gives until it waits."""
-    found: Rows = []
-    try:
-        for batch in replace(catalog, clock=NoWait()).table(name, options=options).follow():
-            found += judged(batch)
-    except Idle:
-        pass
-    return found
 
 
 def answer(ask: Callable[[], Rows]) -> Counter[str] | None:

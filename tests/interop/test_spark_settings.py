@@ -21,13 +21,13 @@ from judge import KIND, Judge, judged
 from random_filters import condition, ours, sql
 from random_tables import RandomTable
 from sameness import NANOS, assert_same
-from test_differential_reads import build
 
 import table_core as tc
 import table_core.spark as tcs
 from table_core.datatypes.arrow import fields_from_arrow
 from table_core.spark.reading.frames import frame_of_arrow
 from table_core.spark.session.schema_bridge import holds
+from tests.interop.differential import build
 from tests.lanes import SEED, budget
 
 pytestmark = pytest.mark.interop

@@ -13,7 +13,7 @@ import pytest
 import table_core as tc
 from table_core.errors import TableError
 from tests.unit.cdc.lake import Lake
-from tests.unit.cdc.test_sync_database import record
+from tests.unit.cdc.records import record
 
 ROWS = 1500
 DEEP = "[" * 50_000 + "]" * 50_000

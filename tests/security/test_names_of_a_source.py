@@ -10,8 +10,8 @@ import pytest
 import table_core as tc
 from tests.cdc.conftest import need
 from tests.cdc.servers import MariaDb, Postgres
-from tests.cdc.test_live_mariadb import source as of_mariadb
-from tests.cdc.test_live_postgres import source as of_postgres
+from tests.cdc.sources import mariadb_source as of_mariadb
+from tests.cdc.sources import postgres_source as of_postgres
 
 NAMES = [
     "a%",

@@ -15,7 +15,7 @@ from table_core.cdc.debezium.avro_events import AvroEvents
 from table_core.cdc.kafka.records import JsonRecords, json_text, record_line
 from table_core.errors import EventError
 from tests.unit.cdc.lake import Lake
-from tests.unit.cdc.test_sync_database import record
+from tests.unit.cdc.records import record
 
 
 @pytest.fixture

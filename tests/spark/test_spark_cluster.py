@@ -6,9 +6,7 @@ verb, and Spark Connect, is in ``make test-spark-cluster``.
 
 from __future__ import annotations
 
-import contextlib
 import threading
-import time
 from pathlib import Path
 
 import psutil
@@ -17,8 +15,8 @@ import pyarrow as pa
 import table_core as tc
 from table_core.jobs.job_spec import JobSpec
 from tests.eventually import eventually
-from tests.spark.test_spark_entrypoint import job
-from tests.spark_servers import SMALL, Standalone, standalone
+from tests.spark.submitted import job
+from tests.spark_servers import SMALL, kill_executors_at_work, standalone
 
 SLOW = (
     "SELECT id, CAST(id % 3 AS STRING) v FROM "
@@ -29,20 +27,6 @@ SLOW = (
 
 Spark cannot tell how many rows ``explode`` gives, so tasks write them and not the driver.
 """
-
-
-def kill_executors_at_work(
-    cluster: Standalone, killed: list[psutil.Process], over: threading.Event
-) -> None:
-    """Wait for the first task that runs Python; kill every executor there is."""
-    while not killed and not over.is_set():
-        with contextlib.suppress(psutil.NoSuchProcess):  # one may end while it is looked at
-            executors = cluster.executors()
-            if any(len(executor.children(recursive=True)) > 1 for executor in executors):
-                for executor in executors:
-                    executor.kill()
-                killed += executors
-        time.sleep(0.02)
 
 
 def test_a_write_whose_executors_are_killed_is_exact(catalog: tc.Catalog, tmp_path: Path) -> None:

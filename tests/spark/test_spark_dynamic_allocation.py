@@ -16,7 +16,7 @@ import pyarrow as pa
 
 import table_core as tc
 from table_core.jobs.job_spec import JobSpec
-from tests.spark.test_spark_entrypoint import job
+from tests.spark.submitted import job
 from tests.spark_servers import SMALL, Standalone, standalone
 
 DYNAMIC = {

@@ -13,7 +13,7 @@ import pytest
 
 import table_core as tc
 from table_core.spark import register
-from tests.spark.test_spark_streams import NAME, changes, content, keyed, run, sink, write
+from tests.spark.stream_tables import NAME, changes, content, keyed, run, sink, write
 
 if TYPE_CHECKING:
     from pathlib import Path

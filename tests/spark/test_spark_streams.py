@@ -20,9 +20,8 @@ import table_core as tc
 from table_core.errors import PositionDivergedError
 from table_core.spark import ReadLimit, drain, register, write_batch
 from table_core.spark._compat import STREAM_ADMISSION
+from tests.spark.stream_tables import NAME, PATIENCE_S, changes, content, keyed, run, sink, write
 
-NAME = "paimon"
-PATIENCE_S = 300
 KINDS = {"+I": 1, "-U": -1, "+U": 1, "-D": -1}
 
 
@@ -30,41 +29,6 @@ KINDS = {"+I": 1, "-U": -1, "+U": 1, "-D": -1}
 def source(spark: Any) -> Any:
     register(spark, NAME)
     return spark
-
-
-def keyed(catalog: tc.Catalog, name: str, **options: str) -> tc.Table:
-    schema = pa.schema([pa.field("id", pa.int64(), nullable=False), ("v", pa.string())])
-    return catalog.create_table(
-        f"d.{name}", schema, primary_key=("id",), options={"bucket": "2", **options}
-    )
-
-
-def write(table: tc.Table, *rows: tuple[str, int, str]) -> None:
-    kinds, ids, values = zip(*rows, strict=True)
-    with table.write() as writer:
-        writer.write(pa.table({"id": ids, "v": values, "_ROW_KIND": kinds}))
-        writer.commit()
-
-
-def content(table: tc.Table) -> list[tuple[Any, ...]]:
-    return sorted(tuple(row.values()) for row in table.read().to_arrow().to_pylist())
-
-
-def run(query: Any) -> None:
-    """Let ``query`` take what is there; raises what it ended with."""
-    started = query.trigger(availableNow=True).start()
-    ended = started.awaitTermination(PATIENCE_S)
-    assert ended, started.lastProgress
-
-
-def changes(spark: Any, table: tc.Table, **options: str) -> Any:
-    reader = spark.readStream.format(NAME).option("read.changelog", "true").options(**options)
-    return reader.load(table.uri)
-
-
-def sink(frame: Any, target: tc.Table | str, checkpoint: Path) -> Any:
-    path = target if isinstance(target, str) else target.uri
-    return frame.writeStream.format(NAME).options(path=path, checkpointLocation=str(checkpoint))
 
 
 def kept(frame: Any, folder: Path, checkpoint: Path) -> Any:

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
-import pytest
 
 import table_core as tc
 from table_core.storage.system import SystemClock
@@ -49,8 +48,8 @@ class Shop:
         return {path: hashlib.sha256(storage.read(path)).hexdigest() for path in found}
 
 
-@pytest.fixture
-def shop() -> Shop:
+def filled_shop() -> Shop:
+    """A table with a history, tags, a branch, a consumer and a file that nobody knows."""
     catalog = new_catalog()
     options = {
         "bucket": "1",

@@ -15,12 +15,17 @@ from table_core.table.api.catalog_maintenance import CatalogUpkeep
 from table_core.table.maintenance.branches import Branches
 from table_core.table.maintenance.tags import Tags
 from table_core.table.metadata.refs.consumers import Consumers
-from tests.unit.dry_runs import VERBS, Shop
+from tests.unit.dry_runs import VERBS, Shop, filled_shop
 
 STATEMENTS = {"merge_into", "delete", "update"}
 REWRITES = {"compact", "compact-database", "rescale"}
 """What comes instead depends on the rows: a dry run says what goes."""
 TOTALS = ("files_before", "files_deleted", "bytes_before", "bytes_deleted", "snapshot_before")
+
+
+@pytest.fixture
+def shop() -> Shop:
+    return filled_shop()
 
 
 @pytest.mark.parametrize("action", VERBS)

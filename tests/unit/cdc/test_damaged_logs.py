@@ -23,8 +23,8 @@ from table_core.datatypes.kinds import STRING
 from table_core.errors import CorruptFileError, EventError
 from table_core.position.document import Positions
 from table_core.schema.type_mapping import TypeMapping
+from tests.unit.cdc.binlog import LOG, event, sync
 from tests.unit.cdc.lake import Lake
-from tests.unit.cdc.test_binlog_files import LOG, event, sync
 
 ID = b"\7\0\0\0\0\0"
 

@@ -14,7 +14,7 @@ import table_core as tc
 from table_core.errors import ErrorKind, TableError
 from tests.tables import write_rows
 from tests.unit.cdc.lake import Lake
-from tests.unit.cdc.test_sync_database import record
+from tests.unit.cdc.records import record
 
 
 @pytest.fixture

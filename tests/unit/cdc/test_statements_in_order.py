@@ -9,7 +9,7 @@ import pytest
 
 from table_core.errors import EventError
 from tests.unit.cdc.lake import Lake
-from tests.unit.cdc.test_sync_database import record
+from tests.unit.cdc.records import emptied, record
 
 IDS = [{"name": "id", "position": 1, "typeName": "BIGINT", "optional": False}]
 
@@ -34,10 +34,6 @@ def schema_change(table: str, kind: str, *, snapshot: str = "false") -> dict[str
 
 def created(table: str, id: int, **more: Any) -> dict[str, Any]:
     return record(table, "c", {"id": id, **more})
-
-
-def emptied(table: str) -> dict[str, Any]:
-    return record(table, "t", None)
 
 
 def put(lake: Lake, events: list[Any], size: int, **more: Any) -> None:

@@ -13,26 +13,12 @@ from table_core.cdc.files import lines
 from table_core.cdc.files import reader as files
 from table_core.errors import ArgumentError, DataError
 from tests.unit.cdc.lake import Lake
+from tests.unit.cdc.records import record
 
 
 @pytest.fixture
 def lake(tmp_path: Path) -> Lake:
     return Lake(tmp_path)
-
-
-def record(
-    table: str, op: str, row: dict[str, Any] | None, *, key: str | None = "id", **more: Any
-) -> dict[str, Any]:
-    database, _, name = table.partition(".")
-    source = {"db": database, "table": name, "ts_ms": 1_700_000_000_000, **more.pop("at", {})}
-    value = {
-        "op": op,
-        "before": row if op == "d" else None,
-        "after": None if op in "dt" else row,
-        "source": source,
-    }
-    of = {key: row[key]} if key and row is not None else None
-    return {"topic": f"s.{table}", "partition": 0, "key": of, "value": value, **more}
 
 
 def test_tables_are_chosen_named_and_merged(lake: Lake) -> None:

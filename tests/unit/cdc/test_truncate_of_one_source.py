@@ -13,8 +13,7 @@ import pytest
 from table_core.cdc.apply.shares import Shares
 from tests.lanes import budget
 from tests.unit.cdc.lake import Lake
-from tests.unit.cdc.test_statements_in_order import emptied
-from tests.unit.cdc.test_sync_database import record
+from tests.unit.cdc.records import emptied, record
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import table_core as tc
 from table_core.errors import DataError
 from tests.golden import streams
 from tests.unit.cdc.lake import Lake
-from tests.unit.cdc.test_sync_database import record
+from tests.unit.cdc.records import record
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from table_core.jobs.run import run_embedded
 from table_core.storage.stores.faults import Faults, FaultyStorage
 from tests.every_job import JOBS, KINDS, ONE_ROW, RESCALE, lake_of, put
 from tests.tables import new_catalog
-from tests.unit.dry_runs import VERBS, Shop, shop  # noqa: F401 - a fixture
+from tests.unit.dry_runs import VERBS, Shop, filled_shop
 from tests.whole_results import MEMBERS, State, refuted
 
 EVERYTHING = {"remove-orphan-files"}
@@ -184,10 +184,15 @@ def _over(access: Any, storage: Any) -> Any:
     return replace(access, storage=storage, metadata=replace(access.metadata, storage=storage))
 
 
+@pytest.fixture
+def shop() -> Shop:
+    return filled_shop()
+
+
 @pytest.mark.parametrize(
     "action", [a for a in VERBS if not a.endswith("-database") and a != "clone"]
 )
-def test_a_verb_on_a_handle_says_what_the_metadata_say(action: str, shop: Shop) -> None:  # noqa: F811
+def test_a_verb_on_a_handle_says_what_the_metadata_say(action: str, shop: Shop) -> None:
     verb, wish = VERBS[action](shop)
     before = State.of(shop.table)
     said = verb(**wish).to_document()
@@ -211,12 +216,12 @@ def test_a_verb_on_a_handle_says_what_the_metadata_say(action: str, shop: Shop) 
     assert wrong == {}
 
 
-def test_a_copy_is_counted_in_the_copy(shop: Shop) -> None:  # noqa: F811
+def test_a_copy_is_counted_in_the_copy(shop: Shop) -> None:
     said = shop.catalog.clone_table("d.t", "d.u").to_document()
     assert refuted(said, State(None, {}, {}), State.of(shop.catalog.table("d.u"))) == {}
 
 
-def test_many_tables_are_the_sum_of_each(shop: Shop) -> None:  # noqa: F811
+def test_many_tables_are_the_sum_of_each(shop: Shop) -> None:
     shop.catalog.clone_table("d.t", "d.u")
     said = shop.catalog.compact_database("d", strategy="full").to_document()
     each = said["details"]["tables"].values()
