@@ -12,6 +12,7 @@ from typing import Any
 
 from demo.airflow_home import LOCAL, AirflowHome
 from table_core.table.api.catalog import Catalog
+from tests.tables import write_rows
 
 __all__ = ["DAGS", "SALES", "USERS", "Site"]
 
@@ -103,6 +104,7 @@ class Site:
         """One commit to the table of sales."""
         import pyarrow as pa
 
-        with self.catalog.table("shop.country_sales").write() as writer:
-            writer.write(pa.table({"country": [country], "revenue": [revenue]}))
-            writer.commit()
+        write_rows(
+            self.catalog.table("shop.country_sales"),
+            pa.table({"country": [country], "revenue": [revenue]}),
+        )

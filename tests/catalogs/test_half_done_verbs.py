@@ -18,6 +18,7 @@ import table_core as tc
 from table_core.datatypes.kinds import Atomic, Root
 from table_core.errors import AlreadyExistsError, NotFoundError, TableError
 from table_core.storage.stores.faults import Call, Crash, Fault, Faults, FaultyStorage
+from tests.tables import write_rows
 
 SCHEMA = pa.schema([pa.field("k", pa.int32(), nullable=False), ("v", pa.int64())])
 KINDS = (Fault.ERROR_BEFORE, Fault.CRASH_AFTER)
@@ -40,9 +41,7 @@ def filled(catalog: tc.Catalog, name: str, value: int) -> None:
     catalog.create_database(name.partition(".")[0], if_not_exists=True)
     table = catalog.create_table(name, SCHEMA, primary_key=("k",), options={"bucket": "1"})
     for key in (1, 2):
-        with table.write() as writer:
-            writer.write(pa.table({"k": [key], "v": [value]}, schema=SCHEMA))
-            writer.commit()
+        write_rows(table, pa.table({"k": [key], "v": [value]}, schema=SCHEMA))
     table.tags.create("kept")
     table.branches.create("side", tag="kept")
 

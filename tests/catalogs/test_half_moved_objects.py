@@ -20,6 +20,7 @@ from fsspec.implementations.memory import MemoryFileSystem
 import table_core as tc
 from table_core.errors import AlreadyExistsError, TableError
 from table_core.storage.stores.object_store import ObjectStorage
+from tests.tables import write_rows
 
 SCHEMA = pa.schema([pa.field("k", pa.int32(), nullable=False), ("v", pa.int64())])
 
@@ -64,9 +65,7 @@ def filled(folder: str) -> tc.Catalog:
     )  # a database is a folder, and an object store has none
     table = catalog.create_table("d.t", SCHEMA, primary_key=("k",), options={"bucket": "1"})
     for key in (1, 2):
-        with table.write() as writer:
-            writer.write(pa.table({"k": [key], "v": [key]}, schema=SCHEMA))
-            writer.commit()
+        write_rows(table, pa.table({"k": [key], "v": [key]}, schema=SCHEMA))
     return catalog
 
 

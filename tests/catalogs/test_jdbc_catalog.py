@@ -27,6 +27,7 @@ from table_core.errors import (
 )
 from table_core.storage.stores.jdbc import JdbcDatabase
 from table_core.storage.stores.jdbc_lock import JdbcLock
+from tests.tables import write_rows
 
 SCHEMA = pa.schema([pa.field("k", pa.int32(), nullable=False), ("v", pa.int64())])
 Options = dict[str, str]
@@ -47,9 +48,7 @@ def lock_of(options: Options, *, timeout_ms: int = 5_000) -> JdbcLock:
 
 
 def add(table: tc.Table, n: int, **how: object) -> tc.Commit:
-    with table.write(**how) as writer:
-        writer.write(pa.table({"k": [n], "v": [n]}, schema=table.arrow_schema))
-        return writer.commit()
+    return write_rows(table, pa.table({"k": [n], "v": [n]}, schema=table.arrow_schema), **how)
 
 
 @pytest.mark.parametrize("cascade", [False, True])

@@ -7,6 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 import table_core as tc
+from tests.tables import write_rows
 
 COUNT = 40_000
 SCHEMA = pa.schema(
@@ -64,9 +65,7 @@ def loaded(catalog: tc.Catalog, name: str, turns: int = 2, **layout: Any) -> tc.
     options = {**layout["options"], "write-only": "true"}
     table = catalog.create_table(name, SCHEMA, **{**layout, "options": options})
     for turn in range(turns):
-        with table.write() as writer:
-            writer.write(rows(turn))
-            writer.commit()
+        write_rows(table, rows(turn))
     return table
 
 

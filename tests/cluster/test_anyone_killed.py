@@ -31,6 +31,7 @@ from tests.cluster.exact_jobs import JOBS, LAYOUTS, exact, loaded
 from tests.lanes import SEED, budget
 from tests.spark.submitted import MODULE, QUICK, environment
 from tests.spark_servers import MASTER, SMALL, Standalone, standalone
+from tests.tables import write_rows
 
 pytestmark = [pytest.mark.spark, pytest.mark.heavy, pytest.mark.timeout(3600)]
 
@@ -196,9 +197,7 @@ def test_a_job_that_is_sent_until_it_is_done_is_exact(
         if turn < 2 and not (turn and killed):
             killed = kill_at(chance.uniform(0, 8), victim, cluster, job)
         if beside and turn == 0:
-            with table.write() as writer:
-                writer.write(BESIDE)
-                writer.commit()
+            write_rows(table, BESIDE)
         said = job.ended()
         if said is not None and said.error is None:
             break

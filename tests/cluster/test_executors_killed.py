@@ -28,6 +28,7 @@ from tests.cdc.conftest import need
 from tests.cdc.servers import MariaDb
 from tests.cluster.exact_jobs import COUNT, JOBS, KEYED, LAYOUTS, SCHEMA, exact, loaded, rows, same
 from tests.spark_servers import Standalone
+from tests.tables import write_rows
 
 pytestmark = [pytest.mark.spark, pytest.mark.heavy, pytest.mark.timeout(600)]
 
@@ -119,16 +120,12 @@ def test_a_changelog_tells_each_change_once(
     table, twin = (catalog.create_table(f"d.{name}", SCHEMA, **layout) for name in ("t", "twin"))
     found = []
     for each in (table, twin):
-        with each.write() as writer:
-            writer.write(rows())
-            writer.commit()
+        write_rows(each, rows())
         head = each.latest_snapshot().id
         if each is table:
             losing(lambda: tcs.write(frame(spark, 1), table), stage=3)  # the tasks that compact
         else:
-            with each.write() as writer:
-                writer.write(rows(1))
-                writer.commit()
+            write_rows(each, rows(1))
         found.append(each.changes(after=head).to_arrow())
     exact(table, twin.read().to_arrow())
     assert found[1].num_rows > COUNT
@@ -260,9 +257,7 @@ def test_an_orphan_scan_takes_what_nothing_names(
     )
     some = rows()
     for turn in range(200):  # a manifest each
-        with table.write() as writer:
-            writer.write(some.slice(turn * 100, 100))
-            writer.commit()
+        write_rows(table, some.slice(turn * 100, 100))
     expected = table.read().to_arrow()
     [folder] = {path.parent for path in tmp_path.glob("**/bucket-0/data-*")}
     orphan = folder / f"data-{uuid.uuid4()}-0.parquet"

@@ -9,6 +9,7 @@ import pytest
 
 import table_core as tc
 import table_core.spark as tcs
+from tests.tables import write_rows
 
 pytestmark = [pytest.mark.spark, pytest.mark.heavy, pytest.mark.timeout(600)]
 
@@ -22,9 +23,7 @@ def test_ten_thousand_splits_are_read_once(spark: Any, catalog: tc.Catalog, scan
     if scan == "that merges":
         options["file.format"] = "avro"  # which Spark is not asked to read
     table = catalog.create_table("d.t", SCHEMA, options=options)
-    with table.write() as writer:
-        writer.write(pa.table({"id": range(ROWS), "n": range(ROWS)}, schema=SCHEMA))
-        writer.commit()
+    write_rows(table, pa.table({"id": range(ROWS), "n": range(ROWS)}, schema=SCHEMA))
     assert len(table.access.live_entries(table.latest_snapshot())) == BUCKETS
     frame = tcs.read(spark, table)
     assert ("MapInArrow" in frame._jdf.queryExecution().toString()) == (scan == "that merges")

@@ -31,6 +31,7 @@ from paimon_provider.watching.conditions import Seen
 from table_core.errors import TableError
 from tests.servers import ROOT
 from tests.spark_servers import SMALL, Connect, Standalone, connect, standalone
+from tests.tables import write_rows
 
 pytestmark = [pytest.mark.spark, pytest.mark.heavy, pytest.mark.timeout(900)]
 
@@ -313,9 +314,7 @@ def test_sql_functions_and_the_data_source_in_the_session_of_a_task_find_nothing
 ) -> None:
     """As ``@task.paimon`` with ``spark``: the session is the task's, the executors are where the master has them."""
     table = catalog.create_table("d.t", pa.schema([("id", pa.int64())]), options={"bucket": "-1"})
-    with table.write() as writer:
-        writer.write(pa.table({"id": [1, 2, 3]}))
-        writer.commit()
+    write_rows(table, pa.table({"id": [1, 2, 3]}))
     hook_on(monkeypatch, catalog, places, backend)
     before = {path: path.read_bytes() for path in planted.parent.rglob("secret*")}
     done = subprocess.run(

@@ -29,6 +29,7 @@ from table_core.ondisk.line import Link, Turn
 from table_core.table.commit_io import committer
 from tests.lanes import PROFILE, budget
 from tests.servers import s3
+from tests.tables import write_rows
 
 SCHEMA = pa.schema([pa.field("k", pa.int64(), nullable=False), pa.field("v", pa.int64())])
 OPTIONS = {"bucket": "1", "write-only": "true", "snapshot.time-retained": "1 ms"}
@@ -77,9 +78,7 @@ def append(place: Place, first: int) -> Told:
     told, table, key = Told(), place.table(), first
     while not place.ended():
         try:
-            with table.write() as writer:
-                writer.write(pa.table({"k": [key], "v": [key]}, schema=SCHEMA))
-                writer.commit()
+            write_rows(table, pa.table({"k": [key], "v": [key]}, schema=SCHEMA))
             link = Link.of(snapshots[-1])
             assert link is not None
             told.landed[key] = (snapshots[-1].state, link.birth)

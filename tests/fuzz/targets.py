@@ -34,6 +34,7 @@ from table_core.schema.document import schema_from_json
 from table_core.spark.verbs.sql_text import expression_of, query_of
 from table_core.storage.row_files import format_of, inferred_schema, read_rows
 from table_core.storage.stores.jdbc import JdbcDatabase
+from tests.tables import write_rows
 
 HERE = Path(__file__).parent
 GOLDEN = HERE.parent / "golden" / "documents"
@@ -68,9 +69,7 @@ class DataFile:
             "d.t", rows.schema, options={"file.format": self.format, "bucket": "-1"}
         )
         table = catalog.table("d.t")
-        with table.write() as writer:
-            writer.write(rows)
-            writer.commit()
+        write_rows(table, rows)
         self._table = table
         (self._path,) = (i.path for i in table.access.storage.walk("bucket-0"))
         self.whole = table.access.storage.read(self._path)

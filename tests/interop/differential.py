@@ -13,6 +13,7 @@ from random_tables import RandomTable, our_changes
 from sameness import NANOS, assert_same, roughly
 
 import table_core as tc
+from tests.tables import write_rows
 
 NAME = "default.t"
 COMMITS = 5
@@ -52,9 +53,7 @@ def build(made: RandomTable, catalog: Any, theirs: JudgedTable) -> None:
 def write(table: Any, batch: pa.Table, theirs: JudgedTable) -> None:
     """Write ``batch`` by us; by the jar where we name what we do not write."""
     try:
-        with table.write() as writer:
-            writer.write(batch)
-            writer.commit()
+        write_rows(table, batch)
     except tc.errors.UnsupportedFeatureError:
         theirs.write(judged(batch))
 

@@ -12,6 +12,7 @@ import pytest
 from judge import Judge
 
 import table_core as tc
+from tests.tables import write_rows
 
 pytestmark = pytest.mark.interop
 
@@ -30,9 +31,7 @@ def test_deleted_rows_stay_deleted_whoever_compacts(
     theirs, left = paimon.table(tmp_path, "d.t"), set[int]()
     for turn in range(5):
         ids = list(range(turn * 100, turn * 100 + 60))
-        with table.write() as writer:
-            writer.write(pa.table({"id": ids, "p": ["ab"[n % 2] for n in ids]}, schema=SCHEMA))
-            writer.commit()
+        write_rows(table, pa.table({"id": ids, "p": ["ab"[n % 2] for n in ids]}, schema=SCHEMA))
         low = turn * 40
         table.delete(f"id >= {low} AND id < {low + 25}")
         left = {n for n in (*left, *ids) if not low <= n < low + 25}

@@ -21,6 +21,7 @@ from sameness import assert_same
 
 import table_core as tc
 from tests.lanes import budget
+from tests.tables import write_rows
 
 pytestmark = pytest.mark.interop
 
@@ -157,9 +158,7 @@ class Life:
         if not us and not dynamic:
             self.theirs.write(judged(rows), overwrite=what)
             return
-        with self.ours().write(overwrite=what) as writer:
-            writer.write(rows)
-            writer.commit()
+        write_rows(self.ours(), rows, overwrite=what)
 
     def _truncate(self, us: bool) -> None:
         if self.chance.random() < 0.5:

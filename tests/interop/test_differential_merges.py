@@ -22,6 +22,7 @@ from sameness import assert_same
 
 import table_core as tc
 from tests.lanes import budget
+from tests.tables import write_rows
 
 pytestmark = pytest.mark.interop
 
@@ -92,9 +93,7 @@ class Table:
         self.steps.append(f"write {'us' if self._ours(ours) else 'them'}")
         try:
             if self._ours(ours):
-                with self.handle.write() as writer:
-                    writer.write(batch)
-                    writer.commit()
+                write_rows(self.handle, batch)
             else:
                 self.theirs.write(judged(batch))
         except tc.errors.UnsupportedFeatureError as error:  # times in ORC that none reads alike

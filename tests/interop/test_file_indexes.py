@@ -16,6 +16,7 @@ from random_filters import ours
 from random_values import value
 
 import table_core as tc
+from tests.tables import write_rows
 
 pytestmark = pytest.mark.interop
 
@@ -92,9 +93,7 @@ def test_paimon_loses_no_row_by_an_index_of_ours(
     for nulls in (0.0, 0.2, 0.2):
         rows = [{name: value(chance, t, nulls) for name, t in columns} for _ in range(12)]
         whole.append(pa.Table.from_pylist(rows, schema=table.arrow_schema))
-        with table.write() as writer:
-            writer.write(whole[-1])
-            writer.commit()
+        write_rows(table, whole[-1])
     pruned = 0
     for name, type_ in columns:
         known = [cell for cell in cells(pa.concat_tables(whole)[name]) if cell is not None]

@@ -9,6 +9,7 @@ import pytest
 from judge import Judge, judged
 
 import table_core as tc
+from tests.tables import write_rows
 
 pytestmark = pytest.mark.interop
 
@@ -27,9 +28,7 @@ def warehouse(paimon: Judge, tmp_path: Path) -> Path:
     parts.create(columns, primary_key=["k", "p", "d"], partition_by=["p", "d"], bucket="1")
     parts.write([["+I", 1, "a", "2024-02-29"], ["+I", 2, "b c", "1969-12-31"]])
     catalog = tc.open_catalog(tmp_path.as_uri())
-    with catalog.table("default.parts").write() as writer:
-        writer.write(catalog.table("default.parts").read().to_arrow())
-        writer.commit()
+    write_rows(catalog.table("default.parts"), catalog.table("default.parts").read().to_arrow())
     paimon.table(tmp_path, "default.empty").create([("k", "INT")], bucket="-1")
     return tmp_path
 

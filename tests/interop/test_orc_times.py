@@ -12,6 +12,7 @@ import pytest
 from judge import Judge, agree
 
 import table_core as tc
+from tests.tables import write_rows
 
 pytestmark = pytest.mark.interop
 
@@ -44,9 +45,7 @@ def test_moments_before_1970_are_read_alike(
     rows = pa.table(
         [array, pa.array(map(str, MOMENTS)), array.cast(schema.field(2).type), many], schema=schema
     )
-    with table.write() as writer:
-        writer.write(rows)
-        writer.commit()
+    write_rows(table, rows)
     theirs = paimon.table(tmp_path, "d.t")
     agree(rows, theirs.read())
     agree(table.read().to_arrow(), theirs.read())
@@ -84,9 +83,7 @@ def test_years_that_nanoseconds_cannot_hold_are_read_alike_at_every_nesting(
     theirs.write(rows)
     table = catalog.table("default.t")
     agree(table.read().to_arrow(), theirs.read())
-    with table.write() as writer:
-        writer.write(table.read().to_arrow())
-        writer.commit()
+    write_rows(table, table.read().to_arrow())
     agree(table.read().to_arrow(), theirs.read())
     table.compact()
     agree(table.read().to_arrow(), theirs.read())

@@ -14,6 +14,7 @@ from judge import Judge, agree, agree_rows, judged
 from shapes import SHAPES, Model, Shape, batch
 
 import table_core as tc
+from tests.tables import write_rows
 
 pytestmark = pytest.mark.interop
 
@@ -34,9 +35,7 @@ def test_an_overwrite_leaves_only_its_rows(
     catalog = tc.open_catalog(tmp_path.as_uri())
     table, theirs = shape.create(catalog, NAME), paimon.table(tmp_path, NAME)
     for seed in range(3):
-        with table.write() as writer:
-            writer.write(batch(shape, seed))
-            writer.commit()
+        write_rows(table, batch(shape, seed))
     model = Model(shape)
     small = tc.open_table(table.uri, options={"write-buffer-size": buffer})
     with small.write(overwrite="table") as writer:

@@ -12,6 +12,7 @@ from judge import Judge, agree, agree_rows, judged
 from shapes import LOOKUP, PARTIAL, Model, Shape, batch
 
 import table_core as tc
+from tests.tables import write_rows
 
 pytestmark = pytest.mark.interop
 
@@ -43,9 +44,7 @@ def test_postponed_rows_come_out_in_order(shape: Shape, paimon: Judge, tmp_path:
         if seed % 2:
             theirs.write(judged(rows))
         else:
-            with table.write() as writer:
-                writer.write(rows)
-                writer.commit()
+            write_rows(table, rows)
         if seed == 0:
             assert theirs.read() == []
             assert catalog.table(NAME).read().to_arrow().num_rows == 0

@@ -15,6 +15,7 @@ import pytest
 from judge import KIND, Judge, agree, judged
 
 import table_core as tc
+from tests.tables import write_rows
 
 pytestmark = pytest.mark.interop
 
@@ -68,9 +69,7 @@ def test_retracts_take_back_what_paimon_takes_back(
     judge = paimon.table(tmp_path, "default.theirs")
     for seed in range(12):
         rows = _rows(random.Random(seed))
-        with ours.write() as writer:
-            writer.write(rows)
-            writer.commit()
+        write_rows(ours, rows)
         judge.write(judged(rows))
         if seed % 5 == 4:
             ours.compact()

@@ -10,6 +10,7 @@ from judge import Judge, agree_rows, judged
 
 import table_core as tc
 from table_core.errors import UnsupportedFeatureError
+from tests.tables import write_rows
 
 pytestmark = pytest.mark.interop
 
@@ -49,9 +50,7 @@ def test_ids_are_those_that_paimon_gives(paimon: Judge, tmp_path: Path) -> None:
     agree_rows(judged(ours.read().to_arrow()), paimon.table(tmp_path, "d.ours").read())
 
     paimon.table(tmp_path, "d.ours").write([["+I", "a", 7]])
-    with ours.write() as writer:
-        writer.write(pa.table({"p": ["b", "a", "b"], "v": [8, 9, 10]}, schema=SCHEMA))
-        writer.commit()
+    write_rows(ours, pa.table({"p": ["b", "a", "b"], "v": [8, 9, 10]}, schema=SCHEMA))
     assert [told[0] for told in ids(ours)] == [3, 4, 6, 7, 10]
     assert sorted(file[1] for file in ids(ours)[-1][1:]) in ([7, 8], [7, 9])
     rows = judged(ours.system("row_tracking").to_arrow())
@@ -77,9 +76,7 @@ def test_ids_are_read_as_paimon_reads_them(paimon: Judge, tmp_path: Path, format
             catalog.alter_table("d.t", [tc.RenameColumn("v", "u"), tc.AddColumn("w", "INT")])
         table = catalog.table("d.t")
         p, v, *more = zip(*(row + (None,) * (number > 0) for row in rows), strict=True)
-        with table.write() as writer:
-            writer.write(pa.table([p, v, *more], schema=table.arrow_schema))
-            writer.commit()
+        write_rows(table, pa.table([p, v, *more], schema=table.arrow_schema))
     peer = paimon.table(tmp_path, "d.t$row_tracking")
     for asked in ({}, {"scan.snapshot-id": "1"}, {"incremental-between": "1,3"}):
         found = catalog.table("d.t$row_tracking", options=asked).read().to_arrow()

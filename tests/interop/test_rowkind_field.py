@@ -10,6 +10,7 @@ import pytest
 from judge import Judge, judged
 
 import table_core as tc
+from tests.tables import write_rows
 
 pytestmark = pytest.mark.interop
 
@@ -35,14 +36,13 @@ def test_kinds_come_from_the_column(producer: str, paimon: Judge, tmp_path: Path
         if not own:
             theirs.write([["+I", *row] for row in rows])
             continue
-        with catalog.table("default.t").write() as writer:
-            writer.write(
-                pa.Table.from_pylist(
-                    [dict(zip(["k", "op", "v"], row, strict=True)) for row in rows],
-                    catalog.table("default.t").arrow_schema,
-                )
-            )
-            writer.commit()
+        write_rows(
+            catalog.table("default.t"),
+            pa.Table.from_pylist(
+                [dict(zip(["k", "op", "v"], row, strict=True)) for row in rows],
+                catalog.table("default.t").arrow_schema,
+            ),
+        )
     table = catalog.table("default.t")
     state = sorted(row[1:] for row in judged(table.read().to_arrow()))
     assert state == sorted(row[1:] for row in theirs.read())  # whose kinds are those stored

@@ -20,6 +20,7 @@ from judge import Judge, JudgeError, Rows, judged
 
 import table_core as tc
 from tests.interop.followed import followed_table
+from tests.tables import write_rows
 
 pytestmark = pytest.mark.interop
 
@@ -50,9 +51,11 @@ def build(kind: str, paimon: Judge, folder: Path) -> Any:
     theirs.compact()
     theirs.tag("middle")
     put(3000, [gone, 2, "b"], ["+I", 4, "d"])
-    with catalog.table(NAME).write(overwrite="table") as writer:
-        writer.write(pa.table({"k": pa.array([1, 9], pa.int32()), "v": ["w", "z"]}))
-        writer.commit()
+    write_rows(
+        catalog.table(NAME),
+        pa.table({"k": pa.array([1, 9], pa.int32()), "v": ["w", "z"]}),
+        overwrite="table",
+    )
     put(5000, ["+I", 5, "e"], ["+I", 9, "z2"])
     theirs.compact()
     put(6000, ["+I", 6, "f"])

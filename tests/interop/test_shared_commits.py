@@ -24,6 +24,7 @@ import table_core as tc
 from table_core.errors import ErrorKind, ForeignOverwriteError
 from tests.lanes import budget
 from tests.servers import mariadb, postgres
+from tests.tables import write_rows
 
 pytestmark = pytest.mark.interop
 
@@ -41,9 +42,7 @@ def options(request: pytest.FixtureRequest) -> Iterator[Options]:
 
 
 def add(table: tc.Table, key: int) -> tc.Commit:
-    with table.write() as writer:
-        writer.write(pa.table({"k": [key], "v": [key]}, schema=table.arrow_schema))
-        return writer.commit()
+    return write_rows(table, pa.table({"k": [key], "v": [key]}, schema=table.arrow_schema))
 
 
 def body_hash(table: tc.Table, id: int) -> str:

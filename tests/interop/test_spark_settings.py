@@ -29,6 +29,7 @@ from table_core.spark.reading.frames import frame_of_arrow
 from table_core.spark.session.schema_bridge import holds
 from tests.interop.differential import build
 from tests.lanes import SEED, budget
+from tests.tables import write_rows
 
 pytestmark = pytest.mark.interop
 
@@ -214,11 +215,11 @@ class Taken:
         except tc.errors.UnsupportedFeatureError as error:
             refusal = error
         try:
-            with self.catalog.table(TWIN).write(
-                overwrite="table" if way == self.by_overwrite else None
-            ) as writer:
-                writer.write(rows)
-                writer.commit()
+            write_rows(
+                self.catalog.table(TWIN),
+                rows,
+                overwrite="table" if way == self.by_overwrite else None,
+            )
         except tc.errors.UnsupportedFeatureError:
             assert refusal is not None, way
             return

@@ -13,6 +13,7 @@ from judge import Judge, agree, agree_rows
 from shapes import SHAPES, Model, Shape, batch
 
 import table_core as tc
+from tests.tables import write_rows
 
 pytestmark = pytest.mark.interop
 
@@ -37,9 +38,7 @@ def test_statements_leave_what_sql_says(shape: Shape, paimon: Judge, tmp_path: P
     for seed in range(3):
         rows = batch(shape, seed)
         model.take(rows)
-        with table.write() as writer:
-            writer.write(rows)
-            writer.commit()
+        write_rows(table, rows)
     want: list[list[Any]] = model.state()
     table.delete("qty < 0 AND region <> 'north'")
     want = [r for r in want if not (r[QTY] is not None and r[QTY] < 0 and r[2] != "north")]

@@ -16,6 +16,7 @@ from judge import Judge, agree, agree_rows, judged
 from shapes import SHAPES, Model, Shape, batch
 
 import table_core as tc
+from tests.tables import write_rows
 
 pytestmark = pytest.mark.interop
 
@@ -29,12 +30,6 @@ def catalog(tmp_path: Path) -> Any:
     return tc.open_catalog(tmp_path.as_uri())
 
 
-def write(table: Any, rows: Any) -> Any:
-    with table.write() as writer:
-        writer.write(rows)
-        return writer.commit()
-
-
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda s: s.name)
 def test_paimon_reads_what_we_wrote(
     shape: Shape, catalog: Any, paimon: Judge, tmp_path: Path
@@ -43,7 +38,7 @@ def test_paimon_reads_what_we_wrote(
     model, states = Model(shape), {}
     for seed in range(4):
         rows = batch(shape, seed)
-        done = write(table, rows)
+        done = write_rows(table, rows)
         model.take(rows)
         states[done.snapshot_id] = list(model.state())
         agree_rows(model.state(), theirs.read())
@@ -78,7 +73,7 @@ def test_both_write_compact_and_expire_in_turns(
         rows = batch(shape, seed)
         model.take(rows)
         if chance.random() < 0.5:
-            write(table, rows)
+            write_rows(table, rows)
         else:
             theirs.write(judged(rows))
         match chance.randrange(6):
@@ -106,7 +101,7 @@ def test_the_change_streams_are_equal(
         rows = batch(shape, seed)
         ours = writer == "ours" or (writer == "both" and seed % 2 == 0)
         if ours:
-            write(table, rows)
+            write_rows(table, rows)
         else:
             theirs.write(judged(rows))
         if seed % 2:
@@ -126,7 +121,7 @@ def test_the_changes_replay_to_the_state(
 ) -> None:
     table, theirs = shape.create(catalog, NAME), paimon.table(tmp_path, NAME)
     for seed in range(5):
-        write(table, batch(shape, seed))
+        write_rows(table, batch(shape, seed))
     table.compact(strategy="full")
     newest = catalog.table(NAME).latest_snapshot().id
     replayed = {}
@@ -144,12 +139,12 @@ def test_a_tag_of_paimon_holds_its_state_through_our_expiry(
     shape = SHAPES[3]
     table, theirs, model = shape.create(catalog, NAME), paimon.table(tmp_path, NAME), Model(shape)
     first = batch(shape, 1)
-    write(table, first)
+    write_rows(table, first)
     model.take(first)
     before = list(model.state())
     theirs.tag("kept")
     for seed in (2, 3, 4):
-        write(table, batch(shape, seed))
+        write_rows(table, batch(shape, seed))
     table.compact(strategy="full")
     table.expire_snapshots(retain_max=1, retain_min=1)
     assert len(table.snapshots()) == 1
@@ -162,7 +157,7 @@ def test_paimon_sees_our_schema_and_its_changes(
 ) -> None:
     shape = SHAPES[3]
     table, theirs = shape.create(catalog, NAME), paimon.table(tmp_path, NAME)
-    write(table, batch(shape, 1))
+    write_rows(table, batch(shape, 1))
     catalog.alter_table(NAME, [tc.AddColumn("extra", "DECIMAL(5, 1)")])
     assert theirs.columns() == [
         ("id", "BIGINT NOT NULL"),
@@ -193,7 +188,7 @@ def test_upkeep_of_a_table_of_either_side_leaves_what_paimon_reads(
     for seed in range(8):
         rows = batch(shape, seed)
         if writer == "ours" or (writer == "both" and seed % 2):
-            write(table, rows)
+            write_rows(table, rows)
         else:
             theirs.write(judged(rows))
         model.take(rows)
@@ -229,7 +224,7 @@ def test_paimon_reads_our_statistics_and_our_marks_do_no_harm(
     shape = SHAPES[3]
     table, theirs, model = shape.create(catalog, NAME), paimon.table(tmp_path, NAME), Model(shape)
     rows = batch(shape, 1)
-    write(table, rows)
+    write_rows(table, rows)
     model.take(rows)
     table.analyze()
     agree_rows(model.state(), theirs.read())

@@ -28,6 +28,7 @@ import table_core as tc
 from table_core.ondisk import layout
 from table_core.storage.system import SystemClock
 from tests.lanes import budget
+from tests.tables import write_rows
 
 pytestmark = [pytest.mark.interop, pytest.mark.usefixtures("forgetful")]
 
@@ -382,9 +383,7 @@ def table(tmp_path: Path) -> Any:
 
 
 def put(table: Any, key: int, part: str = "x", value: int = 0) -> None:
-    with table.write() as writer:
-        writer.write(pa.table({"k": [key], "p": [part], "v": [value]}, schema=SCHEMA))
-        writer.commit()
+    write_rows(table, pa.table({"k": [key], "p": [part], "v": [value]}, schema=SCHEMA))
 
 
 def test_paimon_reads_the_statistics_that_we_gather(

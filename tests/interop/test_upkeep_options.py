@@ -21,6 +21,7 @@ import table_core as tc
 from table_core.expire.partitions import partition_time
 from table_core.ondisk import layout
 from table_core.table.maintenance.auto_tags import make_due_tags
+from tests.tables import write_rows
 
 pytestmark = pytest.mark.interop
 
@@ -61,9 +62,7 @@ def test_the_same_snapshots_make_the_same_tags(
         catalog.create_database("default")
         table = catalog.create_table("default.t", SCHEMA, options=options)
         for key, at_ms in enumerate(times):
-            with tc.open_table(table.uri).write() as writer:
-                writer.write(pa.table({"k": [key]}, schema=SCHEMA))
-                writer.commit()
+            write_rows(tc.open_table(table.uri), pa.table({"k": [key]}, schema=SCHEMA))
             path = layout.snapshot_path(key + 1)
             document = json.loads(table.access.storage.read(path))
             document |= {"timeMillis": at_ms} if mode == "process-time" else {"watermark": at_ms}
@@ -171,9 +170,7 @@ def test_a_mark_is_the_same_document(paimon: Judge, tmp_path: Path) -> None:
     catalog = tc.open_catalog(tmp_path.as_uri())
     catalog.create_database("default")
     table = catalog.create_table("default.t", SCHEMA, partition_by=("k",))
-    with table.write() as writer:
-        writer.write(pa.table({"k": [1]}, schema=SCHEMA))
-        writer.commit()
+    write_rows(table, pa.table({"k": [1]}, schema=SCHEMA))
     table.mark_done([{"k": 1}])
     mine: Any = json.loads(table.access.storage.read("k=1/_SUCCESS"))
     theirs = paimon.table(tmp_path, "default.t").keep("mark_done", name="k=1/")

@@ -15,6 +15,7 @@ from tests.live.airflows import Live, running
 from tests.live.random_user import User
 from tests.live.user_dags import DAGS, TABLES, Names, dag_file
 from tests.live.user_looks import settle
+from tests.tables import write_rows
 
 pytestmark = [pytest.mark.airflow, pytest.mark.heavy, pytest.mark.timeout(5400)]
 
@@ -43,9 +44,7 @@ def make_tables(live: Live) -> None:
     for name, given in TABLES.items():
         live.catalog.create_table(name, **given)
     counters = live.catalog.table("u.counters")
-    with counters.write() as writer:
-        writer.write(pa.table({"id": [1], "times": [0]}, schema=TABLES["u.counters"]["schema"]))
-        writer.commit()
+    write_rows(counters, pa.table({"id": [1], "times": [0]}, schema=TABLES["u.counters"]["schema"]))
 
 
 def test_whatever_a_user_does_every_row_is_there_once_and_every_event_told(live: Live) -> None:

@@ -23,6 +23,7 @@ from table_core.table.api.table import Table
 from table_core.table.metadata.results import CommitAs
 from tests.live.airflows import Live, running
 from tests.provider.tour import BASES, DECLARED, TOUR, offered
+from tests.tables import write_rows
 
 pytestmark = [pytest.mark.airflow, pytest.mark.heavy, pytest.mark.timeout(1200)]
 
@@ -182,9 +183,11 @@ def test_every_operator_and_sensor_runs(live: Live, tmp_path_factory: Any) -> No
     }
     assert waiting <= {"scheduled", "queued", "deferred", None}, "nobody has set a watermark"
     rows = live.catalog.table("tour.rows")
-    with rows.write(commit=CommitAs(watermark=1_800_000_000_000)) as writer:
-        writer.write(pa.table({"dt": ["d"], "id": [9], "n": [9]}))
-        writer.commit()
+    write_rows(
+        rows,
+        pa.table({"dt": ["d"], "id": [9], "n": [9]}),
+        commit=CommitAs(watermark=1_800_000_000_000),
+    )
     for dag in ("tour_relay", "tour_partition"):
         for run in airflow.runs(dag):
             live.well(dag, run["dag_run_id"])
@@ -230,9 +233,7 @@ def orders(live: Live) -> Table:
 
 
 def append(table: Table, country: str, rows: int = 1) -> None:
-    with table.write() as writer:
-        writer.write(pa.table({"country": [country] * rows, "n": range(rows)}))
-        writer.commit()
+    write_rows(table, pa.table({"country": [country] * rows, "n": range(rows)}))
 
 
 def test_watchers_hear_of_what_counts_for_them_also_after_a_pause(
@@ -300,9 +301,7 @@ def test_a_table_that_is_not_fresh_is_told_and_waited_for(live: Live) -> None:
     assert (row["dag_id"], row["run_id"]) == ("late", run)
     assert row["message"].startswith("missed the deadline 20")
     late = live.catalog.create_table("live.late", pa.schema([("n", pa.int64())]))
-    with late.write() as writer:
-        writer.write(pa.table({"n": [1]}))
-        writer.commit()
+    write_rows(late, pa.table({"n": [1]}))
     late.tags.create("at-last")
     live.well("late", run)
 

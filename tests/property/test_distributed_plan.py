@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 import table_core as tc
 from table_core.table.read.distributed_plan import distributed
-from tests.tables import new_catalog
+from tests.tables import new_catalog, write_rows
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -86,13 +86,11 @@ def lived(folder: Path, kind: str, steps: list[tuple[str, int]], merge: int) -> 
             case "compact" | "minor":
                 table.compact(strategy="full" if step == "compact" else "minor")
             case "overwrite":
-                with table.write(overwrite={"p": first % 3}) as writer:
-                    writer.write(rows.filter(pc.equal(rows["p"], first % 3)))
-                    writer.commit()
+                write_rows(
+                    table, rows.filter(pc.equal(rows["p"], first % 3)), overwrite={"p": first % 3}
+                )
             case _:
-                with table.write() as writer:
-                    writer.write(rows)
-                    writer.commit()
+                write_rows(table, rows)
     return table
 
 

@@ -14,6 +14,7 @@ from paimon_provider.triggers.wait import PaimonWaitTrigger
 from table_core.table.api.catalog import Catalog
 from table_core.table.metadata.results import CommitAs
 from tests.provider.dag_runs import HEAD, states, xcom
+from tests.tables import write_rows
 
 pytestmark = [pytest.mark.airflow, pytest.mark.filterwarnings("default")]
 
@@ -92,9 +93,11 @@ snapshot >> watermark >> [partition, fresh] >> tag
         if step == 3:
             table.tags.create("x")
             return
-        with table.write(commit=CommitAs(watermark=5 if step == 2 else None)) as writer:
-            writer.write(pa.table({"dt": ["c"], "n": [1]}))
-            writer.commit()
+        write_rows(
+            table,
+            pa.table({"dt": ["c"], "n": [1]}),
+            commit=CommitAs(watermark=5 if step == 2 else None),
+        )
 
     started: defaultdict[str, threading.Event] = defaultdict(threading.Event)
     original = PaimonWaitTrigger.run

@@ -25,6 +25,7 @@ from table_core.jobs.engine_choice import EngineChoice
 from table_core.table.api.catalog import Catalog
 from tests.provider.attempts import Runs, of_dag
 from tests.provider.dag_runs import events_of, states, xcom
+from tests.tables import write_rows
 
 pytestmark = [pytest.mark.airflow, pytest.mark.filterwarnings("default")]
 
@@ -37,9 +38,7 @@ def orders(warehouse: Catalog) -> Any:
     options = {"bucket": "1", "write-only": "true", "changelog-producer": "full-compaction"}
     table = warehouse.create_table("shop.orders", SCHEMA, primary_key=("id",), options=options)
     for start in (0, 3):
-        with table.write() as writer:
-            writer.write(pa.table({"id": range(start, start + 5), "n": range(5)}, schema=SCHEMA))
-            writer.commit()
+        write_rows(table, pa.table({"id": range(start, start + 5), "n": range(5)}, schema=SCHEMA))
     return table
 
 

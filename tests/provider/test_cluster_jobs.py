@@ -33,6 +33,7 @@ from table_core.jobs.job_spec import JobSpec
 from table_core.table.api.catalog import Catalog
 from tests.provider.attempts import of_dag
 from tests.provider.dag_runs import states, xcom
+from tests.tables import write_rows
 
 pytestmark = [pytest.mark.airflow, pytest.mark.filterwarnings("default")]
 
@@ -268,9 +269,7 @@ def test_a_job_of_upkeep_is_found_again_while_it_runs(
     warehouse.create_database("shop")
     warehouse.create_table("shop.orders", pa.schema([("id", pa.int64())]), options={"bucket": "-1"})
     for n in range(3):
-        with warehouse.table("shop.orders").write() as writer:
-            writer.write(pa.table({"id": pa.array([n])}))
-            writer.commit()
+        write_rows(warehouse.table("shop.orders"), pa.table({"id": pa.array([n])}))
     master.hold = True
     body = """
 Unwatched(task_id="upkeep", table="shop.orders", engine="spark",

@@ -24,6 +24,7 @@ from table_core.table.api.catalog import Catalog
 from tests.provider.dag_runs import HEAD, run_text, states, xcom
 from tests.provider.declared_wide import WIDE
 from tests.servers import ROOT
+from tests.tables import write_rows
 
 UPKEEP = "streamhouse_upkeep"
 pytestmark = [pytest.mark.airflow, pytest.mark.filterwarnings("default")]
@@ -249,9 +250,7 @@ flows:
     seen = []
     for id, declared in ((1, text), (2, text.replace("orders: {table: r.", "o: {table: r."))):
         file.write_text(declared.replace("FROM orders", "FROM o" if id == 2 else "FROM orders"))
-        with warehouse.table("r.orders").write() as writer:
-            writer.write(pa.table({"id": [id]}, schema=schema))
-            writer.commit()
+        write_rows(warehouse.table("r.orders"), pa.table({"id": [id]}, schema=schema))
         dag_file = f"# airflow dag\n{HEAD}from paimon_provider.declaration import load_dags\n"
         dag_file += f"globals().update(load_dags({str(file)!r}))\n"
         done = run_text(airflow_home, dag_file, "renaming")

@@ -12,6 +12,7 @@ import table_core as tc
 from paimon_provider.hooks.paimon import PaimonHook
 from paimon_provider.runs.identity import RunIdentity
 from paimon_provider.watching.conditions import NewSnapshots, Seen, UnseenSnapshots, counts
+from tests.tables import write_rows
 
 
 @pytest.fixture
@@ -126,9 +127,7 @@ def test_news_go_back_as_far_as_somebody_has_not_seen(hook: PaimonHook) -> None:
 
     def commit(times: int) -> None:
         for _ in range(times):
-            with catalog.table("a.b").write() as writer:
-                writer.write(pa.table({"x": [1]}))
-                writer.commit()
+            write_rows(catalog.table("a.b"), pa.table({"x": [1]}))
 
     def ids(since: Seen | None) -> list[int]:
         return [s.id for s in hook.unseen_snapshots("a.b", since).snapshots]
@@ -170,9 +169,7 @@ def test_a_retry_finds_the_position_that_its_handle_has_set(hook: PaimonHook) ->
     for name in ("shop.source", "shop.counted"):
         catalog.create_table(name, pa.schema([("id", pa.int64())]), options={"bucket": "-1"})
     for id in (1, 2):
-        with catalog.table("shop.source").write() as writer:
-            writer.write(pa.table({"id": [id]}))
-            writer.commit()
+        write_rows(catalog.table("shop.source"), pa.table({"id": [id]}))
     source = catalog.table("shop.source")
 
     def attempt(attempted: PaimonHook) -> list[object]:
@@ -194,9 +191,7 @@ def test_a_commit_counts_by_the_producer_that_it_was_made_under(hook: PaimonHook
     hook.catalog().create_database("d")
     schema = pa.schema([pa.field("id", pa.int64(), nullable=False)])
     table = hook.catalog().create_table("d.t", schema, primary_key=["id"], options={"bucket": "1"})
-    with table.write() as writer:
-        writer.write(pa.table({"id": [1]}, schema=schema))
-        writer.commit()
+    write_rows(table, pa.table({"id": [1]}, schema=schema))
     hook.catalog().alter_table("d.t", [tc.SetOption("changelog-producer", "lookup")])
     assert hook.new_snapshots("d.t", NewSnapshots()) is not None
     unseen = hook.unseen_snapshots("d.t", Seen())

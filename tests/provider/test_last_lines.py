@@ -18,6 +18,7 @@ from paimon_provider.launchers.local_process import LocalProcessLauncher
 from table_core.errors import CorruptFileError, TableError
 from table_core.jobs.job_spec import JobSpec
 from table_core.jobs.last_line import failed_facts
+from tests.tables import write_rows
 
 BARS = {
     "spark.master": "local[2]",
@@ -33,9 +34,7 @@ def write_spec(warehouse: Path, sql: str) -> JobSpec:
     catalog.create_database("d")
     schema = pa.schema([pa.field("id", pa.int64(), nullable=False), ("v", pa.string())])
     table = catalog.create_table("d.t", schema, primary_key=("id",), options={"bucket": "2"})
-    with table.write() as writer:
-        writer.write(pa.table({"id": range(9), "v": ["x"] * 9}))
-        writer.commit()
+    write_rows(table, pa.table({"id": range(9), "v": ["x"] * 9}))
     args = {"sql": sql, "sources": {"t": {"table": "d.t"}}}
     return JobSpec(action="write", warehouse=str(warehouse), table="d.t", args=args)
 

@@ -16,14 +16,16 @@ from paimon_provider.triggers import snapshot as module
 from paimon_provider.triggers.snapshot import PaimonSnapshotTrigger
 from table_core.table.api.catalog import Catalog
 from table_core.table.api.opening import open_catalog
+from tests.tables import write_rows
 
 SCHEMA = pa.schema([("p", pa.string()), ("n", pa.int64())])
 
 
 def append(catalog: Catalog, *values: str) -> None:
-    with catalog.table("shop.t").write() as writer:
-        writer.write(pa.table({"p": list(values), "n": [1] * len(values)}, schema=SCHEMA))
-        writer.commit()
+    write_rows(
+        catalog.table("shop.t"),
+        pa.table({"p": list(values), "n": [1] * len(values)}, schema=SCHEMA),
+    )
 
 
 def warehouse_at(folder: Path) -> Catalog:

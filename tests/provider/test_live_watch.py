@@ -18,6 +18,7 @@ import pytest
 
 from demo.airflow_home import AirflowHome, DemoError
 from table_core.table.api.opening import open_catalog
+from tests.tables import write_rows
 
 pytestmark = [pytest.mark.airflow, pytest.mark.heavy, pytest.mark.timeout(300)]
 
@@ -92,9 +93,7 @@ def test_changes_wake_the_dag_and_nothing_else_does(airflow: AirflowHome, tmp_pa
     table = catalog.create_table("shop.sums", schema, primary_key=("k",), options=options)
 
     def append(*keys: int) -> None:
-        with table.write() as writer:
-            writer.write(pa.table({"k": keys, "n": keys}, schema=schema))
-            writer.commit()
+        write_rows(table, pa.table({"k": keys, "n": keys}, schema=schema))
 
     def delivered() -> int:
         head = table.latest_snapshot()

@@ -9,6 +9,7 @@ import pytest
 
 from table_core.table.api.catalog import Catalog
 from tests.provider.attempts import of_dag
+from tests.tables import write_rows
 
 pytestmark = [pytest.mark.airflow, pytest.mark.filterwarnings("default")]
 
@@ -46,9 +47,7 @@ def die(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def put(warehouse: Catalog, name: str) -> None:
-    with warehouse.table(f"shop.{name}").write() as writer:
-        writer.write(pa.table({"id": [1], "dt": [name]}, schema=SCHEMA))
-        writer.commit()
+    write_rows(warehouse.table(f"shop.{name}"), pa.table({"id": [1], "dt": [name]}, schema=SCHEMA))
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ import pytest
 
 from table_core.table.api.catalog import Catalog
 from tests.provider.dag_runs import HEAD
+from tests.tables import write_rows
 
 pytestmark = [pytest.mark.airflow]
 
@@ -97,9 +98,7 @@ def make_tables(warehouse: Catalog) -> None:
     warehouse.create_database("shop")
     warehouse.create_table("shop.sums", sums, primary_key=("country",), options={"bucket": "1"})
     table = warehouse.create_table("shop.orders", orders, options={"bucket": "-1"})
-    with table.write() as writer:
-        writer.write(pa.table({"id": [1], "country": ["is"], "amount": [2.0]}, schema=orders))
-        writer.commit()
+    write_rows(table, pa.table({"id": [1], "country": ["is"], "amount": [2.0]}, schema=orders))
 
 
 def registered(folder: Path) -> Path:

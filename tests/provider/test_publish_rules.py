@@ -18,6 +18,7 @@ from paimon_provider.publish import PaimonWriteAuditPublish
 from table_core.errors import ArgumentError
 from table_core.table.api.catalog import Catalog
 from tests.provider.attempts import Runs, of_dag
+from tests.tables import write_rows
 
 pytestmark = [pytest.mark.airflow, pytest.mark.filterwarnings("default")]
 
@@ -310,9 +311,7 @@ def test_what_a_dead_attempt_has_published_is_announced_by_the_next(
             states = runs.step()
         assert states["wap.publish"] == "up_for_retry"
         assert ids(warehouse) == [1]
-        with warehouse.table("shop.orders").write() as writer:
-            writer.write(pa.table({"id": [2]}))
-            writer.commit()
+        write_rows(warehouse.table("shop.orders"), pa.table({"id": [2]}))
         (tmp_path / "die").unlink()
         assert set(runs.finish().values()) == {"success"}
         ((task, _, extra),) = runs.events()

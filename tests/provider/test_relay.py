@@ -18,6 +18,7 @@ from table_core.errors import ArgumentError
 from table_core.table.api.catalog import Catalog
 from table_core.table.api.opening import open_catalog
 from table_core.table.api.table import Table
+from tests.tables import write_rows
 
 SCHEMA = pa.schema([("dt", pa.string()), ("n", pa.int64())])
 
@@ -71,9 +72,7 @@ def table(warehouse: Catalog) -> Table:
 
 
 def write(table: Table, *days: str | None) -> None:
-    with table.write() as writer:
-        writer.write(pa.table({"dt": pa.array(days, pa.string()), "n": [1] * len(days)}))
-        writer.commit()
+    write_rows(table, pa.table({"dt": pa.array(days, pa.string()), "n": [1] * len(days)}))
 
 
 def test_the_first_run_begins_where_its_events_do(table: Table) -> None:

@@ -12,6 +12,7 @@ import pytest
 from paimon_provider.operators.report import PaimonChangeReportOperator
 from table_core.table.api.catalog import Catalog
 from table_core.table.api.table import Table
+from tests.tables import write_rows
 
 SCHEMA = pa.schema([("name", pa.string()), ("n", pa.int64())])
 
@@ -59,9 +60,7 @@ def create(warehouse: Catalog) -> Table:
 
 
 def write(table: Table, *names: str) -> None:
-    with table.write() as writer:
-        writer.write(pa.table({"name": list(names), "n": [1] * len(names)}, schema=SCHEMA))
-        writer.commit()
+    write_rows(table, pa.table({"name": list(names), "n": [1] * len(names)}, schema=SCHEMA))
 
 
 def test_a_repeated_attempt_shows_the_same_changes_again(table: Table) -> None:

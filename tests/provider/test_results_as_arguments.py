@@ -23,6 +23,7 @@ from table_core.errors import ArgumentError
 from table_core.table.api.catalog import Catalog
 from tests.provider.dag_runs import states
 from tests.provider.needed_arguments import NEEDED
+from tests.tables import write_rows
 
 pytestmark = [pytest.mark.airflow, pytest.mark.filterwarnings("default")]
 
@@ -140,9 +141,7 @@ def test_what_a_task_returns_is_the_table(run: Callable[..., Any], warehouse: Ca
     warehouse.create_database("shop")
     table = warehouse.create_table("shop.orders", pa.schema([("id", pa.int64())]))
     for n in range(3):
-        with table.write() as writer:
-            writer.write(pa.table({"id": [n]}))
-            writer.commit()
+        write_rows(table, pa.table({"id": [n]}))
     done = run(
         """
 @task

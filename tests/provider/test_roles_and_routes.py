@@ -21,6 +21,7 @@ from table_core.table.api.opening import open_catalog
 from tests.eventually import eventually
 from tests.provider.dag_runs import run_text
 from tests.provider.team_roles import ROLES
+from tests.tables import write_rows
 
 pytestmark = pytest.mark.filterwarnings("default")
 DAGS = {
@@ -130,9 +131,7 @@ def made_by_a_program(folder: Path) -> None:
 
     catalog = open_catalog(f"file://{folder}/wh")
     table = catalog.create_table("hr.nobodys", pa.schema([("id", pa.int64())]))
-    with table.write() as writer:
-        writer.write(pa.table({"id": [1]}))
-        writer.commit()
+    write_rows(table, pa.table({"id": [1]}))
     with create_session() as session:
         uri = URI.format("nobodys")
         session.add(AssetModel(name=uri, uri=uri))

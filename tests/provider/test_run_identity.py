@@ -21,6 +21,7 @@ from table_core.jobs.job_spec import JobSpec
 from table_core.jobs.run import run_embedded
 from table_core.table.api.catalog import Catalog
 from tests.provider.attempts import DYING, Runs, of_dag
+from tests.tables import write_rows
 
 pytestmark = [pytest.mark.airflow, pytest.mark.filterwarnings("default")]
 
@@ -73,9 +74,9 @@ def test_a_retry_whose_commit_may_be_expired_fails_and_writes_nothing(
     runs.step()
     table = warehouse.table("shop.orders")
     for number in range(3):
-        with table.write(commit=CommitAs(user=f"other {number}", identifier=0)) as writer:
-            writer.write(pa.table({"id": [0]}))
-            writer.commit()
+        write_rows(
+            table, pa.table({"id": [0]}), commit=CommitAs(user=f"other {number}", identifier=0)
+        )
     table.expire_snapshots(retain_max=1, retain_min=1)
     die.unlink()
     assert runs.finish()["load"] == "failed"
@@ -159,9 +160,7 @@ def test_an_expired_commit_may_be_of_either_run_of_an_id(warehouse: Catalog) -> 
     table = warehouse.create_table("shop.orders", schema, options={"bucket": "-1"})
     user, other = str(uuid.uuid4()), str(uuid.uuid4())
     for name in (user, other):
-        with table.write(commit=CommitAs(user=name, identifier=0)) as writer:
-            writer.write(pa.table({"id": [1]}))
-            writer.commit()
+        write_rows(table, pa.table({"id": [1]}), commit=CommitAs(user=name, identifier=0))
     assert len(landed_ms(warehouse, ["shop.orders", "shop.none"], user)) == 1
     table.expire_snapshots(retain_max=1, retain_min=1)
     assert len(landed_ms_in(warehouse, "shop", other)) == 1

@@ -19,6 +19,7 @@ from paimon_provider.sensors.tag import PaimonTagSensor
 from paimon_provider.triggers.wait import PaimonSnapshotWaitTrigger, PaimonTagTrigger
 from table_core.table.api.catalog import Catalog
 from tests.provider.dag_runs import states, xcom
+from tests.tables import write_rows
 
 pytestmark = [pytest.mark.airflow, pytest.mark.filterwarnings("default")]
 
@@ -35,9 +36,7 @@ def test_a_first_look_that_fails_is_taken_alike(
     warehouse.create_database("shop")
     schema = pa.schema([("dt", pa.string()), ("n", pa.int64())])
     table = warehouse.create_table("shop.t", schema, partition_by=("dt",), options={"bucket": "-1"})
-    with table.write() as writer:
-        writer.write(pa.table({"dt": ["a"], "n": [1]}))
-        writer.commit()
+    write_rows(table, pa.table({"dt": ["a"], "n": [1]}))
     tasks = [
         f'PaimonPartitionSensor(task_id="{name}_{flag}_{mode}", {partition}, {how}, {COMMON}'
         + (f", {flag}=True)" if flag else ")")
@@ -85,9 +84,7 @@ def test_a_look_that_finds_nothing_says_what_is_there(
     assert said(PaimonSnapshotSensor, table="shop.ordres") == "there is no table shop.ordres"
     table = warehouse.create_table("shop.t", schema, partition_by=("dt",), options={"bucket": "-1"})
     assert said(PaimonSnapshotSensor, table="shop.t") == "shop.t has no snapshot"
-    with table.write() as writer:
-        writer.write(pa.table({"dt": ["a", "a"], "n": [1, 2]}))
-        writer.commit()
+    write_rows(table, pa.table({"dt": ["a", "a"], "n": [1, 2]}))
     assert said(PaimonSnapshotSensor, table="shop.t", min_rows=3).endswith("with 2 of 3 rows")
     assert said(PaimonSnapshotSensor, table="shop.t", after=1).endswith(
         "is 1, and none came after it"
@@ -140,9 +137,7 @@ def test_a_sensor_counts_what_stands_in_the_place_of_the_table_that_it_began_wit
     """Its numbers are smaller than the one that the sensor was told, or the same."""
 
     def commit() -> None:
-        with warehouse.table("shop.t").write() as writer:
-            writer.write(pa.table({"n": [1, 2]}))
-            writer.commit()
+        write_rows(warehouse.table("shop.t"), pa.table({"n": [1, 2]}))
 
     def make() -> None:
         schema = pa.schema([("n", pa.int64())])

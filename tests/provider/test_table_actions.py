@@ -14,6 +14,7 @@ from paimon_provider.table_actions import PaimonTableActionOperator
 from table_core.errors import ArgumentError
 from table_core.table.api.catalog import Catalog
 from tests.provider.dag_runs import run_text, states, xcom
+from tests.tables import write_rows
 
 URI = "paimon://paimon_default/stall/Fruit"
 TEXT = """# airflow reads files with this word and dag
@@ -29,9 +30,7 @@ def table(warehouse: Catalog) -> Any:
     options = {"bucket": "1", "write-only": "true"}
     table = warehouse.create_table("stall.Fruit", schema, primary_key=["id"], options=options)
     for at in range(4):
-        with table.write() as writer:
-            writer.write(pa.table({"id": [at], "n": [at]}))
-            writer.commit()
+        write_rows(table, pa.table({"id": [at], "n": [at]}))
     return table
 
 

@@ -18,6 +18,7 @@ from table_core.table.api.opening import open_catalog
 from tests.eventually import eventually
 from tests.provider.dag_runs import run_text
 from tests.provider.logged_in import token
+from tests.tables import write_rows
 
 pytestmark = pytest.mark.filterwarnings("default")
 URI = "paimon://paimon_default/stall/fruit"
@@ -307,9 +308,7 @@ def test_what_is_collected_later_is_seen_and_what_is_dropped_is_gone(
         "stall.later", pa.schema([("n", pa.int64())]), options={"bucket": "-1"}
     )
     for at in range(2):
-        with table.write() as writer:
-            writer.write(pa.table({"n": [at]}))
-            writer.commit()
+        write_rows(table, pa.table({"n": [at]}))
     catalog.collect_metadata("stall", "airflow.table_metadata", "paimon_default")
     uri = "paimon://paimon_default/stall/later"
     eventually(
@@ -318,9 +317,7 @@ def test_what_is_collected_later_is_seen_and_what_is_dropped_is_gone(
     broken = catalog.create_table(
         "stall.broken", pa.schema([("n", pa.int64())]), options={"bucket": "-1"}
     )
-    with broken.write() as writer:
-        writer.write(pa.table({"n": [1]}))
-        writer.commit()
+    write_rows(broken, pa.table({"n": [1]}))
     catalog.root("stall", "broken").write("snapshot/snapshot-1", b"{")
     with pytest.raises(CorruptFileError):
         catalog.collect_metadata("stall", "airflow.table_metadata", "paimon_default")

@@ -9,6 +9,7 @@ import pytest
 
 from table_core.table.api.catalog import Catalog
 from tests.provider.attempts import DYING, of_dag
+from tests.tables import write_rows
 
 pytestmark = [pytest.mark.airflow, pytest.mark.filterwarnings("default")]
 
@@ -62,9 +63,9 @@ def test_a_retry_announces_what_has_expired_meanwhile(
         assert runs.step() == {"load": "up_for_retry"}
         assert runs.events() == []
         for n in (2, 3):
-            with warehouse.table("shop.orders").write() as writer:
-                writer.write(pa.table({"id": [n], "dt": [None]}, schema=SCHEMA))
-                writer.commit()
+            write_rows(
+                warehouse.table("shop.orders"), pa.table({"id": [n], "dt": [None]}, schema=SCHEMA)
+            )
         warehouse.table("shop.orders").expire_snapshots(retain_max=1, retain_min=1)
         die.unlink()
         assert runs.finish() == {"load": "success"}

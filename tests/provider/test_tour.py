@@ -21,6 +21,7 @@ from table_core.table.api.opening import open_catalog
 from table_core.table.metadata.results import CommitAs
 from tests.provider.dag_runs import events_of, run_text, states, xcom
 from tests.provider.tour import BASES, DECLARED, ROOT, TOUR, offered
+from tests.tables import write_rows
 
 pytestmark = [pytest.mark.airflow, pytest.mark.filterwarnings("default")]
 
@@ -172,9 +173,11 @@ def test_partitions_are_relayed_and_waited_for(tour: Callable[..., Any], shop: C
     table = shop.create_table("tour.rows", schema, partition_by=("dt",), options={"bucket": "-1"})
 
     def write(day: str, watermark: int | None = None) -> None:
-        with table.write(commit=CommitAs(watermark=watermark)) as writer:
-            writer.write(pa.table({"dt": [day], "n": [1]}, schema=schema))
-            writer.commit()
+        write_rows(
+            table,
+            pa.table({"dt": [day], "n": [1]}, schema=schema),
+            commit=CommitAs(watermark=watermark),
+        )
 
     write("a")
     assert xcom(tour("tour_relay"), "relay") == [], "nobody has told the first run of anything"

@@ -20,6 +20,7 @@ from table_core.errors import ArgumentError
 from table_core.table.api.catalog import Catalog
 from table_core.table.api.table import Table
 from tests.provider.watching import Watcher
+from tests.tables import write_rows
 
 ROWS = pa.schema([("dt", pa.date32()), ("hh", pa.int32()), ("n", pa.int64())])
 DAY = dt.date(2026, 1, 1)
@@ -39,9 +40,7 @@ def create(catalog: Catalog, name: str = "shop.t", **options: str) -> Table:
 
 def append(table: Table, *hours: int | None, day: dt.date = DAY) -> None:
     rows = {"dt": [day] * len(hours), "hh": list(hours), "n": [1] * len(hours)}
-    with table.write() as writer:
-        writer.write(pa.table(rows, schema=ROWS))
-        writer.commit()
+    write_rows(table, pa.table(rows, schema=ROWS))
 
 
 def test_snapshots_that_expired_while_it_was_away_are_an_event_that_says_so(
@@ -131,9 +130,7 @@ def test_null_blank_and_the_default_name_are_three_partitions(catalog: Catalog) 
     for watcher in watchers.values():
         watcher.look()
     for n, name in enumerate(names, 1):
-        with table.write() as writer:
-            writer.write(pa.table({"p": pa.array([name], pa.string()), "n": [1]}))
-            writer.commit()
+        write_rows(table, pa.table({"p": pa.array([name], pa.string()), "n": [1]}))
         found = {key: watcher.look() for key, watcher in watchers.items()}
         assert [key for key, events in found.items() if events] == [name]
         assert found[name][0]["partitions"] == [{"p": name}]
@@ -239,9 +236,7 @@ def test_deletes_are_told_by_whatever_means_and_updates_are_none(
     for table, name in zip(tables, ("shop.k", "shop.v", "shop.c"), strict=True):
         watcher = Watcher(name, on="delete")
         watcher.look()
-        with table.write() as writer:
-            writer.write(pa.table({"k": [1, 2, 3], "v": [1, 2, 3]}, schema=keyed))
-            writer.commit()
+        write_rows(table, pa.table({"k": [1, 2, 3], "v": [1, 2, 3]}, schema=keyed))
 
         def told(table: Table = table, watcher: Watcher = watcher) -> list[int]:
             if foreign:
@@ -310,9 +305,7 @@ def test_a_table_is_fresh_though_nothing_but_a_compaction_is_left(
         return None if found is None else float(found["age_seconds"])
 
     for k in (1, 1):
-        with table.write() as writer:
-            writer.write(pa.table({"k": [k]}, schema=schema))
-            writer.commit()
+        write_rows(table, pa.table({"k": [k]}, schema=schema))
     table.compact()
     table.expire_snapshots(retain_max=1, retain_min=1)
     assert [s.commit_kind for s in table.snapshots()] == ["COMPACT"]

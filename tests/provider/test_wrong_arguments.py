@@ -40,6 +40,7 @@ from table_core.schema import change
 from table_core.table.api.catalog import Catalog
 from table_core.table.api.opening import open_catalog
 from tests.provider.wrong_values import wrong_values
+from tests.tables import write_rows
 
 GOOD: dict[str, Any] = {
     "table": "d.t",
@@ -148,9 +149,7 @@ def catalog(tmp_path_factory: pytest.TempPathFactory) -> Catalog:
         table = found.create_table(
             f"d.{name}", schema, partition_by=("dt",), options={"bucket": "-1"}
         )
-        with table.write() as writer:
-            writer.write(pa.table({"dt": ["1"], "id": [1], "n": [1]}, schema))
-            writer.commit()
+        write_rows(table, pa.table({"dt": ["1"], "id": [1], "n": [1]}, schema))
     return found
 
 

@@ -23,6 +23,7 @@ from paimon_provider.launchers.spark_submit import SparkSubmitLauncher
 from paimon_provider.launchers.standalone import StandaloneLauncher
 from table_core.errors import ErrorKind, TableError
 from table_core.jobs.job_spec import JobSpec
+from tests.tables import write_rows
 
 PAGE = Path(__file__).parents[2] / "docs" / "wrong-settings.md"
 
@@ -55,9 +56,7 @@ def stocked(folder: Path) -> None:
     catalog = tc.open_catalog(folder.as_uri())
     catalog.create_database("d", if_not_exists=True)
     table = catalog.create_table("d.t", pa.table({"k": [1]}).schema, if_not_exists=True)
-    with table.write() as writer:
-        writer.write(pa.table({"k": [1, 2]}))
-        writer.commit()
+    write_rows(table, pa.table({"k": [1, 2]}))
 
 
 def without_java(folder: Path) -> SparkSettings:

@@ -40,6 +40,7 @@ from table_core.storage.orc.format import OrcFormat
 from table_core.storage.stores.local import LocalStorage
 from tests.forking import ForkServer
 from tests.lanes import sampled
+from tests.tables import write_rows
 
 CPU_S, MEMORY_MB = 10, 512
 MEASURED = """
@@ -106,9 +107,7 @@ def many_entries(folder: Path) -> None:
     catalog = tc.open_catalog((folder / "wh").as_uri())
     catalog.create_database("d")
     table = catalog.create_table("d.t", pa.schema([("id", pa.int64())]), options={"bucket": "-1"})
-    with table.write() as writer:
-        writer.write(pa.table({"id": [1]}))
-        writer.commit()
+    write_rows(table, pa.table({"id": [1]}))
     (path,) = (
         p for p in (folder / "wh/d.db/t/manifest").glob("manifest-*") if "list" not in p.name
     )
@@ -400,9 +399,7 @@ def test_what_could_not_be_read_again_is_not_written() -> None:
     catalog.create_database("d", if_not_exists=True)
     rows = pa.table({"id": [1]})
     table = catalog.create_table("d.t", rows.schema, options={"bucket": "-1"})
-    with table.write() as writer:
-        writer.write(rows)
-        writer.commit()
+    write_rows(table, rows)
     snapshot = table.latest_snapshot()
     assert snapshot is not None
     large = replace(snapshot, properties={"shapes": "x" * (9 << 20)})

@@ -20,6 +20,7 @@ from table_core.errors import AccessDeniedError, OptionError, TableError
 from table_core.storage.stores.local import LocalStorage
 from table_core.storage.stores.locate import open_storage
 from table_core.table.api.catalog import Catalog
+from tests.tables import write_rows
 
 ROWS = pa.table({"p": ["a", "b"], "id": [1, 2]})
 
@@ -35,9 +36,7 @@ def catalog(tmp_path: Path) -> Catalog:
 
 
 def write(catalog: Catalog, overwrite: str | None = "table") -> None:
-    with catalog.table("d.t").write(overwrite=overwrite) as writer:
-        writer.write(ROWS)
-        writer.commit()
+    write_rows(catalog.table("d.t"), ROWS, overwrite=overwrite)
 
 
 def moved_behind_a_link(tmp_path: Path, what: str) -> tuple[Path, dict[str, bytes]]:
@@ -284,9 +283,7 @@ def test_a_table_or_a_database_that_is_a_link_is_no_way_into_another_warehouse(
     other = tc.open_catalog((tmp_path / "other").as_uri())
     other.create_database("prod")
     table = other.create_table("prod.orders", ROWS.schema, options={"bucket": "-1"})
-    with table.write() as writer:
-        writer.write(ROWS)
-        writer.commit()
+    write_rows(table, ROWS)
     before = contents(tmp_path / "other")
     link = {"table": "d.db/mine", "database": "x.db"}[what]
     leads = {"table": "prod.db/orders", "database": "prod.db"}[what]

@@ -11,14 +11,13 @@ import pytest
 import table_core as tc
 from table_core.errors import ArgumentError, OptionError, TableError
 from table_core.storage.stores.local import LocalStorage
+from tests.tables import write_rows
 
 ROWS = pa.table({"id": [1]})
 
 
 def fill(table: tc.Table) -> None:
-    with table.write() as writer:
-        writer.write(ROWS)
-        writer.commit()
+    write_rows(table, ROWS)
 
 
 @pytest.mark.parametrize(

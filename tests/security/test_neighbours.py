@@ -18,6 +18,7 @@ import table_core as tc
 from table_core.errors import TableError
 from table_core.table.api.catalog import Catalog
 from tests.lanes import sampled
+from tests.tables import write_rows
 
 ROWS = pa.table({"id": [1]})
 
@@ -76,9 +77,7 @@ def catalog(tmp_path: Path) -> Catalog:
     found.create_database("d")
     for name in ("a", "b", "c"):
         table = found.create_table(f"d.{name}", ROWS.schema, options={"bucket": "-1"})
-        with table.write() as writer:
-            writer.write(ROWS)
-            writer.commit()
+        write_rows(table, ROWS)
     return found
 
 
@@ -115,9 +114,7 @@ def test_one_bad_table_stops_no_collector(catalog: Catalog, tmp_path: Path, pois
     catalog.collect_metadata("d", "meta.history", "c")
     POISONS[poison](tmp_path / "wh/d.db/b")
     for name in ("a", "c"):
-        with catalog.table(f"d.{name}").write() as writer:
-            writer.write(ROWS)
-            writer.commit()
+        write_rows(catalog.table(f"d.{name}"), ROWS)
     try:
         catalog.collect_metadata("d", "meta.history", "c", recheck="0 ms")
     except TableError as error:

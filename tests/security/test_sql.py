@@ -22,6 +22,7 @@ from table_core.jobs.embedded import EmbeddedEngine, SqlLimits
 from table_core.jobs.job_spec import JobSpec
 from table_core.jobs.run import run_embedded
 from table_core.spark.verbs.sql_text import expression_of, query_of
+from tests.tables import write_rows
 
 ROOT = str(Path(__file__).parents[2])
 ORDERS = pa.table({"id": [1, 2], "country": ["NL", "o'x"]})
@@ -255,9 +256,7 @@ def test_flow_pending_check_and_merge_bind_parameters_and_read_no_file(
     catalog.create_database("d")
     for name in ("orders", "sales", "waiting"):
         catalog.create_table(f"d.{name}", ORDERS.schema)
-    with catalog.table("d.orders").write() as writer:
-        writer.write(ORDERS)
-        writer.commit()
+    write_rows(catalog.table("d.orders"), ORDERS)
     catalog.create_table(
         "d.keyed",
         pa.schema([pa.field("id", pa.int64(), nullable=False), ("country", pa.string())]),

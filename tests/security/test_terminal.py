@@ -20,6 +20,7 @@ import table_core as tc
 from table_core.cli.grid import show_grid
 from table_core.options.shown import shown, shown_in_json
 from tests.forking import ForkServer
+from tests.tables import write_rows
 
 ON_TERMINAL = Path(__file__).parents[1] / "on_terminal.py"
 EVIL = "\x1b]0;pwned\x07\x1b[2J\x9b31m\r\x08\u202etxt[bold red]x[/]"
@@ -45,9 +46,7 @@ def warehouse(tmp_path: Path) -> Path:
     catalog.create_table(
         "d.t", pa.schema([("id", pa.int64()), ("evil\x1b[2J", pa.string())]), comment=EVIL
     )
-    with catalog.table("d.t").write() as writer:
-        writer.write(pa.table({"id": [1], "evil\x1b[2J": [EVIL]}))
-        writer.commit()
+    write_rows(catalog.table("d.t"), pa.table({"id": [1], "evil\x1b[2J": [EVIL]}))
     return tmp_path / "wh"
 
 

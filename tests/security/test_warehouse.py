@@ -16,6 +16,7 @@ from table_core.errors import TableError
 from table_core.ondisk.manifest import decode_manifest, encode_manifest
 from table_core.ondisk.manifest_list import decode_manifest_list, encode_manifest_list
 from table_core.table.api.catalog import Catalog
+from tests.tables import write_rows
 
 ROWS = pa.table({"id": [1, 2], "s": ["a", "b"]})
 
@@ -29,9 +30,7 @@ def catalog(tmp_path: Path) -> Catalog:
             f"d.{name}", ROWS.schema, options={"bucket": "-1", "manifest.compression": "none"}
         )
         for _ in range(3):
-            with found.table(f"d.{name}").write(overwrite="table") as writer:
-                writer.write(ROWS)
-                writer.commit()
+            write_rows(found.table(f"d.{name}"), ROWS, overwrite="table")
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside/data").write_text("precious")
     return found

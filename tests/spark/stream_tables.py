@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 import table_core as tc
+from tests.tables import write_rows
 
 NAME = "paimon"
 PATIENCE_S = 300
@@ -22,9 +23,7 @@ def keyed(catalog: tc.Catalog, name: str, **options: str) -> tc.Table:
 
 def write(table: tc.Table, *rows: tuple[str, int, str]) -> None:
     kinds, ids, values = zip(*rows, strict=True)
-    with table.write() as writer:
-        writer.write(pa.table({"id": ids, "v": values, "_ROW_KIND": kinds}))
-        writer.commit()
+    write_rows(table, pa.table({"id": ids, "v": values, "_ROW_KIND": kinds}))
 
 
 def content(table: tc.Table) -> list[tuple[Any, ...]]:

@@ -21,6 +21,7 @@ import table_core.spark as tcs
 from table_core.spark.reading import aggregate as aggregating
 from table_core.spark.reading.frames import shown_fields
 from tests.lanes import budget
+from tests.tables import write_rows
 
 SCHEMA = pa.schema(
     [
@@ -56,12 +57,6 @@ def rows(chance: random.Random, ids: range) -> pa.Table:
     return pa.table({f.name: pa.array(columns[f.name], f.type) for f in SCHEMA}, schema=SCHEMA)
 
 
-def put(table: tc.Table, given: pa.Table) -> None:
-    with table.write() as writer:
-        writer.write(given)
-        writer.commit()
-
-
 @pytest.fixture
 def table(catalog: tc.Catalog) -> tc.Table:
     """Files that overlap and one that overlaps nothing, in two buckets."""
@@ -69,7 +64,7 @@ def table(catalog: tc.Catalog) -> tc.Table:
     options = {"bucket": "2", "write-only": "true", "read.batch-size": "64"}
     found = catalog.create_table("d.t", SCHEMA, primary_key=("id",), options=options)
     for ids in (range(300), range(100, 400), range(5000, 5100)):
-        put(found, rows(chance, ids))
+        write_rows(found, rows(chance, ids))
     return found
 
 
@@ -126,10 +121,10 @@ def test_a_sum_that_overflows_is_an_error_or_null_as_in_spark(
     table = catalog.create_table("d.t", schema, primary_key=("id",), options=options)
     most = 2**63 - 1
     for n in (most, most - 1):
-        put(table, pa.table({"id": [1, 2, 3], "n": [n, 1, -1]}, schema=schema))
+        write_rows(table, pa.table({"id": [1, 2, 3], "n": [n, 1, -1]}, schema=schema))
     values = {"n": ("sum", "n")}
     assert tcs.aggregate(spark, table, [], values).collect()[0][0] == most - 1
-    put(table, pa.table({"id": [2, 3], "n": [most, most]}, schema=schema))
+    write_rows(table, pa.table({"id": [2, 3], "n": [most, most]}, schema=schema))
     with pytest.raises(Exception, match="ARITHMETIC_OVERFLOW"):
         tcs.aggregate(spark, table, [], values).collect()
 
@@ -141,7 +136,7 @@ def test_a_group_may_be_called_as_arrow_calls_a_sum(spark: Any, catalog: tc.Cata
     options = {"bucket": "1", "write-only": "true"}
     table = catalog.create_table("d.named", schema, primary_key=("id",), options=options)
     for v in (1, 2):
-        put(table, pa.table({"id": [1, 2], "n_sum": ["a", "b"], "v": [v, v]}, schema=schema))
+        write_rows(table, pa.table({"id": [1, 2], "n_sum": ["a", "b"], "v": [v, v]}, schema=schema))
     values = {"n": ("sum", "v"), "0": ("count", "*")}
     found = tcs.aggregate(spark, table, ["n_sum"], values)
     assert sorted(map(tuple, found.collect())) == [("a", 2, 1), ("b", 2, 1)]
@@ -162,7 +157,7 @@ def test_append_tables_and_system_tables_are_spark_s_own_work(
     table = catalog.create_table("d.a", SCHEMA, options={"bucket": "-1"})
     assert tcs.aggregate(spark, table, [], {"n": ("count", "*")}).collect()[0][0] == 0
     assert tcs.aggregate(spark, table, ["yes"], {"n": ("count", "*")}).collect() == []
-    put(table, rows(random.Random(1), range(50)))
+    write_rows(table, rows(random.Random(1), range(50)))
     values = {"n": ("count", "*"), "x": ("max", "x"), "s": ("sum", "price")}
     found = tcs.aggregate(spark, table, ["yes"], values)
     assert shown(found) == asked(tcs.read(spark, table), ["yes"], values)

@@ -17,6 +17,7 @@ from table_core.jobs.run import run_job
 from table_core.spark.engine import SparkEngine
 from tests.common_sql import SAME
 from tests.lanes import sampled
+from tests.tables import write_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -56,9 +57,7 @@ def views(catalog: tc.Catalog) -> dict[str, Any]:
 
     for name, rows in (("t", ROWS), ("u", MORE)):
         table = catalog.create_table(f"d.{name}", rows.schema)
-        with table.write() as writer:
-            writer.write(rows)
-            writer.commit()
+        write_rows(table, rows)
     return views_of(catalog, {name: {"table": f"d.{name}"} for name in ("t", "u")})
 
 

@@ -20,6 +20,7 @@ import pytest
 import table_core as tc
 import table_core.spark as tcs
 from tests.lanes import budget
+from tests.tables import write_rows
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -76,9 +77,7 @@ class Shop:
         table = catalog.create_table(
             "d.customers", CUSTOMERS, partition_by=("country",), options={"bucket": "-1"}
         )
-        with table.write() as writer:
-            writer.write(pa.Table.from_pylist(self.customers, schema=CUSTOMERS))
-            writer.commit()
+        write_rows(table, pa.Table.from_pylist(self.customers, schema=CUSTOMERS))
         self.customer_table = table
 
     def put(self, ids: Any) -> None:
@@ -91,9 +90,7 @@ class Shop:
 
     def _write(self, rows: list[dict[str, Any]]) -> None:
         schema = ORDERS.append(pa.field("_ROW_KIND", pa.string()))
-        with self.table.write() as writer:
-            writer.write(pa.Table.from_pylist(rows, schema=schema))
-            writer.commit()
+        write_rows(self.table, pa.Table.from_pylist(rows, schema=schema))
 
     def copies(self, spark: Any, folder: Path) -> None:
         for name, schema, rows in (

@@ -22,6 +22,7 @@ from table_core.spark.reading.planned import planned_in_tasks
 from table_core.spark.writing import compaction
 from table_core.table.read.state_plan import StatePlanner
 from tests.spark.job_counts import counting
+from tests.tables import write_rows
 
 SCHEMA = pa.schema(
     [
@@ -50,9 +51,7 @@ def rows(first: int) -> pa.Table:
 def table(request: pytest.FixtureRequest, catalog: tc.Catalog) -> tc.Table:
     made = catalog.create_table("d.t", SCHEMA, partition_by=("p",), **KINDS[request.param])
     for first in (0, 30, 90):
-        with made.write() as writer:
-            writer.write(rows(first))
-            writer.commit()
+        write_rows(made, rows(first))
     made.delete("id > 40 AND id < 50")
     return made
 

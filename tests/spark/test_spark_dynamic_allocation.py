@@ -18,6 +18,7 @@ import table_core as tc
 from table_core.jobs.job_spec import JobSpec
 from tests.spark.submitted import job
 from tests.spark_servers import SMALL, Standalone, standalone
+from tests.tables import write_rows
 
 DYNAMIC = {
     "spark.dynamicAllocation.enabled": "true",
@@ -52,9 +53,7 @@ def test_a_lost_executor_costs_time_and_no_row(catalog: tc.Catalog, tmp_path: Pa
     source = catalog.create_table("d.s", SCHEMA, primary_key=("id",), options=options)
     table = catalog.create_table("d.t", SCHEMA, primary_key=("id",), options={"bucket": "4"})
     for text in ("old", "new"):
-        with source.write() as writer:
-            writer.write(pa.table([range(120), [text] * 120], schema=SCHEMA))
-            writer.commit()
+        write_rows(source, pa.table([range(120), [text] * 120], schema=SCHEMA))
     source.delete("id >= 100")
     with standalone() as cluster:
         spec = JobSpec(

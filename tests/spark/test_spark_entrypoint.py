@@ -22,6 +22,7 @@ from table_core import errors
 from table_core.jobs.job_spec import JobResult, JobSpec
 from table_core.spark.entrypoint import EXIT_CODES, main
 from tests.spark.submitted import MODULE, QUICK, ROOT, ended, environment, job
+from tests.tables import write_rows
 
 if TYPE_CHECKING:
     pass
@@ -36,9 +37,7 @@ def customers(catalog: tc.Catalog) -> tc.Table:
         "d.customers", schema, primary_key=("id",), options={"bucket": "1", "write-only": "true"}
     )
     for turn in range(2):
-        with table.write() as writer:
-            writer.write(pa.table({"id": [1, 2, 3], "country": ["de", "fr", f"x{turn}"]}))
-            writer.commit()
+        write_rows(table, pa.table({"id": [1, 2, 3], "country": ["de", "fr", f"x{turn}"]}))
     return table
 
 

@@ -21,6 +21,7 @@ from table_core.jobs.job_spec import JobSpec
 from table_core.jobs.run import run_embedded, run_job
 from table_core.spark.engine import SparkEngine
 from tests.lanes import sampled
+from tests.tables import write_rows
 
 SCHEMA = pa.schema([pa.field("k", pa.int64(), nullable=False), ("v", pa.int64())])
 KINDS: tuple[dict[str, str], ...] = (
@@ -84,9 +85,7 @@ class Walk:
 
     def by_handle(self) -> None:
         rows = self.drawn()
-        with self.table.write() as writer:
-            writer.write(rows)
-            writer.commit()
+        write_rows(self.table, rows)
         self.put(rows)
 
     def by_job(self) -> None:
@@ -104,9 +103,7 @@ class Walk:
         source = self.catalog.create_table(
             f"d.in{self.number}", rows.schema, options={"bucket": "-1"}
         )
-        with source.write() as writer:
-            writer.write(rows)
-            writer.commit()
+        write_rows(source, rows)
         query = self.spark.readStream.format("paimon").load(source.uri).writeStream.format("paimon")
         query = query.option("checkpointLocation", str(self.folder / f"at{self.number}"))
         query.trigger(availableNow=True).start(self.table.uri).awaitTermination()

@@ -22,6 +22,7 @@ from table_core import errors
 from table_core.spark.reading.frames import frame_of
 from table_core.spark.session.create import parallelism
 from table_core.table.read.source_rows import first_rows
+from tests.tables import write_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -65,9 +66,7 @@ def put(table: tc.Table, *rows: dict[str, Any]) -> None:
     schema = table.arrow_schema
     if "_ROW_KIND" in rows[0]:
         schema = schema.append(pa.field("_ROW_KIND", pa.string()))
-    with table.write() as writer:
-        writer.write(pa.Table.from_pylist(list(rows), schema=schema))
-        writer.commit()
+    write_rows(table, pa.Table.from_pylist(list(rows), schema=schema))
 
 
 def appended(catalog: tc.Catalog) -> tc.Table:

@@ -15,6 +15,7 @@ from table_core import errors
 from table_core.jobs.job_spec import JobSpec
 from table_core.jobs.run import run_embedded, run_job
 from table_core.spark.engine import SparkEngine
+from tests.tables import write_rows
 
 DUE = "WITH due AS (SELECT order_id, customer, n FROM orders UNION ALL SELECT * FROM waiting)"
 SALES = (
@@ -47,9 +48,7 @@ def shop(catalog: tc.Catalog) -> tc.Catalog:
 
 
 def put(catalog: tc.Catalog, table: str, rows: list[dict[str, Any]]) -> None:
-    with catalog.table(table).write() as writer:
-        writer.write(pa.Table.from_pylist(rows))
-        writer.commit()
+    write_rows(catalog.table(table), pa.Table.from_pylist(rows))
 
 
 def rows_of(catalog: tc.Catalog, table: str) -> list[tuple[Any, ...]]:

@@ -17,6 +17,7 @@ import table_core as tc
 from table_core.errors import ArgumentError, DataError
 from table_core.spark import lookup_join, register
 from table_core.spark.session.failures import translated
+from tests.tables import write_rows
 
 PATIENCE_S = 300
 ITEMS = pa.schema(
@@ -38,9 +39,7 @@ def items(catalog: tc.Catalog) -> tc.Table:
 def put(table: tc.Table, ids: Any) -> None:
     seen = datetime(2026, 1, 1)
     rows = [{"id": i, "price": Decimal(i) / 4, "seen": seen, "tags": [str(i), None]} for i in ids]
-    with table.write() as writer:
-        writer.write(pa.Table.from_pylist(rows, schema=ITEMS))
-        writer.commit()
+    write_rows(table, pa.Table.from_pylist(rows, schema=ITEMS))
 
 
 def test_batches_get_what_the_embedded_engine_gives(spark: Any, catalog: tc.Catalog) -> None:
@@ -75,9 +74,7 @@ def test_streams_see_the_newest_state(spark: Any, catalog: tc.Catalog, tmp_path:
     register(spark)
     table = items(catalog)
     events = catalog.create_table("d.events", pa.schema([("id", pa.int32())]))
-    with events.write() as writer:
-        writer.write(pa.table({"id": pa.array([2, 3], pa.int32())}))
-        writer.commit()
+    write_rows(events, pa.table({"id": pa.array([2, 3], pa.int32())}))
     stream = spark.readStream.format("paimon").load(events.uri)
     joined = lookup_join(stream, table, ["id"], columns=["price"])
     put(table, [3])

@@ -12,6 +12,7 @@ import pytest
 
 import table_core as tc
 import table_core.spark as tcs
+from tests.tables import write_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -23,9 +24,7 @@ def registered(spark: SparkSession) -> None:
 
 
 def put(table: tc.Table, rows: dict[str, Any]) -> None:
-    with table.write() as writer:
-        writer.write(pa.table(rows, schema=table.arrow_schema))
-        writer.commit()
+    write_rows(table, pa.table(rows, schema=table.arrow_schema))
 
 
 KEYED = pa.schema([pa.field("k", pa.int64(), nullable=False), ("v", pa.string())])

@@ -13,6 +13,7 @@ import pytest
 import table_core as tc
 import table_core.spark as tcs
 from table_core import errors
+from tests.tables import write_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,9 +62,7 @@ def made(catalog: tc.Catalog, name: str, engine: str) -> tc.Table:
         name, COLUMNS, primary_key=("p", "id"), partition_by=("p",), options=ENGINES[engine]
     )
     rows = {"p": list("aabb"), "id": [1, 2, 1, 2], "v": [1, 2, 3, 4], "t": ["k", "l", None, "m"]}
-    with table.write() as writer:
-        writer.write(pa.table(rows, schema=COLUMNS))
-        writer.commit()
+    write_rows(table, pa.table(rows, schema=COLUMNS))
     return table
 
 

@@ -12,6 +12,7 @@ import pytest
 
 import table_core as tc
 import table_core.spark as tcs
+from tests.tables import write_rows
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -54,9 +55,7 @@ def with_history(table: tc.Table, kinds: bool = True) -> dict[int, str]:
                 state.pop(key, None) if each else state.update({key: value})
         else:
             state.update(zip(keys, values, strict=True))
-        with table.write() as writer:
-            writer.write(pa.table(rows))
-            writer.commit()
+        write_rows(table, pa.table(rows))
     return state
 
 

@@ -15,6 +15,7 @@ from pyspark.sql import functions as f
 
 import table_core as tc
 import table_core.spark as tcs
+from tests.tables import write_rows
 
 pytestmark = pytest.mark.skipif(
     os.environ.get("SPARK_TESTS_ON") == "connect", reason="a client does not show the plan that ran"
@@ -26,9 +27,7 @@ def test_a_join_prunes_partitions_by_keys_of_the_other_side(
 ) -> None:
     schema = pa.schema([pa.field("p", pa.int32(), nullable=False), ("v", pa.int64())])
     table = catalog.create_table("d.t", schema, partition_by=("p",), options={"bucket": "-1"})
-    with table.write() as writer:
-        writer.write(pa.table([[n % 10 for n in range(100)], range(100)], schema=schema))
-        writer.commit()
+    write_rows(table, pa.table([[n % 10 for n in range(100)], range(100)], schema=schema))
     few = spark.range(10).selectExpr("int(id) AS p", "id * 2 AS twice").where("twice = 6")
     joined = tcs.read(spark, table).join(f.broadcast(few), "p")
     assert sorted(row.v for row in joined.collect()) == list(range(3, 100, 10))

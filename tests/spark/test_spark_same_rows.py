@@ -19,6 +19,7 @@ from table_core.spark.reading.frames import frame_of_arrow
 from table_core.spark.session.create import open_session
 from table_core.spark.session.tasks import groups_of, slots_unseen
 from tests.lanes import sampled
+from tests.tables import write_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -74,9 +75,7 @@ def test_a_filter_of_the_query_finds_what_a_condition_finds(
         cells = pa.StructArray.from_arrays([cells], names=["x.y"])
     table = catalog.create_table("d.t", pa.schema([("n", pa.int32()), ("c", cells.type)]))
     rows = pa.table({"n": pa.array(range(len(values)), pa.int32()), "c": cells})
-    with table.write() as writer:
-        writer.write(rows)
-        writer.commit()
+    write_rows(table, rows)
     frame, plain = tcs.read(spark, table), frame_of_arrow(spark, rows)
     if hasattr(frame, "_jdf"):
         assert "FileScan" in frame._jdf.queryExecution().toString()
@@ -100,9 +99,7 @@ def test_columns_that_spark_looks_for_rightly_are_handed_over_bare(
     """A filter of the query over them still prunes row groups."""
     schema = pa.schema([("day", pa.date32()), ("at", pa.timestamp("us", "UTC")), ("n", pa.int64())])
     table = catalog.create_table("d.t", schema)
-    with table.write() as writer:
-        writer.write(pa.table([[NOON.date()], [NOON], [1]], schema=schema))
-        writer.commit()
+    write_rows(table, pa.table([[NOON.date()], [NOON], [1]], schema=schema))
     if not hasattr(frame := tcs.read(spark, table), "_jdf"):
         pytest.skip("the plan is the server's")
     for name, value in (("day", "DATE '2024-01-01'"), ("at", "now()"), ("n", "0")):
@@ -120,9 +117,7 @@ def dynamic(spark: Any) -> Iterator[None]:
 def parted(catalog: tc.Catalog, *partition_by: str) -> tc.Table:
     schema = pa.schema([("dt", pa.string()), ("n", pa.int64())])
     table = catalog.create_table("d.t", schema, partition_by=partition_by, options={"bucket": "-1"})
-    with table.write() as writer:
-        writer.write(pa.table({"dt": ["a", "b"], "n": [1, 1]}))
-        writer.commit()
+    write_rows(table, pa.table({"dt": ["a", "b"], "n": [1, 1]}))
     return table
 
 
@@ -184,9 +179,7 @@ def test_a_batch_of_a_new_checkpoint_is_never_taken_for_one_that_has_landed(
     tcs.register(spark, "paimon_same")
 
     def put(*ids: int) -> None:
-        with source.write() as writer:
-            writer.write(pa.table({"id": list(ids), "v": ["x"] * len(ids)}, schema=schema))
-            writer.commit()
+        write_rows(source, pa.table({"id": list(ids), "v": ["x"] * len(ids)}, schema=schema))
 
     def land(rows: Any, batch: int) -> None:
         when, commit = [tc.NotMatchedInsert()], tc.CommitAs(user="s", identifier=batch)
@@ -204,9 +197,7 @@ def test_a_batch_of_a_new_checkpoint_is_never_taken_for_one_that_has_landed(
         query = query.foreachBatch(land).option("checkpointLocation", str(tmp_path / checkpoint))
         query.trigger(availableNow=True).start().awaitTermination()
 
-    with target.write() as writer:
-        writer.write(pa.table({"id": [200], "v": ["x"]}, schema=schema))
-        writer.commit()
+    write_rows(target, pa.table({"id": [200], "v": ["x"]}, schema=schema))
     put(1, 2, 3)
     stream("one")
     put(4)

@@ -17,6 +17,7 @@ from pyspark.sql import functions as f
 
 import table_core as tc
 import table_core.spark as tcs
+from tests.tables import write_rows
 
 LARGE, SMALL = 6_000, 50
 SCHEMA = pa.schema(
@@ -38,9 +39,7 @@ def rows(partition: int, ids: list[int]) -> pa.Table:
 
 
 def filled(table: tc.Table, partition: int, count: int) -> None:
-    with table.write() as writer:
-        writer.write(rows(partition, ids_of(count)))
-        writer.commit()
+    write_rows(table, rows(partition, ids_of(count)))
 
 
 def rows_of_tasks(spark: Any, table: tc.Table, where: str | None = None) -> Counter[int]:
@@ -100,9 +99,7 @@ def test_a_large_bucket_of_a_key_table_is_read_by_ranges_of_its_keys(
     ids = sorted(ids_of(LARGE))
     newer = list(range(0, 20_000, 2_000))  # among the smallest keys
     for some in (*(ids[first : first + 1_000] for first in range(0, LARGE, 1_000)), newer):
-        with table.write() as writer:
-            writer.write(rows(0, some))
-            writer.commit()
+        write_rows(table, rows(0, some))
     filled(table, 1, SMALL)
     splits = table.read(where="p = 0").splits()
     assert any(not split.raw_convertible for split in splits), "some keys are merged"

@@ -12,6 +12,7 @@ import pytest
 
 import table_core as tc
 from table_core.spark import register, write
+from tests.tables import write_rows
 
 NAME = "paimon"
 
@@ -183,9 +184,7 @@ def test_partitions_are_not_replaced_where_keys_move_between_them(
 def test_time_travel_by_canonical_and_short_names(source: Any, catalog: tc.Catalog) -> None:
     table = keyed(catalog, **{"write-only": "true"})
     for value in "ab":
-        with table.write() as writer:
-            writer.write(pa.table({"id": [1], "v": [value]}))
-            writer.commit()
+        write_rows(table, pa.table({"id": [1], "v": [value]}))
     reader = source.read.format(NAME)
     assert reader.option("scan.snapshot-id", 1).load(table.uri).first().v == "a"
     assert source.read.format(NAME).option("snapshot-id", 2).load(table.uri).first().v == "b"
@@ -197,9 +196,7 @@ def test_time_travel_by_canonical_and_short_names(source: Any, catalog: tc.Catal
 def test_pushed_filters_spare_files(source: Any, catalog: tc.Catalog, tmp_path: Any) -> None:
     table = keyed(catalog, **{"write-only": "true"})
     for ids in ([1, 2], [901, 902]):
-        with table.write() as writer:
-            writer.write(pa.table({"id": ids, "v": ["x", "y"]}))
-            writer.commit()
+        write_rows(table, pa.table({"id": ids, "v": ["x", "y"]}))
     low = [e.file for e in table.access.live_entries(table.snapshot(1))]
     for file in low:
         next(tmp_path.glob(f"**/{file.file_name}")).write_bytes(b"must not be read")
@@ -227,9 +224,7 @@ def test_a_failing_task_leaves_nothing(source: Any, catalog: tc.Catalog, tmp_pat
 def test_plain_sql_reads_and_inserts(source: Any, catalog: tc.Catalog) -> None:
     table = keyed(catalog)
     source.sql(f"CREATE OR REPLACE TEMPORARY VIEW v USING {NAME} OPTIONS (path '{table.uri}')")
-    with table.write() as writer:
-        writer.write(pa.table({"id": [1, 2], "v": ["a", None]}))
-        writer.commit()
+    write_rows(table, pa.table({"id": [1, 2], "v": ["a", None]}))
     assert source.sql("SELECT id FROM v WHERE v IS NULL").first().id == 2
 
 
@@ -302,9 +297,7 @@ def test_what_a_save_cannot_do_it_says(source: Any, catalog: tc.Catalog) -> None
 def test_nanoseconds_are_cut_off_by_option(source: Any, catalog: tc.Catalog) -> None:
     schema = pa.schema([("at", pa.timestamp("ns"))])
     table = catalog.create_table("d.t", schema, options={"bucket": "-1"})
-    with table.write() as writer:
-        writer.write(pa.table({"at": pa.array([1_999], pa.int64()).cast(pa.timestamp("ns"))}))
-        writer.commit()
+    write_rows(table, pa.table({"at": pa.array([1_999], pa.int64()).cast(pa.timestamp("ns"))}))
     reader = source.read.format(NAME)
     with pytest.raises(Exception, match="nanoseconds"):
         _ = reader.load(table.uri).schema

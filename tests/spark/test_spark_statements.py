@@ -13,6 +13,7 @@ import pytest
 import table_core as tc
 import table_core.spark as tcs
 from table_core import errors
+from tests.tables import write_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,9 +53,7 @@ def twins(catalog: tc.Catalog, layout: str, **options: str) -> tuple[tc.Table, t
                 "v": [f"v{id}" for id in ids],
                 "n": [None if id % 5 == 0 else id for id in ids],
             }
-            with table.write() as writer:
-                writer.write(pa.table(rows, schema=COLUMNS))
-                writer.commit()
+            write_rows(table, pa.table(rows, schema=COLUMNS))
     return tables[0], tables[1]
 
 
@@ -105,9 +104,7 @@ def test_rows_of_a_statement_wait_for_a_bucket_as_rows_of_the_embedded_engine_do
     def put(*ids: int) -> None:
         rows = {"id": ids, "dt": ["d"] * len(ids), "v": ["old"] * len(ids), "n": [0] * len(ids)}
         for table in (one, two):
-            with table.write() as writer:
-                writer.write(pa.table(rows, schema=COLUMNS))
-                writer.commit()
+            write_rows(table, pa.table(rows, schema=COLUMNS))
 
     def places(table: tc.Table) -> list[tuple[int, int, int]]:
         live = table.access.live_entries(table.latest_snapshot())
@@ -226,9 +223,7 @@ def test_a_statement_that_fails_in_a_task_leaves_no_file(
 ) -> None:
     for layout in ("key", "append"):
         table = catalog.create_table(f"d.{layout}", COLUMNS, **LAYOUTS[layout])
-        with table.write() as writer:
-            writer.write(SOURCE)
-            writer.commit()
+        write_rows(table, SOURCE)
         before = {path for path in tmp_path.glob("**/*") if path.is_file()}
         with pytest.raises(errors.TableError):
             tcs.update(spark, table, {"n": "CAST(v AS BIGINT)"}, "true")
@@ -253,9 +248,7 @@ def test_rescale_moves_every_row_once(spark: Any, catalog: tc.Catalog) -> None:
 def test_rows_that_spark_cannot_hold_are_moved_without_it(catalog: tc.Catalog) -> None:
     schema = pa.schema([pa.field("id", pa.int64(), nullable=False), ("at", pa.time32("ms"))])
     table = catalog.create_table("d.t", schema, primary_key=("id",), options={"bucket": "1"})
-    with table.write() as writer:
-        writer.write(pa.table({"id": [1, 2], "at": [None, None]}, schema=schema))
-        writer.commit()
+    write_rows(table, pa.table({"id": [1, 2], "at": [None, None]}, schema=schema))
     tcs.rescale(lambda: pytest.fail("no session is needed"), table, buckets=2)
     assert catalog.table("d.t").read().to_arrow().num_rows == 2
 

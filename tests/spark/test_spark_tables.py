@@ -17,6 +17,7 @@ import table_core as tc
 import table_core.spark as tcs
 from table_core import errors
 from table_core.spark.writing.shuffle import by_bucket
+from tests.tables import write_rows
 
 KINDS = pa.schema(
     [
@@ -79,9 +80,7 @@ def test_rows_come_back_from_spark_as_they_were_written(
     spark: Any, catalog: tc.Catalog, layout: str
 ) -> None:
     table = catalog.create_table("d.t", KINDS, **LAYOUTS[layout])
-    with table.write() as writer:
-        writer.write(ROWS)
-        writer.commit()
+    write_rows(table, ROWS)
     frame = tcs.read(spark, table)
     copy = catalog.create_table("d.copy", KINDS, **LAYOUTS[layout])
     done = tcs.write(frame, copy)
@@ -101,9 +100,7 @@ def test_buckets_are_those_of_the_embedded_engine(
         catalog.create_table(f"d.{name}", schema, primary_key=("id",), options={"bucket": "5"})
         for name in ("one", "other")
     )
-    with one.write() as writer:
-        writer.write(rows)
-        writer.commit()
+    write_rows(one, rows)
     tcs.write(spark.createDataFrame(rows).repartition(4), other)
 
     def shape(table: tc.Table) -> list[tuple[int, int]]:
@@ -116,9 +113,7 @@ def test_buckets_are_those_of_the_embedded_engine(
 
 def test_where_columns_and_limit_are_those_of_the_table(spark: Any, catalog: tc.Catalog) -> None:
     table = simple(catalog)
-    with table.write() as writer:
-        writer.write(pa.table({"id": range(10), "v": [str(i) for i in range(10)]}))
-        writer.commit()
+    write_rows(table, pa.table({"id": range(10), "v": [str(i) for i in range(10)]}))
     frame = tcs.read(spark, table, columns=["v"], where="id >= 7", limit=2)
     assert frame.columns == ["v"]
     assert {row.v for row in frame.collect()} <= {"7", "8", "9"}
@@ -281,9 +276,7 @@ def test_compaction_by_tasks_gives_what_the_embedded_one_gives(
     ]
     for table in tables:
         for turn in range(3):
-            with table.write() as writer:
-                writer.write(pa.table({"id": range(30), "v": [str(turn)] * 30}))
-                writer.commit()
+            write_rows(table, pa.table({"id": range(30), "v": [str(turn)] * 30}))
     embedded = tables[0].compact().to_document()
     by_tasks = tcs.compact(spark, tables[1]).to_document()
     for name in ("files_before", "files_after", "files_deleted", "rows_written", "snapshot_after"):

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import table_core as tc
 from table_core.spark.datasource import PaimonSource
 from table_core.spark.session.tasks import groups_of
+from tests.tables import write_rows
 
 MB = 1 << 20
 OPEN = 4 * MB
@@ -67,9 +68,7 @@ def test_a_source_makes_as_many_tasks_as_are_asked_for(
     if not keys:
         del options["changelog-producer"]
     table = catalog.create_table("d.t", schema, primary_key=keys, options=options)
-    with table.write() as writer:
-        writer.write(pa.table({"id": range(800)}, schema=schema))
-        writer.commit()
+    write_rows(table, pa.table({"id": range(800)}, schema=schema))
     chosen = {"path": table.uri} | ({} if asked is None else {"scan.parallelism": asked})
     source = PaimonSource(chosen)
     batch = source.reader(source.schema()).partitions()

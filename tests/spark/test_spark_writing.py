@@ -16,6 +16,7 @@ import table_core.spark as tcs
 from table_core import errors
 from table_core.spark.verbs import sql
 from table_core.spark.writing.frames import compacted_along, written
+from tests.tables import write_rows
 
 
 def rows_of(table: tc.Table) -> list[tuple[Any, ...]]:
@@ -200,9 +201,7 @@ def test_several_tasks_move_keys_between_partitions(spark: Any, catalog: tc.Cata
         assert rows_of(table) == sorted((id, *rest) for id, rest in expected.items())
     live = table.access.live_entries(table.latest_snapshot())
     assert len({entry.bucket % 3 for entry in live}) == 3  # each task had buckets of its own
-    with table.write() as writer:
-        writer.write(pa.table({"id": range(10), "dt": ["d9"] * 10, "n": range(10)}))
-        writer.commit()
+    write_rows(table, pa.table({"id": range(10), "dt": ["d9"] * 10, "n": range(10)}))
     expected |= {id: ("d9", id) for id in range(10)}
     assert rows_of(table) == sorted((id, *rest) for id, rest in expected.items())
 
@@ -320,9 +319,7 @@ def test_the_later_commit_wins_although_tasks_wrote_its_rows_first(
         frame(spark, *((n, "last") for n in range(5, 25))), table.access, replaces=False
     )
     results.append(compacted_along(spark, table.access, results))
-    with table.write() as writer:
-        writer.write(pa.table({"id": range(10), "v": ["between"] * 10}, schema=table.arrow_schema))
-        writer.commit()
+    write_rows(table, pa.table({"id": range(10), "v": ["between"] * 10}, schema=table.arrow_schema))
     done = table.commit(results)
     assert bool(done.compact_conflicts) is (producer == "lookup")
     expected = [(n, "between" if n < 5 else "last") for n in range(25)]

@@ -21,6 +21,7 @@ import pytest
 
 import table_core as tc
 from tests.lanes import budget
+from tests.tables import write_rows
 
 KILLS = budget("STREAM_KILLS", ci=0, nightly=20)
 SEED = int(os.environ.get("SEED", "0"))
@@ -36,9 +37,7 @@ def test_every_row_is_copied_once_though_drivers_die(catalog: tc.Catalog, tmp_pa
 
     def put() -> None:
         rows = [next(ids) for _ in range(chance.randrange(1, 500))]
-        with source.write() as writer:
-            writer.write(pa.table({"id": rows, "v": [str(row) for row in rows]}))
-            writer.commit()
+        write_rows(source, pa.table({"id": rows, "v": [str(row) for row in rows]}))
 
     put()
     for number in range(KILLS):

@@ -28,6 +28,7 @@ from tests.foreign_names import (
     rows,
 )
 from tests.lanes import sampled
+from tests.tables import write_rows
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -68,9 +69,7 @@ def test_every_verb_finds_what_it_is_told(catalog: tc.Catalog, keyed: bool) -> N
         table.compact()
     table.delete(f"`{VALUE}` LIKE 'ñ 東%'")
     table.drop_partitions([{PLACE: "é"}])
-    with table.write(overwrite={PLACE: "%C3%A9"}) as writer:
-        writer.write(rows("new").slice(PLACES.index("%C3%A9"), 1))
-        writer.commit()
+    write_rows(table, rows("new").slice(PLACES.index("%C3%A9"), 1), overwrite={PLACE: "%C3%A9"})
     left = {place: "new" if place == "%C3%A9" else "ñ" for place in PLACES}
     del left["東京"], left["é"]
     found = plain(table.read().to_arrow())

@@ -21,6 +21,7 @@ from table_core.storage.stores.locate import open_storage
 from table_core.storage.stores.lock import FileLock, LockedStorage
 from table_core.storage.stores.prefixed import PrefixedStorage
 from table_core.testing.storage_contract import StorageContract
+from tests.tables import write_rows
 
 
 def foldered(root: Path) -> PrefixedStorage:
@@ -109,9 +110,7 @@ def test_a_table_lives_on_a_store_behind_a_lock(tmp_path: Path) -> None:
         "d.t", schema, primary_key=("k",), options={"num-sorted-run.compaction-trigger": "2"}
     )
     for n in range(4):
-        with table.write() as writer:
-            writer.write(pa.table({"k": [n], "v": ["x"]}, schema=schema))
-            writer.commit()
+        write_rows(table, pa.table({"k": [n], "v": ["x"]}, schema=schema))
     again = tc.open_table(f"{uri}/d.db/t", storage_options=options)
     assert again.read().to_arrow().num_rows == 4
     again.compact()

@@ -16,6 +16,7 @@ from table_core.ports import Storage
 from table_core.storage.stores.locate import open_storage
 from table_core.testing.storage_contract import StorageContract
 from tests.servers import azure, gcs
+from tests.tables import write_rows
 
 Options = dict[str, object]
 
@@ -25,9 +26,7 @@ def commits(uri: str, options: Options) -> None:
     catalog.create_database("d")
     table = catalog.create_table("d.t", pa.schema([("k", pa.int32())]))
     for n in range(3):
-        with table.write() as writer:
-            writer.write(pa.table({"k": [n]}, schema=table.arrow_schema))
-            writer.commit()
+        write_rows(table, pa.table({"k": [n]}, schema=table.arrow_schema))
     table.compact()
     assert sorted(table.read().to_arrow()["k"].to_pylist()) == [0, 1, 2]
 

@@ -17,6 +17,7 @@ from table_core.table.metadata import documents
 from table_core.table.metadata.remembered import Remembered
 from tests.lanes import sampled
 from tests.servers import S3
+from tests.tables import write_rows
 
 PAGE = Path(__file__).parents[2] / "docs" / "stores.md"
 SCHEMA = pa.schema([pa.field("k", pa.int32(), nullable=False), ("v", pa.int64())])
@@ -39,9 +40,7 @@ VERBS: dict[str, Callable[[tc.Table], object]] = {
 
 
 def put(table: tc.Table, n: int) -> None:
-    with table.write() as writer:
-        writer.write(pa.table([[n], [n]], schema=SCHEMA))
-        writer.commit()
+    write_rows(table, pa.table([[n], [n]], schema=SCHEMA))
 
 
 @pytest.fixture

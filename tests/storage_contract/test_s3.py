@@ -20,6 +20,7 @@ from table_core.testing.storage_contract import StorageContract
 from tests.lanes import sampled
 from tests.servers import S3
 from tests.storage_contract.proxy import Plan, Proxy
+from tests.tables import write_rows
 
 SCHEMA = pa.schema([pa.field("k", pa.int32(), nullable=False), ("v", pa.int64())])
 
@@ -80,9 +81,7 @@ def table(s3_server: S3, bucket: str, proxy: Proxy) -> tc.Table:
 
 
 def add(table: tc.Table, n: int, **how: object) -> tc.Commit:
-    with table.write(**how) as writer:
-        writer.write(pa.table({"k": [n], "v": [n]}, schema=table.arrow_schema))
-        return writer.commit()
+    return write_rows(table, pa.table({"k": [n], "v": [n]}, schema=table.arrow_schema), **how)
 
 
 def keys(table: tc.Table) -> list[int]:

@@ -14,6 +14,7 @@ import table_core as tc
 from table_core.ondisk.data_file import EMPTY_STATS
 from table_core.scan.by_partition import manifests_of
 from table_core.table.metadata.partition_spec import manifest_matcher, partition_matcher
+from tests.tables import write_rows
 
 SCHEMA = pa.schema(
     [
@@ -45,9 +46,7 @@ def written(folder: Path, seed: int) -> Any:
             for _ in range(pick.randint(1, 4))
         ]
         columns = [pa.array([row[n] for row in rows], f.type) for n, f in enumerate(SCHEMA)]
-        with table.write() as writer:
-            writer.write(pa.table(columns, schema=SCHEMA))
-            writer.commit()
+        write_rows(table, pa.table(columns, schema=SCHEMA))
     if seed % 2:
         table.drop_partitions([{"shop": "a"}])
     return table
@@ -103,11 +102,9 @@ def test_a_compaction_of_partitions_takes_the_same_files(
 ) -> None:
     table = written(tmp_path, 2)
     for id in range(2):
-        with table.write() as writer:
-            writer.write(
-                pa.table({"day": [None], "shop": ["a"], "n": [7], "id": [id]}, schema=SCHEMA)
-            )
-            writer.commit()
+        write_rows(
+            table, pa.table({"day": [None], "shop": ["a"], "n": [7], "id": [id]}, schema=SCHEMA)
+        )
     access = table.access
     fits = partition_matcher(access, [{"shop": "a"}])
     due = {

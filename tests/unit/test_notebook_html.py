@@ -9,6 +9,7 @@ import pytest
 
 import table_core as tc
 from table_core.table.metadata.as_html import facts_html, rows_html
+from tests.tables import write_rows
 
 EVIL = "<script>alert('x')</script>"
 
@@ -54,9 +55,7 @@ def table() -> tc.Table:
 
 
 def put(table: tc.Table, rows: int) -> tc.Commit:
-    with table.write() as writer:
-        writer.write(pa.table({"id": range(rows), "note": [EVIL, *[None] * (rows - 1)]}))
-        return writer.commit()
+    return write_rows(table, pa.table({"id": range(rows), "note": [EVIL, *[None] * (rows - 1)]}))
 
 
 def test_a_table_shows_its_columns_and_reads_nothing(table: tc.Table) -> None:
@@ -87,9 +86,7 @@ def test_a_look_at_a_scan_reads_one_split(monkeypatch: pytest.MonkeyPatch) -> No
     many = catalog.create_table(
         "shop.many", pa.schema([("p", pa.int64()), ("n", pa.int64())]), partition_by=["p"]
     )
-    with many.write() as writer:
-        writer.write(pa.table({"p": range(5), "n": range(5)}))
-        writer.commit()
+    write_rows(many, pa.table({"p": range(5), "n": range(5)}))
     scan, read = many.read(), []
     whole = type(scan).read_split
     monkeypatch.setattr(

@@ -15,6 +15,7 @@ import table_core as tc
 from table_core.schema.change import SchemaChange
 from table_core.schema.evolve import create, evolve
 from table_core.schema.table_schema import TableSchema
+from tests.tables import write_rows
 
 KEY = "orc.timestamp-ltz.legacy.type"
 ZONED = pa.timestamp("ms", "UTC")
@@ -62,9 +63,7 @@ def test_whoever_reads_or_writes_times_that_java_shifts_is_told_once(
     catalog.create_database("d")
     options = {"file.format": "orc", "bucket": "-1"} | ({KEY: legacy} if legacy else {})
     table = catalog.create_table("d.t", pa.schema([("at", ZONED)]), options=options)
-    with table.write() as writer:
-        writer.write(pa.table({"at": pa.array([0], ZONED)}))
-        writer.commit()
+    write_rows(table, pa.table({"at": pa.array([0], ZONED)}))
     assert table.read().to_arrow().num_rows == 1
     told = [line for line in caplog.messages if KEY in line]
     assert len(told) == lines

@@ -10,6 +10,7 @@ import pytest
 
 import table_core as tc
 from table_core.errors import ArgumentError, MissingPackageError
+from tests.tables import write_rows
 
 
 @pytest.fixture
@@ -26,9 +27,7 @@ def table() -> tc.Table:
         options={"bucket": "1", "write-only": "true"},
     )
     for dt, rows in (("a", 3), ("b", 2), ("b", 400)):
-        with table.write() as writer:
-            writer.write(pa.table({"dt": [dt] * rows, "id": range(rows)}))
-            writer.commit()
+        write_rows(table, pa.table({"dt": [dt] * rows, "id": range(rows)}))
     return table
 
 

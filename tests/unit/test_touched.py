@@ -20,6 +20,7 @@ from table_core.jobs.job_spec import JobSpec
 from table_core.jobs.registry import ACTIONS
 from table_core.jobs.run import run_job
 from table_core.jobs.touched import engine_of
+from tests.tables import write_rows
 
 SCHEMA = pa.schema(
     [pa.field("id", pa.int64(), nullable=False), pa.field("dt", pa.string(), nullable=False)]
@@ -153,9 +154,11 @@ def test_a_flow_counts_the_changes_since_its_position(catalog: Any) -> None:
     from table_core.jobs.pinning import pin
 
     pinned = pin(catalog, target, flow)
-    with target.write(commit=tc.CommitAs(properties=pinned.kept.properties)) as writer:
-        writer.write(pa.table({"id": [1], "dt": ["x"]}, schema=SCHEMA))
-        writer.commit()
+    write_rows(
+        target,
+        pa.table({"id": [1], "dt": ["x"]}, schema=SCHEMA),
+        commit=tc.CommitAs(properties=pinned.kept.properties),
+    )
     put(source, "d", rows=7)
     assert " 7 rows" in choice(catalog, "write", flow, "d.sums").reason
 
@@ -248,9 +251,11 @@ def test_nobody_knows_how_much_a_broker_has(catalog: Any) -> None:
     found = choice(catalog, "sync-database", {"source": source}, "d")
     assert found.engine == "spark"
     table = made(catalog)
-    with table.write(commit=tc.CommitAs(properties={"tc.source.position": "{}"})) as writer:
-        writer.write(pa.table({"id": [1], "dt": ["a"]}, schema=SCHEMA))
-        writer.commit()
+    write_rows(
+        table,
+        pa.table({"id": [1], "dt": ["a"]}, schema=SCHEMA),
+        commit=tc.CommitAs(properties={"tc.source.position": "{}"}),
+    )
     missing: Callable[[Any], Worker] = lambda names: Worker(missing=frozenset(names))  # noqa: E731
     spec = JobSpec(
         action="sync-database", warehouse=catalog.warehouse, table="d", args={"source": source}

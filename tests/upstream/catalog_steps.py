@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from tests.tables import write_rows
 from tests.upstream.play import Play, Shape, names_in
 
 if TYPE_CHECKING:
@@ -85,9 +86,7 @@ class Writes:
     columns: Mapping[str, Sequence[Any]]
 
     def run(self, play: Play) -> None:
-        with play.catalog.table(self.name).write() as writer:
-            writer.write(pa.table(dict(self.columns)))
-            writer.commit()
+        write_rows(play.catalog.table(self.name), pa.table(dict(self.columns)))
 
 
 @dataclass(frozen=True, slots=True)

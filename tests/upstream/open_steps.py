@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 import table_core as tc
+from tests.tables import write_rows
 from tests.upstream.steps import rows_for, same, tuples
 
 if TYPE_CHECKING:
@@ -74,9 +75,7 @@ class HandleWrites:
 
     def run(self, play: Play) -> None:
         table = play.kept[self.handle]
-        with table.write() as writer:
-            writer.write(rows_for(table, self.rows))
-            play.result = writer.commit()
+        play.result = write_rows(table, rows_for(table, self.rows))
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +85,7 @@ class Hands:
     columns: Mapping[str, pa.Array]
 
     def run(self, play: Play) -> None:
-        with play.table().write() as writer:
-            writer.write(pa.table(dict(self.columns)))
-            play.result = writer.commit()
+        play.result = write_rows(play.table(), pa.table(dict(self.columns)))
 
 
 def begin(

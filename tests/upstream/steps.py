@@ -15,6 +15,7 @@ from table_core.datatypes.arrow import arrow_field
 from table_core.datatypes.text import type_text
 from table_core.table.api.table import Table
 from tests.clocks import Impatient, WouldWaitError
+from tests.tables import write_rows
 from tests.upstream.play import NAME, Shape, must_refuse, names_in
 
 if TYPE_CHECKING:
@@ -67,9 +68,9 @@ class Put:
     def run(self, play: Play) -> None:
         table = play.table(self.options, self.branch)
         commit = tc.CommitAs(watermark=self.watermark) if self.watermark is not None else None
-        with table.write(overwrite=self.overwrite, commit=commit) as writer:
-            writer.write(rows_for(table, self.rows, self.columns))
-            play.result = writer.commit()
+        play.result = write_rows(
+            table, rows_for(table, self.rows, self.columns), overwrite=self.overwrite, commit=commit
+        )
 
 
 @dataclass(frozen=True, slots=True)

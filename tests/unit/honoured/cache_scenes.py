@@ -13,6 +13,7 @@ from table_core.options.table import TableOptions
 from table_core.table.compact.lookup_cache import CACHE
 from table_core.table.maintenance.file_deletion import delete_files
 from table_core.table.write.buffering import SpilledRuns
+from tests.tables import write_rows
 from tests.unit.honoured.scenes import SCHEMA, SetClock, made, put, rows, shows
 
 Options = Mapping[str, str]
@@ -72,9 +73,7 @@ def _looked_into(options: Options, clock: SetClock) -> Any:
     CACHE.clear()
     table = made(options, changelog_producer="lookup", clock=clock)
     values = np.random.default_rng(5).integers(0, 2**60, 60_000)  # a large file stays where it is
-    with table.write() as writer:
-        writer.write(rows(range(60_000)).set_column(1, SCHEMA.field(1), pa.array(values)))
-        writer.commit()
+    write_rows(table, rows(range(60_000)).set_column(1, SCHEMA.field(1), pa.array(values)))
     for key in range(4):
         put(table, [key])
     return table, list(CACHE._files.values())

@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 import table_core as tc
+from tests.tables import write_rows
 from tests.unit.honoured.scenes import SCHEMA, files, footer, made, put, shows
 
 Options = Mapping[str, str]
@@ -256,7 +257,5 @@ def legacy_name(options: Options) -> Any:
         "d.t", schema, partition_by=("day",), options={"bucket": "-1", **options}
     )
     data = pa.table({"k": [1], "v": [1], "dt": ["a"], "day": [20_000]}, schema=schema)
-    with table.write() as writer:
-        writer.write(data)
-        writer.commit()
+    write_rows(table, data)
     return bool(files(table, "day=20000/"))

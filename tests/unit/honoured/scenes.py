@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import table_core as tc
+from tests.tables import write_rows
 
 __all__ = ["NOON", "SCENES", "Scene", "SetClock", "files", "footer", "made", "put", "rows", "shows"]
 
@@ -86,9 +87,7 @@ def rows(keys: Sequence[int], dt: str | None = "a", plus: int = 0) -> pa.Table:
 
 def put(table: Any, keys: Sequence[int], dt: str | None = "a", plus: int = 0, **more: Any) -> Any:
     """Commit rows of these keys."""
-    with table.write(**more) as writer:
-        writer.write(rows(keys, dt, plus))
-        return writer.commit()
+    return write_rows(table, rows(keys, dt, plus), **more)
 
 
 def files(table: Any, start: str = "") -> list[str]:

@@ -15,6 +15,7 @@ from table_core.commit.basis import Basis
 from table_core.storage.stores.faults import Faults, FaultyStorage
 from table_core.table.commit_io.commit_effects import CommitEffects
 from table_core.table.metadata.documents import Metadata
+from tests.tables import write_rows
 
 SCHEMA = pa.schema([pa.field("k", pa.int32(), nullable=False), ("v", pa.int64())])
 KEEPS_ALL = {"snapshot.num-retained.min": "1000"}
@@ -179,12 +180,8 @@ def test_a_writer_that_has_committed_numbers_its_rows_after_those_of_others(othe
     rows = pa.table({"k": [1], "v": [0]}, schema=table.arrow_schema)
     put(table, 1)
     for value in range(others):
-        with other.write() as writer:
-            writer.write(rows.set_column(1, "v", pa.array([value])))
-            writer.commit()
-    with table.write() as writer:
-        writer.write(rows.set_column(1, "v", pa.array([99])))
-        writer.commit()
+        write_rows(other, rows.set_column(1, "v", pa.array([value])))
+    write_rows(table, rows.set_column(1, "v", pa.array([99])))
     assert table.read().to_arrow().to_pylist() == [{"k": 1, "v": 99}]
     assert table.latest_snapshot().id == others + 2
 

@@ -187,9 +187,11 @@ def test_a_follower_is_told_each_row_once(options: dict[str, str]) -> None:
     )
     house.put(2)
     house.compact()
-    with house.catalog.table("d.s").write(commit=tc.CommitAs(watermark=6)) as writer:
-        writer.write(pa.table({"id": [9], "v": [9]}, schema=SCHEMA))
-        writer.commit()
+    write_rows(
+        house.catalog.table("d.s"),
+        pa.table({"id": [9], "v": [9]}, schema=SCHEMA),
+        commit=tc.CommitAs(watermark=6),
+    )
     assert sorted(id for table in rows for id in table["id"].to_pylist()) == [1, 2]
 
 

@@ -17,6 +17,7 @@ import pyarrow as pa
 
 import table_core as tc
 from table_core.errors import TableError
+from tests.tables import write_rows
 
 TABLE = Path(__file__).with_name("newcomers.txt")
 ROWS = pa.table({"id": pa.array([1, 2], pa.int64()), "v": ["a", "b"]})
@@ -27,9 +28,7 @@ def lake() -> Any:
     catalog = tc.open_catalog(f"memory://{uuid.uuid4().hex}")
     catalog.create_database("d")
     table = catalog.create_table("d.t", ROWS, primary_key="id", options={"bucket": "1"})
-    with table.write() as writer:
-        writer.write(ROWS)
-        writer.commit()
+    write_rows(table, ROWS)
     return catalog
 
 
@@ -40,9 +39,7 @@ def table() -> Any:
 def written(rows: Any) -> int:
     """The rows of the table afterwards."""
     t = table()
-    with t.write() as writer:
-        writer.write(rows)
-        writer.commit()
+    write_rows(t, rows)
     return int(t.count())
 
 

@@ -72,9 +72,7 @@ VERBS: dict[str, Callable[[tc.Table], Any]] = {
 
 
 def overwrite(table: tc.Table) -> None:
-    with table.write(overwrite={"p": 7}) as writer:
-        writer.write(pa.table([[1], [7], [1]], schema=SCHEMA))
-        writer.commit()
+    write_rows(table, pa.table([[1], [7], [1]], schema=SCHEMA), overwrite={"p": 7})
 
 
 @pytest.fixture

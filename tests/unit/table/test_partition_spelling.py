@@ -69,9 +69,7 @@ def test_the_zeros_and_nan_are_partitions_of_their_own(value: float) -> None:
     table = one_of(pa.float64(), 0.0)
     write_rows(table, pa.table({"p": [-0.0, float("nan")], "n": [2, 3]}))
     before = floats(table)
-    with table.write(overwrite={"p": value}) as writer:
-        writer.write(pa.table({"p": [value], "n": [9]}))
-        writer.commit()
+    write_rows(table, pa.table({"p": [value], "n": [9]}), overwrite={"p": value})
     others = [row for row in before if row[0] != str(value)]
     assert floats(table) == sorted([*others, (str(value), 9)])
     table.drop_partitions([{"p": value}])

@@ -11,6 +11,7 @@ import table_core as tc
 from table_core.datatypes.cast import cast_array
 from table_core.datatypes.text import parse_type
 from table_core.errors import SchemaError, UnsupportedFeatureError
+from tests.tables import write_rows
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,9 +38,7 @@ def made(catalog: tc.Catalog, rows: pa.Table, **options: str) -> None:
 
 
 def put(catalog: tc.Catalog, rows: pa.Table, **how: Any) -> None:
-    with catalog.table("d.t").write(**how) as writer:
-        writer.write(rows)
-        writer.commit()
+    write_rows(catalog.table("d.t"), rows, **how)
 
 
 @pytest.mark.parametrize("first", STEPS)
