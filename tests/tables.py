@@ -9,7 +9,7 @@ from typing import Any
 import table_core as tc
 from table_core.ondisk import layout
 
-__all__ = ["foreign_commit", "new_catalog", "write_rows"]
+__all__ = ["foreign_commit", "new_catalog", "rows_of", "write_rows"]
 
 
 def new_catalog(uri: str | None = None) -> tc.Catalog:
@@ -24,6 +24,12 @@ def write_rows(table: tc.Table, rows: Any, **how: Any) -> tc.Commit:
     with table.write(**how) as writer:
         writer.write(rows)
         return writer.commit()
+
+
+def rows_of(table: tc.Table, **which: Any) -> list[tuple[Any, ...]]:
+    """What a read gives, as tuples in order, a null before every value; ``which`` goes to the read."""
+    rows = [tuple(row.values()) for row in table.read(**which).to_arrow().to_pylist()]
+    return sorted(rows, key=lambda row: [(value is not None, value) for value in row])
 
 
 def foreign_commit(table: tc.Table) -> None:

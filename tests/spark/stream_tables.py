@@ -26,10 +26,6 @@ def write(table: tc.Table, *rows: tuple[str, int, str]) -> None:
     write_rows(table, pa.table({"id": ids, "v": values, "_ROW_KIND": kinds}))
 
 
-def content(table: tc.Table) -> list[tuple[Any, ...]]:
-    return sorted(tuple(row.values()) for row in table.read().to_arrow().to_pylist())
-
-
 def run(query: Any) -> None:
     """Let ``query`` take what is there; raises what it ended with."""
     started = query.trigger(availableNow=True).start()

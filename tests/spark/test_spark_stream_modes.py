@@ -13,7 +13,8 @@ import pytest
 
 import table_core as tc
 from table_core.spark import register
-from tests.spark.stream_tables import NAME, changes, content, keyed, run, sink, write
+from tests.spark.stream_tables import NAME, changes, keyed, run, sink, write
+from tests.tables import rows_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -59,10 +60,10 @@ def test_every_mode_begins_where_it_says(
         run(sink(rows.withColumnRenamed("_ROW_KIND", KIND), copy, tmp_path / "checkpoint"))
 
     go_on()
-    assert content(copy) == sorted(expected)
+    assert rows_of(copy) == sorted(expected)
     write(orders, GONE)
     go_on()
-    assert content(copy) == sorted([*expected, GONE])
+    assert rows_of(copy) == sorted([*expected, GONE])
 
 
 def test_latest_begins_with_what_comes_next(
@@ -77,10 +78,10 @@ def test_latest_begins_with_what_comes_next(
     write(orders, TWO)
     query.processAllAvailable()
     query.stop()
-    assert content(copy) == [TWO]
+    assert rows_of(copy) == [TWO]
     write(orders, NEW)
     run(sink(rows, copy, tmp_path / "checkpoint"))
-    assert content(copy) == [TWO, NEW]
+    assert rows_of(copy) == [TWO, NEW]
 
 
 @pytest.mark.parametrize("mode", ["incremental", "latest-delta"])

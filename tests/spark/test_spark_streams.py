@@ -20,7 +20,8 @@ import table_core as tc
 from table_core.errors import PositionDivergedError
 from table_core.spark import ReadLimit, drain, register, write_batch
 from table_core.spark._compat import STREAM_ADMISSION
-from tests.spark.stream_tables import NAME, PATIENCE_S, changes, content, keyed, run, sink, write
+from tests.spark.stream_tables import NAME, PATIENCE_S, changes, keyed, run, sink, write
+from tests.tables import rows_of
 
 KINDS = {"+I": 1, "-U": -1, "+U": 1, "-D": -1}
 
@@ -50,11 +51,11 @@ def test_changes_flow_from_table_to_table_once_across_restarts(
     write(orders, ("+I", 1, "a"), ("+I", 2, "b"))
     write(orders, ("+U", 1, "c"), ("+I", 3, "d"))
     run(sink(changes(source, orders, **{"consumer-id": "copier"}), copy, checkpoint))
-    assert content(copy) == content(orders) == [(1, "c"), (2, "b"), (3, "d")]
+    assert rows_of(copy) == rows_of(orders) == [(1, "c"), (2, "b"), (3, "d")]
     write(orders, ("-D", 2, "b"))
     write(orders, ("+I", 2, "e"), ("-D", 3, "d"), ("+U", 1, "f"))
     run(sink(changes(source, orders, **{"consumer-id": "copier"}), copy, checkpoint))
-    assert content(copy) == content(orders) == [(1, "f"), (2, "e")]
+    assert rows_of(copy) == rows_of(orders) == [(1, "f"), (2, "e")]
     assert orders.consumers.get("copier") == 3  # Spark tells what is done when it goes on
     before = copy.latest_snapshot()
     newest = max((checkpoint / "commits").iterdir(), key=lambda path: path.name)
@@ -62,7 +63,7 @@ def test_changes_flow_from_table_to_table_once_across_restarts(
         lost.unlink(missing_ok=True)
     run(sink(changes(source, orders), copy, checkpoint))
     assert copy.latest_snapshot() == before
-    assert content(copy) == content(orders)
+    assert rows_of(copy) == rows_of(orders)
 
 
 def test_a_checkpoint_may_move_but_not_be_deleted_or_taken_back(
@@ -82,7 +83,7 @@ def test_a_checkpoint_may_move_but_not_be_deleted_or_taken_back(
     write(events, ("+I", 3, "c"))
     with pytest.raises(Exception, match="checkpoint was deleted"):
         run(sink(frame, copy, checkpoint))
-    assert content(copy) == [(1, "a"), (2, "b")]
+    assert rows_of(copy) == [(1, "a"), (2, "b")]
     run(sink(frame, copy, moved))
     shutil.rmtree(moved)
     shutil.copytree(saved, moved)
@@ -91,7 +92,7 @@ def test_a_checkpoint_may_move_but_not_be_deleted_or_taken_back(
         Exception, match=r"now brings batch \d+: the checkpoint was deleted, reverted"
     ):
         run(sink(frame, copy, moved))
-    assert content(copy) == [(1, "a"), (2, "b"), (3, "c")]
+    assert rows_of(copy) == [(1, "a"), (2, "b"), (3, "c")]
 
 
 def copied_and_rolled_back(
@@ -120,16 +121,16 @@ def test_a_target_that_was_rolled_back_stops_the_stream_that_would_not_bring_its
     with pytest.raises(Exception, match="was rolled back") as told:
         run(sink(frame, copy, checkpoint))
     assert "start the query with a new checkpoint" in str(told.value)
-    assert content(copy) == [(1, "a")]
+    assert rows_of(copy) == [(1, "a")]
     shutil.rmtree(checkpoint)  # the query goes back with its target
     shutil.copytree(saved, checkpoint)
     for _ in range(2):
         run(sink(frame, copy, checkpoint))
-        assert content(copy) == [(1, "a"), (2, "a"), (3, "a"), (4, "a")]
+        assert rows_of(copy) == [(1, "a"), (2, "a"), (3, "a"), (4, "a")]
     copy.rollback_to(snapshot=1)
     write(events, ("+I", 5, "a"))
     run(sink(frame, copy, checkpoint).option("commit-user", "on without them"))
-    assert content(copy) == [(1, "a"), (5, "a")]
+    assert rows_of(copy) == [(1, "a"), (5, "a")]
 
 
 def test_a_driver_that_died_between_commit_and_note_goes_on(
@@ -153,7 +154,7 @@ def test_a_driver_that_died_between_commit_and_note_goes_on(
     write(events, ("+I", 3, "a"))
     for _ in range(2):  # before 4.2 a run may only repeat the micro-batch that was killed
         run(sink(frame, copy, checkpoint))
-    assert content(copy) == [(1, "a"), (2, "a"), (3, "a")]
+    assert rows_of(copy) == [(1, "a"), (2, "a"), (3, "a")]
 
 
 def test_a_query_that_goes_back_may_bring_no_rows_where_it_brought_some(
@@ -167,7 +168,7 @@ def test_a_query_that_goes_back_may_bring_no_rows_where_it_brought_some(
     for id in (4, 5):
         write(events, ("+I", id, "a"))
         run(sink(frame.where("id > 4"), copy, checkpoint))
-    assert content(copy) == [(1, "a"), (5, "a")]
+    assert rows_of(copy) == [(1, "a"), (5, "a")]
 
 
 def test_a_drain_goes_on_where_it_ended_in_batches_of_any_size(
@@ -179,7 +180,7 @@ def test_a_drain_goes_on_where_it_ended_in_batches_of_any_size(
     for expected in (1, 2, 0):
         done = drain(source, orders, copy, "copier", limit=ReadLimit(snapshots=1))
         assert done.details["batches"] == expected
-        assert content(copy) == content(orders)
+        assert rows_of(copy) == rows_of(orders)
         if expected == 1:
             write(orders, ("-D", 2, "b"), ("+U", 1, "c"))
             write(orders, ("-D", 1, "c"), ("+I", 2, "d"))
@@ -200,7 +201,7 @@ def test_a_drain_says_that_its_source_was_rolled_back_however_far_that_has_grown
         write(orders, ("+I", id, "b"))
     with pytest.raises(PositionDivergedError):
         drain(source, orders, copy, "copier")
-    assert content(copy) == [(1, "a"), (2, "a"), (3, "a")]
+    assert rows_of(copy) == [(1, "a"), (2, "a"), (3, "a")]
 
 
 def numbered_alone(offsets: Path) -> None:
@@ -251,9 +252,9 @@ def test_a_stream_that_is_started_again_says_that_its_source_is_another_one(
     for _ in range(2):
         with pytest.raises(Exception, match=r"nothing was read\. Decide: a new checkpoint"):
             run(sink(changes(source, orders), copy, tmp_path / "checkpoint"))
-    assert content(copy) == [(1, "a"), (2, "a"), (3, "a")]
+    assert rows_of(copy) == [(1, "a"), (2, "a"), (3, "a")]
     run(sink(changes(source, orders), copy, tmp_path / "new").option("commit-user", "new"))
-    assert {*content(catalog.table("d.orders"))} <= {*content(copy)}
+    assert {*rows_of(catalog.table("d.orders"))} <= {*rows_of(copy)}
 
 
 def test_a_stream_that_runs_says_that_its_source_was_rolled_back(
@@ -268,7 +269,7 @@ def test_a_stream_that_runs_says_that_its_source_was_rolled_back(
     rolled_back(catalog)
     with pytest.raises(Exception, match="it was rolled back"):
         started.awaitTermination(PATIENCE_S)
-    assert content(copy) == [(1, "a"), (2, "a"), (3, "a")]
+    assert rows_of(copy) == [(1, "a"), (2, "a"), (3, "a")]
 
 
 def test_a_checkpoint_of_an_earlier_release_goes_on_and_knows_its_snapshot_from_then_on(
@@ -281,7 +282,7 @@ def test_a_checkpoint_of_an_earlier_release_goes_on_and_knows_its_snapshot_from_
     numbered_alone(checkpoint / "offsets")
     write(orders, ("+I", 2, "a"))
     run(sink(changes(source, orders), copy, checkpoint))
-    assert content(copy) == [(1, "a"), (2, "a")]
+    assert rows_of(copy) == [(1, "a"), (2, "a")]
     rolled_back_and_grown(catalog)
     with pytest.raises(Exception, match="rolled back or fast-forwarded"):
         run(sink(changes(source, orders), copy, checkpoint))
@@ -308,7 +309,7 @@ def test_foreach_batch_writes_once_and_updates_come_that_way(
         write(events, ("+I", 1, "a"), ("+I", 2, "b"), ("+I", 3, "a"))
         query = counted.writeStream.outputMode("update").foreachBatch(save)
         run(query.option("checkpointLocation", str(tmp_path / "checkpoint")))
-        assert content(totals) == [("a", 2 * round_ + 2), ("b", round_ + 1)]
+        assert rows_of(totals) == [("a", 2 * round_ + 2), ("b", round_ + 1)]
     assert totals.latest_snapshot().id == 2
 
 
@@ -323,7 +324,7 @@ def test_a_query_of_totals_replaces_the_table_each_time(
     for round_ in (1, 2, 3, 4):
         write(events, ("+I", 1, "a"), ("+I", 2, "b"), ("+I", 3, "a"))
         run(sink(counted, totals, tmp_path / "checkpoint").outputMode("complete"))
-        assert content(totals) == [("a", 2 * round_), ("b", round_)]
+        assert rows_of(totals) == [("a", 2 * round_), ("b", round_)]
         if round_ == 2:
             totals.rollback_to(snapshot=1)  # what it takes back comes again
 
@@ -342,7 +343,7 @@ def test_a_stream_creates_its_table_and_follows_new_columns(
     with pytest.raises(Exception, match="alter_table"):
         run(sink(wider, made, tmp_path / "refused"))
     run(sink(wider, made, tmp_path / "wider").option("write.merge-schema", "true"))
-    assert content(catalog.table("d.made")) == [(1, "a", 2)]
+    assert rows_of(catalog.table("d.made")) == [(1, "a", 2)]
     with pytest.raises(Exception, match="commit-user"):
         run(sink(rows, made, tmp_path / "named").option("commit-identifier", "7"))
 
@@ -365,7 +366,7 @@ def test_a_stream_reads_what_a_batch_reads(
         run(kept(frame, tmp_path / "rows" / name, tmp_path / name))
         read = [source.read.parquet(str(path)) for path in (tmp_path / "rows" / name).iterdir()]
         found[name] = sorted(tuple(row) for frame in read for row in frame.collect())
-    assert found["state"] == sorted(("+I", v, id) for id, v in content(orders) if id < 40)
+    assert found["state"] == sorted(("+I", v, id) for id, v in rows_of(orders) if id < 40)
     expected = orders.changes(after=0).to_arrow().to_pylist()
     assert found["changes"] == sorted(tuple(row.values()) for row in expected)
     assert sum(KINDS[row[0]] for row in found["changes"]) == 50

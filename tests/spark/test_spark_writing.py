@@ -16,11 +16,7 @@ import table_core.spark as tcs
 from table_core import errors
 from table_core.spark.verbs import sql
 from table_core.spark.writing.frames import compacted_along, written
-from tests.tables import write_rows
-
-
-def rows_of(table: tc.Table) -> list[tuple[Any, ...]]:
-    return sorted(tuple(row.values()) for row in table.read().to_arrow().to_pylist())
+from tests.tables import rows_of, write_rows
 
 
 def frame(spark: Any, *rows: tuple[Any, ...], columns: str = "id long, v string") -> Any:

@@ -14,7 +14,7 @@ from table_core.errors import (
     TableError,
     UnsupportedFeatureError,
 )
-from tests.tables import new_catalog, write_rows
+from tests.tables import new_catalog, rows_of, write_rows
 
 SCHEMA = pa.schema(
     [pa.field("k", pa.int32(), nullable=False), ("v", pa.string()), ("n", pa.int64())]
@@ -40,10 +40,6 @@ def make(*, key: bool, **options: str) -> Any:
     return table
 
 
-def rows(table: Any) -> list[tuple[Any, ...]]:
-    return sorted(tuple(row.values()) for row in table.read().to_arrow().to_pylist())
-
-
 def test_a_delete_touches_only_files_that_hold_its_rows() -> None:
     table = make(key=False)
     before = {e.file.file_name for e in table.access.live_entries(table.access.metadata.head())}
@@ -53,7 +49,7 @@ def test_a_delete_touches_only_files_that_hold_its_rows() -> None:
     assert result.details["rows"] == 2
     assert result.files_deleted == 1
     assert table.latest_snapshot().commit_kind.value == "OVERWRITE"
-    assert [row[0] for row in rows(table)] == [0, 1, 2, *range(5, 20)]
+    assert [row[0] for row in rows_of(table)] == [0, 1, 2, *range(5, 20)]
 
 
 def test_a_delete_of_nothing_makes_no_snapshot() -> None:
@@ -68,15 +64,15 @@ def test_null_conditions_delete_nothing() -> None:
     table = make(key=False)
     table.update({"n": "CAST(NULL AS BIGINT)"}, "k < 10")
     table.delete("n < 100")
-    assert [row[0] for row in rows(table)] == list(range(10))
+    assert [row[0] for row in rows_of(table)] == list(range(10))
 
 
 def test_an_update_sees_the_row_as_it_was() -> None:
     for key in (True, False):
         table = make(key=key)
         table.update({"n": "n + 1", "v": "CAST(n AS STRING)"}, tc.col("k") == 5)
-        assert rows(table)[5] == (5, "5", 6)
-        assert rows(table)[6] == (6, "v6", 6)
+        assert rows_of(table)[5] == (5, "5", 6)
+        assert rows_of(table)[6] == (6, "v6", 6)
 
 
 @pytest.mark.parametrize("key", [True, False])
@@ -89,14 +85,14 @@ def test_an_update_may_use_a_column_called_target(key: bool) -> None:
     )
     write_rows(table, pa.table({"k": [1, 2], "target": [5, 6], "v": ["", ""]}, schema=schema))
     table.update({"v": "CAST(target AS STRING)", "target": "target + 1"}, "target = 5")
-    assert rows(table) == [(1, 6, "5"), (2, 6, "")]
+    assert rows_of(table) == [(1, 6, "5"), (2, 6, "")]
 
 
 def test_an_update_that_does_not_fit_changes_nothing() -> None:
     table = make(key=False)
     with pytest.raises(TableError, match="'k'"):
         table.update({"k": "n + 3000000000"}, "k = 5")
-    assert len(rows(table)) == 20
+    assert len(rows_of(table)) == 20
 
 
 def test_the_key_cannot_be_updated() -> None:
@@ -120,7 +116,7 @@ def test_a_repeated_statement_is_done_once() -> None:
     commit = tc.CommitAs(user="job", identifier=1)
     table.update({"n": "n + 1"}, "k = 5", commit=commit)
     assert table.update({"n": "n + 1"}, "k = 5", commit=commit).details["replayed"]
-    assert rows(table)[5][2] == 6
+    assert rows_of(table)[5][2] == 6
 
 
 def test_a_file_changed_meanwhile_is_a_conflict() -> None:
@@ -157,7 +153,7 @@ def test_a_merge_into_a_table_without_key_does_what_it_does_to_a_key_table() -> 
                 tc.NotMatchedBySourceUpsert(values={"v": "'left'"}, condition="target.k = 0"),
             ],
         )
-        results.append((rows(table), done.details["rows_by_clause"]))
+        results.append((rows_of(table), done.details["rows_by_clause"]))
     assert results[0] == results[1]
     found = {row[0]: row[1:] for row in results[0][0]}
     assert found[4] == ("y", 104)

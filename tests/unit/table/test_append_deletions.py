@@ -12,7 +12,7 @@ import pytest
 import table_core as tc
 from table_core.ondisk.index_manifest import IndexEntry
 from table_core.table.read.state_plan import index_entries
-from tests.tables import new_catalog, write_rows
+from tests.tables import new_catalog, rows_of, write_rows
 
 SCHEMA = pa.schema([("id", pa.int32()), ("p", pa.string()), ("n", pa.int64())])
 LAYOUTS = {
@@ -42,10 +42,6 @@ def table(request: pytest.FixtureRequest, tmp_path: Path) -> tc.Table:
 
 def put(table: tc.Table, rows: list[dict[str, object]]) -> None:
     write_rows(table, pa.Table.from_pylist(rows, schema=SCHEMA))
-
-
-def rows_of(table: tc.Table) -> list[tuple[object, ...]]:
-    return sorted(tuple(row.values()) for row in table.read().to_arrow().to_pylist())
 
 
 def vectors(table: tc.Table) -> list[IndexEntry]:

@@ -18,7 +18,7 @@ import table_core as tc
 from table_core.errors import AlreadyExistsError, ArgumentError, NotFoundError
 from table_core.storage.system import SystemClock
 from table_core.table.metadata.refs.consumers import set_consumer
-from tests.tables import new_catalog, write_rows
+from tests.tables import new_catalog, rows_of, write_rows
 
 SCHEMA = pa.schema(
     [
@@ -55,17 +55,13 @@ def put(table: Any, key: int, value: int = 0, dt: str = "a") -> None:
     write_rows(table, pa.table({"k": [key], "dt": [dt], "v": [value]}, schema=SCHEMA))
 
 
-def rows(table: Any, **which: Any) -> list[tuple[Any, ...]]:
-    return sorted(tuple(row.values()) for row in table.read(**which).to_arrow().to_pylist())
-
-
 # -------------------------------------------------------------------------------------- clones
 @pytest.mark.parametrize("vectors", ["true", "false"])
 def test_a_clone_reads_as_its_source_did(catalog: Any, vectors: str) -> None:
     table = create(catalog, deletion_vectors__enabled=vectors, write_only="false")
     for key in range(6):
         put(table, key % 4, key, dt="ab"[key % 2])
-    want = rows(table)
+    want = rows_of(table)
     catalog.create_database("e")
     said = catalog.clone_table("d.t", "e.copy", dry_run=True)
     done = catalog.clone_table("d.t", "e.copy")
@@ -74,9 +70,9 @@ def test_a_clone_reads_as_its_source_did(catalog: Any, vectors: str) -> None:
     assert said.details == done.details
     catalog.drop_table("d.t")
     copy = catalog.table("e.copy")
-    assert rows(copy) == want
+    assert rows_of(copy) == want
     put(copy, 9, 9)
-    assert len(rows(copy)) == len(want) + 1
+    assert len(rows_of(copy)) == len(want) + 1
 
 
 def test_snapshots_and_tags_can_be_cloned_with_the_schema_of_their_time(catalog: Any) -> None:
@@ -90,9 +86,9 @@ def test_snapshots_and_tags_can_be_cloned_with_the_schema_of_their_time(catalog:
         catalog.clone_table("d.t", f"d.old{number}", **which)
         old = catalog.table(f"d.old{number}")
         assert old.arrow_schema.names == ["k", "dt", "v"]
-        assert rows(old) == [(1, "a", 0)]
+        assert rows_of(old) == [(1, "a", 0)]
     catalog.clone_table("d.t", "d.new")
-    assert rows(catalog.table("d.new")) == rows(table)
+    assert rows_of(catalog.table("d.new")) == rows_of(table)
     with pytest.raises(NotFoundError):
         catalog.clone_table("d.t", "d.none", snapshot=9)
 
@@ -112,7 +108,7 @@ def test_a_clone_that_was_cut_short_goes_on(tmp_path: Path) -> None:
     data = sorted((root / "dt=a" / "bucket-0").iterdir())
     data[0].write_bytes(b"half")
     source.clone_table("d.t", "d.t", to=target)
-    assert rows(target.table("d.t")) == rows(table)
+    assert rows_of(target.table("d.t")) == rows_of(table)
     with pytest.raises(AlreadyExistsError, match="exists already"):
         source.clone_table("d.t", "d.t", to=target)
 
@@ -129,7 +125,7 @@ def test_the_same_clone_again_is_found(catalog: Any) -> None:
 def test_an_empty_table_is_cloned_empty(catalog: Any) -> None:
     create(catalog)
     assert catalog.clone_table("d.t", "d.c").files_after == 0
-    assert rows(catalog.table("d.c")) == []
+    assert rows_of(catalog.table("d.c")) == []
 
 
 def test_a_database_is_cloned_by_names(catalog: Any) -> None:
@@ -147,7 +143,7 @@ def test_manifests_are_written_anew_and_the_dry_run_said_how_many(catalog: Any) 
     for key in range(5):
         put(table, key % 2, key)
     table.compact()
-    want = rows(table)
+    want = rows_of(table)
     said = table.rewrite_manifests(dry_run=True)
     before = table.access.metadata.data_manifests(table.latest_snapshot())
     done = table.rewrite_manifests()
@@ -160,7 +156,7 @@ def test_manifests_are_written_anew_and_the_dry_run_said_how_many(catalog: Any) 
     assert (len(after), sum(m.num_deleted_files for m in after)) == (1, 0)
     assert table.latest_snapshot().commit_kind == "COMPACT"
     assert table.latest_snapshot().delta_record_count == 0
-    assert rows(table) == want
+    assert rows_of(table) == want
     head = table.latest_snapshot().id
     assert table.rewrite_manifests().snapshot_after == head  # nothing is left to do
     assert table.latest_snapshot().id == head

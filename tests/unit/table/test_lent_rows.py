@@ -9,7 +9,7 @@ import pytest
 
 import table_core as tc
 from table_core.errors import UnsupportedFeatureError
-from tests.tables import new_catalog, write_rows
+from tests.tables import new_catalog, rows_of, write_rows
 
 SCHEMA = pa.schema(
     [
@@ -38,10 +38,6 @@ def put(table: tc.Table, *given: tuple[str, int, int]) -> None:
     write_rows(table, rows(*given))
 
 
-def found(table: tc.Table) -> list[tuple[Any, ...]]:
-    return sorted(tuple(row.values()) for row in table.read().to_arrow().to_pylist())
-
-
 @pytest.fixture(params=KINDS)
 def table(request: pytest.FixtureRequest, tmp_path: Any) -> tc.Table:
     catalog = new_catalog(tmp_path.as_uri())
@@ -66,18 +62,18 @@ def test_a_statement_about_lent_rows_is_refused_and_hides_none(
 ) -> None:
     with pytest.raises(UnsupportedFeatureError, match="fallback branch 'old'"):
         STATEMENTS[statement](table, "lent")
-    assert found(table) == [*LENT, *OWN]
+    assert rows_of(table) == [*LENT, *OWN]
     assert len(table.snapshots()) == 1
 
 
 @pytest.mark.parametrize("statement", ["delete", "update"])
 def test_a_statement_about_own_rows_is_done(table: tc.Table, statement: str) -> None:
     assert STATEMENTS[statement](table, "own").details["rows"] == 1
-    assert found(table)[: len(LENT)] == LENT
+    assert rows_of(table)[: len(LENT)] == LENT
 
 
 def test_a_handle_that_sees_own_rows_alone_merges(table: tc.Table) -> None:
     own = tc.open_table(table.uri, options={"scan.fallback-branch": "main"})
     STATEMENTS["merge"](own, "own")
-    assert found(own) == [("own", 1, 9), ("own", 2, 2)]
-    assert found(table) == [*LENT, *found(own)]
+    assert rows_of(own) == [("own", 1, 9), ("own", 2, 2)]
+    assert rows_of(table) == [*LENT, *rows_of(own)]

@@ -10,7 +10,7 @@ import pytest
 
 import table_core as tc
 from table_core import errors
-from tests.tables import new_catalog, write_rows
+from tests.tables import new_catalog, rows_of, write_rows
 
 SCHEMA = pa.schema(
     [pa.field("k", pa.int32(), nullable=False), ("v", pa.int64()), ("t", pa.string())]
@@ -34,10 +34,6 @@ def put(table: tc.Table, **columns: list[Any]) -> None:
     )
 
 
-def rows(table: tc.Table) -> list[tuple[Any, ...]]:
-    return sorted((tuple(r.values()) for r in table.read().to_arrow().to_pylist()), key=repr)
-
-
 @pytest.fixture
 def table() -> tc.Table:
     made = make()
@@ -49,19 +45,19 @@ def table() -> tc.Table:
 def test_a_key_that_moves_takes_the_old_row_away(table: tc.Table) -> None:
     source = pa.table({"k": pa.array([1], pa.int32()), "n": pa.array([9], pa.int32())})
     table.merge_into(source, ["k"], [tc.MatchedUpsert(values={"k": "source.n"})])
-    assert rows(table) == [(2, 20, "b"), (3, 30, "c"), (9, 10, "a")]
+    assert rows_of(table) == [(2, 20, "b"), (3, 30, "c"), (9, 10, "a")]
 
 
 def test_a_source_that_brings_a_key_moves_the_rows_it_is_matched_with(table: tc.Table) -> None:
     source = pa.table({"t": ["b"], "k": pa.array([7], pa.int32())})
     table.merge_into(source, ["t"], [tc.MatchedUpsert()])
-    assert rows(table) == [(1, 10, "a"), (3, 30, "c"), (7, 20, "b")]
+    assert rows_of(table) == [(1, 10, "a"), (3, 30, "c"), (7, 20, "b")]
 
 
 def test_two_rows_may_change_places(table: tc.Table) -> None:
     source = pa.table({"k": pa.array([1, 2], pa.int32()), "n": pa.array([2, 1], pa.int32())})
     table.merge_into(source, ["k"], [tc.MatchedUpsert(values={"k": "source.n"})])
-    assert rows(table) == [(1, 20, "b"), (2, 10, "a"), (3, 30, "c")]
+    assert rows_of(table) == [(1, 20, "b"), (2, 10, "a"), (3, 30, "c")]
 
 
 def test_a_key_may_move_to_where_another_row_is_deleted(table: tc.Table) -> None:
@@ -71,7 +67,7 @@ def test_a_key_may_move_to_where_another_row_is_deleted(table: tc.Table) -> None
         tc.MatchedUpsert(values={"k": "source.n"}),
     ]
     table.merge_into(source, ["k"], when)
-    assert rows(table) == [(2, 10, "a"), (3, 30, "c")]
+    assert rows_of(table) == [(2, 10, "a"), (3, 30, "c")]
 
 
 @pytest.mark.parametrize(
@@ -113,7 +109,7 @@ def test_a_row_that_moves_to_another_partition_is_in_that_one_alone() -> None:
     put(table, p=["a", "b"], k=[1, 2], v=[1, 2], t=["x", "y"])
     source = pa.table({"k": pa.array([1], pa.int32())})
     table.merge_into(source, ["k"], [tc.MatchedUpsert(values={"p": "'b'"})])
-    assert rows(table) == [("b", 1, 1, "x"), ("b", 2, 2, "y")]
+    assert rows_of(table) == [("b", 1, 1, "x"), ("b", 2, 2, "y")]
     assert table.read(where="p = 'a'").to_arrow().num_rows == 0
 
 
@@ -128,7 +124,7 @@ def test_a_statement_stores_null_where_the_column_has_a_default_and_leaves_null_
     table.update({"t": "NULL"}, "k = 2")
     source = pa.table({"k": pa.array([1, 5], pa.int32())})
     table.merge_into(source, ["k"], [tc.MatchedUpsert(), tc.NotMatchedInsert()])
-    assert rows(table) == [(1, 2, None), (2, 2, None), (5, 7, "new")]
+    assert rows_of(table) == [(1, 2, None), (2, 2, None), (5, 7, "new")]
 
 
 def test_a_delete_deletes_where_a_column_says_of_what_kind_a_row_is() -> None:
@@ -137,7 +133,7 @@ def test_a_delete_deletes_where_a_column_says_of_what_kind_a_row_is() -> None:
     table.delete("k = 1")
     source = pa.table({"k": pa.array([2], pa.int32())})
     table.merge_into(source, ["k"], [tc.MatchedDelete()])
-    assert [row[0] for row in rows(table)] == [3]
+    assert [row[0] for row in rows_of(table)] == [3]
 
 
 def test_a_lower_sequence_is_refused_by_name() -> None:
@@ -148,7 +144,7 @@ def test_a_lower_sequence_is_refused_by_name() -> None:
         table.update({"v": "5"}, "k = 1")
     assert table.latest_snapshot() == before
     table.update({"v": "11", "t": "'b'"}, "k = 1")
-    assert rows(table) == [(1, 11, "b")]
+    assert rows_of(table) == [(1, 11, "b")]
 
 
 def test_a_row_behind_a_later_delete_is_refused_until_a_compaction_drops_that() -> None:
@@ -160,7 +156,7 @@ def test_a_row_behind_a_later_delete_is_refused_until_a_compaction_drops_that() 
         table.merge_into(source, ["k"], [tc.NotMatchedInsert()])
     table.compact(strategy="full")
     table.merge_into(source, ["k"], [tc.NotMatchedInsert()])
-    assert rows(table) == [(1, 3, "c"), (2, 1, "b")]
+    assert rows_of(table) == [(1, 3, "c"), (2, 1, "b")]
 
 
 # ----------------------------------------------------------------------------------- names and numbers
@@ -171,14 +167,14 @@ def test_columns_of_a_source_are_found_in_any_case(key: tuple[str, ...]) -> None
     source = pa.table({"K": pa.array([1, 5], pa.int32()), "V": [100, 500], "T": ["a", "e"]})
     for on in (["k"], {"k": "K"}):
         table.merge_into(source, on, [tc.MatchedUpsert(), tc.NotMatchedInsert()])
-        assert rows(table) == [(1, 100, "a"), (2, 2, "y"), (5, 500, "e")]
+        assert rows_of(table) == [(1, 100, "a"), (2, 2, "y"), (5, 500, "e")]
 
 
 def test_a_column_of_the_same_spelling_goes_before_one_of_another_case(table: tc.Table) -> None:
     names = ["k", "T", "t"]
     source = pa.table([pa.array([1], pa.int32()), ["no"], ["yes"]], names=names)
     table.merge_into(source, ["k"], [tc.MatchedUpsert()])
-    assert rows(table)[0] == (1, 10, "yes")
+    assert rows_of(table)[0] == (1, 10, "yes")
     wide = pa.schema([pa.field("k", pa.int32(), nullable=False), ("abc", pa.int64())])
     unclear = pa.table([pa.array([1], pa.int32()), [1], [2]], names=["k", "ABC", "Abc"])
     with pytest.raises(errors.ArgumentError, match="nobody can tell"):
@@ -196,13 +192,13 @@ def test_nan_matches_nan_and_zero_matches_minus_zero(key: tuple[str, ...]) -> No
         source = pa.table({"x": pa.array([value], pa.float64())})
         done = table.merge_into(source, ["x"], [tc.MatchedUpsert(values={"f": "target.f + 1"})])
         assert done.details["rows_by_clause"].get("MatchedUpsert", 0) == len(hit)  # type: ignore[attr-defined]
-    assert [row[2] for row in rows(table)] == [2.0, 3.0, 3.0, 1.0]
+    assert [row[2] for row in rows_of(table)] == [2.0, 3.0, 3.0, 1.0]
 
 
 def test_an_overwrite_that_names_no_partition_replaces_nothing(table: tc.Table) -> None:
-    before = rows(table)
+    before = rows_of(table)
     with pytest.raises(errors.ArgumentError, match="names no partition"):
         table.write(overwrite={})
     with pytest.raises(errors.ArgumentError, match="names no partition"):
         table.commit([], overwrite={})
-    assert rows(table) == before
+    assert rows_of(table) == before

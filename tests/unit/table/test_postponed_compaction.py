@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 import table_core as tc
-from tests.tables import new_catalog, write_rows
+from tests.tables import new_catalog, rows_of, write_rows
 
 SCHEMA = pa.schema(
     [
@@ -32,10 +32,6 @@ def table_of(**options: str) -> tc.Table:
 
 def put(table: tc.Table, *rows: Row) -> None:
     write_rows(table, pa.table(list(zip(*rows, strict=True)), schema=SCHEMA))
-
-
-def rows_of(table: tc.Table) -> list[tuple[object, ...]]:
-    return sorted(tuple(row.values()) for row in table.read().to_arrow().to_pylist())
 
 
 def replayed(table: tc.Table) -> list[tuple[object, ...]]:
