@@ -12,7 +12,7 @@ import pytest
 
 import table_core as tc
 import table_core.spark as tcs
-from table_core.errors import UnsupportedFeatureError
+from table_core.errors import ArgumentError, UnsupportedFeatureError
 
 NAMES = ("__task", "__order", "__row", "__clause", "__old", "__file", "__in_target", "__count")
 
@@ -58,3 +58,29 @@ def test_names_that_are_ours_are_refused(spark: Any, catalog: tc.Catalog) -> Non
     with pytest.raises(UnsupportedFeatureError, match="rename the column"):
         tcs.write(rows, other)
     assert not other.snapshots()
+
+
+@pytest.mark.parametrize("keys", [("id",), ()])
+@pytest.mark.parametrize(
+    ("condition", "told"),
+    [
+        ("target.id", "the condition 'target.id' is BIGINT, and must be BOOLEAN"),
+        ("source.absent > 1", "absent"),
+        ("abs(source.t) IS NULL AND source.n + array(1) > 2", "array(1)"),
+    ],
+)
+def test_no_error_of_a_merge_tells_of_them(
+    spark: Any, catalog: tc.Catalog, keys: tuple[str, ...], condition: str, told: str
+) -> None:
+    schema = pa.schema([pa.field("id", pa.int64(), nullable=False), ("n", pa.int64())])
+    options = {"bucket": "1" if keys else "-1"}
+    table = catalog.create_table("d.t", schema, primary_key=keys, options=options)
+    source = spark.sql("SELECT 1L id, 2L n, 't' t")
+    for when in (
+        tc.MatchedUpsert(condition=condition),
+        tc.MatchedUpsert(values={"id": "source.id", "n": f"IF({condition}, 'x', array(3))"}),
+    ):
+        with pytest.raises(ArgumentError) as caught:
+            tcs.merge_into(spark, table, source, ["id"], [when, tc.NotMatchedInsert()])
+        assert "__paimon" not in str(caught.value)
+        assert when.condition is None or told in str(caught.value)

@@ -19,7 +19,7 @@ import table_core.spark as tcs
 from table_core.errors import ArgumentError, DataError
 from table_core.spark.session import workers_python
 from table_core.spark.session.doing import doing
-from table_core.spark.session.failures import TaskFailedError, explained
+from table_core.spark.session.failures import SPARK_ERRORS, TaskFailedError, explained
 from tests.tables import write_rows
 
 GROUP, DESCRIPTION = "spark.jobGroup.id", "spark.job.description"
@@ -127,6 +127,21 @@ def test_what_java_adds_to_an_error_is_left_out() -> None:
         "serialized results of 1 tasks (96.0 MiB) is bigger than spark.driver.maxResultSize (64.0 MiB)\n"
         "Caused by: java.io.IOException: No space left on device"
     )
+
+
+def test_the_plan_of_a_query_that_is_refused_is_left_out(spark: Any) -> None:
+    frame = spark.range(3).selectExpr("id", "'x' AS t")
+    with pytest.raises(SPARK_ERRORS) as caught:
+        frame.join(frame.alias("other"), "id").selectExpr("abs(array(other.t))").printSchema()
+    told = str(explained(caught.value))
+    assert "DATATYPE_MISMATCH" in told
+    assert "\n" not in told, told
+    for text in (
+        "it is wrong;\nProject nothing of it",
+        "a;\nb",
+        "== SQL ==\nSELECT 1;\nSELECT 2\n---^^^",
+    ):
+        assert str(explained(RuntimeError(text))).endswith(text)
 
 
 def test_a_time_of_the_other_kind_is_refused_with_the_cast(spark: Any, catalog: tc.Catalog) -> None:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["doing", "of_verb", "session_is_there"]
+__all__ = ["described", "doing", "of_verb", "session_is_there"]
 
 _GROUP: Final = "spark.jobGroup.id"
 _DESCRIPTION: Final = "spark.job.description"
@@ -78,6 +78,18 @@ def doing(work: Any, what: str) -> Iterator[None]:
     finally:
         _DOING.reset(token)
         mine.end()
+
+
+@contextmanager
+def described(context: Any, more: str) -> Iterator[None]:
+    """Meanwhile the description of jobs ends with ``more``."""
+    before = context.getLocalProperty(_DESCRIPTION)
+    text = more if before is None else f"{before}, {more}"
+    context.setLocalProperty(_DESCRIPTION, text)
+    try:
+        yield
+    finally:
+        context.setLocalProperty(_DESCRIPTION, before)
 
 
 def session_is_there(session: Any) -> None:

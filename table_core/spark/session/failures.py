@@ -54,6 +54,8 @@ _FRAMES: Final = re.compile(
     r"^\s+(?:at [\w.$/<>]+\([^)]*\)|\.\.\. \d+ more)\s*?(?:\n|\Z)", re.MULTILINE
 )
 """Where in Java an error was: nobody who runs a verb can do anything about it."""
+_PLAN: Final = re.compile(r"[\s;]*;\n'?[A-Z]\w*\b[^\n]*(?:\n[ :]*[+:]- [^\n]*)+\s*\Z")
+"""The plan that Spark appends to what it says of a query: of nodes, and of columns that are ours."""
 _CALL: Final = re.compile(r"^An error occurred while calling \S+?\.\n: ")
 _NO_MODULE: Final = re.compile(
     r"ModuleNotFoundError: No module named '((?:table_core|pyarrow|pyspark)\b[\w.]*)'"
@@ -134,9 +136,9 @@ def other_python(module: str) -> ArgumentError:
 
 
 def _plain(text: str) -> str:
-    """What Spark says, without the places in Java."""
+    """What Spark says, without the places in Java and the plan of the query."""
     head = text.partition("JVM stacktrace:")[0].strip()
-    return _FRAMES.sub("", _CALL.sub("", head)).strip()
+    return _PLAN.sub("", _FRAMES.sub("", _CALL.sub("", head)).strip())
 
 
 def _cause(head: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""How far the tasks of a session are, told while they run.
+"""How far the tasks of a session are, and the files of its verbs, told while they run.
 
 A classic session is asked every second; a Spark Connect server says it by itself.
 """
@@ -9,6 +9,7 @@ import threading
 from typing import TYPE_CHECKING, Any, Final
 
 from table_core.spark.session.create import context_of
+from table_core.spark.session.files_done import files_now
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,19 +19,25 @@ if TYPE_CHECKING:
 __all__ = ["TaskProgress"]
 
 _PAUSE_S: Final = 1.0
+_LINES: Final = 100
+"""Of one set of stages: the next is told when this part of its tasks has ended."""
 
 
 class TaskProgress:
-    """Tells ``("tasks", done=…, total=…, stages=…)`` whenever they have changed, until it is stopped."""
+    """Tells ``("tasks", done=…, total=…, stages=…)`` when they have changed, until it is stopped.
+
+    Of one set of stages it tells about a hundred times, however many tasks there are.  Where a verb knows its
+    files, ``files_done`` and ``files`` are told too.
+    """
 
     def __init__(self, session: SparkSession, tell: Callable[..., None]) -> None:
         self._tell = tell
-        self._told: tuple[int, int, int] | None = None
+        self._told = (0, 0, 0)
+        self._context = context_of(session)
         self._over = threading.Event()
         self._thread: threading.Thread | None = None
-        context = context_of(session)
-        if context is not None:
-            status = context.statusTracker()
+        if self._context is not None:
+            status = self._context.statusTracker()
             self._thread = threading.Thread(target=self._ask, args=(status,), daemon=True)
             self._thread.start()
         else:
@@ -54,8 +61,14 @@ class TaskProgress:
 
     def _say(self, stages: list[tuple[int, int]]) -> None:
         """Pairs of tasks that are done and all tasks, a stage each."""
-        state = sum(done for done, _ in stages), sum(total for _, total in stages), len(stages)
-        if stages and state != self._told:
-            self._told = state
-            done, total, running = state
-            self._tell("tasks", done=done, total=total, stages=running)
+        if not stages:
+            return
+        done, total = sum(done for done, _ in stages), sum(total for _, total in stages)
+        told, told_total, told_stages = self._told
+        same = (total, len(stages)) == (told_total, told_stages)
+        if same and (done == told or (done < total and abs(done - told) * _LINES < total)):
+            return
+        self._told = done, total, len(stages)
+        files_done, files = (0, 0) if self._context is None else files_now(self._context)
+        more = {"files_done": files_done, "files": files} if files else {}
+        self._tell("tasks", done=done, total=total, stages=len(stages), **more)

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from table_core.spark.session.create import parallelism, started
 from table_core.spark.session.failures import carried, translated
+from table_core.spark.session.files_done import files_planned
 from table_core.table.metadata.sharing import alone
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ __all__ = [
     "map_pieces",
     "over_rows",
     "packed",
+    "results_of",
     "share",
     "slots_unseen",
     "tasks_of",
@@ -215,6 +217,28 @@ def share(
         )
         results = unpacked(batches)
     yield from results
+
+
+def results_of(
+    session: SparkSession,
+    pieces: Sequence[Any],
+    work: Callable[[Any], Iterator[pa.RecordBatch]],
+    files: Callable[[Any], int],
+) -> list[Any]:
+    """What each task hands over that has done ``work`` on a piece, in order.
+
+    ``files``: how many a piece has; how many are done is told meanwhile.
+    """
+    if not pieces:
+        return []
+    with files_planned(session, [files(piece) for piece in pieces]) as ended:
+
+        def run(numbered: tuple[int, Any]) -> Iterator[pa.RecordBatch]:
+            number, piece = numbered
+            yield from work(piece)
+            ended(number)
+
+        return unpacked(distribute(session, list(enumerate(pieces)), run, RESULT_TYPE))
 
 
 def unpacked(frame: DataFrame) -> list[Any]:

@@ -35,6 +35,7 @@ from table_core.spark.session.tasks import (
     groups_of,
     map_batches,
     packed,
+    results_of,
     unpacked,
 )
 from table_core.spark.verbs.key_merge import CLAUSE_COLUMN, by_key, needs_old, new_rows, versions_of
@@ -306,7 +307,9 @@ def _kept(
         yield packed(RowChanges(access, head).rewritten(together))
 
     groups = groups_of(changes, size, parallelism(session))
-    return unpacked(distribute(session, groups, run, RESULT_TYPE))
+    return results_of(
+        session, groups, run, lambda group: sum(len(change.entries) for change in group)
+    )
 
 
 def _count_batch(decided: Counter[int], rows: pa.Table) -> None:

@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import Window
 from pyspark.sql import functions as f
+from pyspark.sql.types import BooleanType, NullType
 
 from table_core.datatypes.row_kind import ROW_KIND_COLUMN
-from table_core.errors import DataError, error_to_document
+from table_core.errors import ArgumentError, DataError, error_to_document
 from table_core.merge.engines.versions import Versions
 from table_core.spark.session.conditions import named, quoted
 from table_core.spark.session.failures import MARK
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pyspark.sql import Column, DataFrame
+    from pyspark.sql.types import DataType
 
     from table_core.table.dml.merge_into import MergeClause
     from table_core.table.metadata.access import TableAccess
@@ -87,7 +89,7 @@ class MergePairs:
         self.access, self.on, self.when = access, on, when
         self._source_columns = source.columns
         fields = {theirs: access.schema.field(mine) for mine, theirs in on.items()}
-        source = with_keys_of(source, fields)
+        self._plain_source = source = with_keys_of(source, fields)
         same_key = Window.partitionBy(*(named(name) for name in on.values()))
         self._source = source.withColumn(_COUNT, f.count(f.lit(1)).over(same_key))
 
@@ -103,6 +105,7 @@ class MergePairs:
 
         Rows of deletes are among them.  ``with_old``: and the whole row of the target, if there is one.
         """
+        types = self._types(target)
         left = target.withColumn(_TARGET, f.lit(True)).alias("target")
         right = self._source.withColumn(_SOURCE, f.lit(True)).alias("source")
         same_key = [_target(mine) == _source(theirs) for mine, theirs in self.on.items()]
@@ -113,7 +116,7 @@ class MergePairs:
         ]
         return joined.where(f.col(CLAUSE_COLUMN).isNotNull()).select(
             self._by_clause([f.lit(kind) for kind in kinds]).alias(ROW_KIND_COLUMN),
-            *self._columns(joined, with_old=with_old),
+            *self._columns(types, with_old=with_old),
             f.col(CLAUSE_COLUMN),
             f.coalesce(f.col(_COUNT) > 1, f.lit(False)).alias(TWICE_COLUMN),
             *(_target(name).alias(name) for name in extra),
@@ -159,14 +162,42 @@ class MergePairs:
         key = f.struct(*(_target(name).alias(name) for name in self.on))
         return f.concat(f.lit(before), f.to_json(key), f.lit(after))
 
-    def _columns(self, joined: DataFrame, *, with_old: bool) -> list[Column]:
+    def _types(self, target: DataFrame) -> list[DataType]:
+        """The type of the value that each clause gives each column, column by column.
+
+        Conditions and values are looked at over the columns that whoever wrote them knows, and no others: Spark's
+        errors name what is there.
+
+        Raises:
+            ArgumentError: a condition is no BOOLEAN.
+        """
+        names = [field.name for field in self.access.schema.fields]
+        plain_target = target.select(*map(named, names)).alias("target")
+        known = plain_target.join(self._plain_source.alias("source"))
+        conditions = [clause.condition for clause in self.when if clause.condition is not None]
+        types = [
+            column.dataType
+            for column in known.select(
+                *(f.expr(expression_of(condition)) for condition in conditions),
+                *(self._value(clause, name) for name in names for clause in self.when),
+            ).schema
+        ]
+        for condition, type_ in zip(conditions, types, strict=False):
+            if not isinstance(type_, (BooleanType, NullType)):
+                raise ArgumentError(
+                    f"the condition {condition!r} is {type_.simpleString().upper()}, and must be BOOLEAN",
+                    argument="when",
+                    value=condition,
+                )
+        return types[len(conditions) :]
+
+    def _columns(self, types: Sequence[DataType], *, with_old: bool) -> list[Column]:
         """The columns of the table; where values would lose by meeting, each of the column's type.
 
         Those of clauses meet each other, and ``with_old`` those of rows as they were.
         """
         fields = self.access.schema.fields
         values = [self._value(clause, field.name) for field in fields for clause in self.when]
-        types = [column.dataType for column in joined.select(*values).schema]
         columns = []
         for at, field in enumerate(fields):
             own = slice(at * len(self.when), (at + 1) * len(self.when))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from table_core.spark.session.create import of_query, parallelism, started
 from table_core.spark.session.doing import of_verb
 from table_core.spark.session.failures import translated
-from table_core.spark.session.tasks import RESULT_TYPE, distribute, groups_of, packed, unpacked
+from table_core.spark.session.tasks import groups_of, packed, results_of
 from table_core.spark.writing.frames import compacted_along
 from table_core.spark.writing.in_tasks import prepared
 from table_core.table.commit_io.committer import commit_parts, find_commit
@@ -122,7 +122,7 @@ def _write_versions(
 
     session = started(spark)
     groups = groups_of(_whole_buckets(splits), _size, parallelism(session))
-    outcomes = unpacked(distribute(session, groups, run, RESULT_TYPE))
+    outcomes = results_of(session, groups, run, _files)
     results, rows = [result for result, _ in outcomes], sum(count for _, count in outcomes)
     if not rows:
         return None, 0
@@ -151,7 +151,7 @@ def _rewrite(
     session = started(spark)
     items = _whole_buckets(splits) if access.schema.bucket > 0 else _each_alone(splits)
     groups = groups_of(items, _size, parallelism(session))
-    changes = unpacked(distribute(session, groups, run, RESULT_TYPE))
+    changes = results_of(session, groups, run, _files)
     part = change_part(access, head, changes)
     if part is None:
         return None, 0
@@ -170,6 +170,10 @@ def _whole_buckets(splits: Sequence[Split]) -> list[tuple[Bucket | None, list[Sp
 
 def _each_alone(splits: Sequence[Split]) -> list[tuple[Bucket | None, list[Split]]]:
     return [((split.partition, split.bucket), [split]) for split in splits]
+
+
+def _files(group: Sequence[tuple[Bucket | None, list[Split]]]) -> int:
+    return sum(len(split.files) for _, mine in group for split in mine)
 
 
 def _size(item: tuple[Bucket | None, list[Split]]) -> int:

@@ -11,7 +11,7 @@ from table_core.spark.session.create import parallelism as slots_of
 from table_core.spark.session.create import started
 from table_core.spark.session.doing import of_verb
 from table_core.spark.session.failures import translated
-from table_core.spark.session.tasks import RESULT_TYPE, distribute, groups_of, packed, unpacked
+from table_core.spark.session.tasks import groups_of, packed, results_of
 from table_core.spark.writing.planned_compaction import PlannedCompaction
 from table_core.table.api import database_maintenance as upkeep
 from table_core.table.commit_io.committer import find_commit
@@ -225,5 +225,7 @@ def _by_tasks(
     with translated():
         session = started(spark)
         groups = groups_of(items, weight, slots_of(session))
-        results = unpacked(distribute(session, groups, run, RESULT_TYPE))
+        results = results_of(
+            session, groups, run, lambda group: sum(len(files) for _, files in group)
+        )
     return tuple(change for result in results for change in result)
