@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from table_core.position.members import checked
+from table_core.position.packed import MANY, packed, unpacked
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -256,22 +257,25 @@ class FilesRead:
                 yield Piece(path, size, taken.lines, offset, taken.mark)
 
     def to_document(self) -> dict[str, Any]:
-        """JSON members: files by folder."""
+        """JSON members: files by folder; many are packed."""
         folders: dict[str, dict[str, list[Any]]] = {}
         for path, taken in sorted(self.files.items()):
             folder, _, name = path.rpartition("/")
             members = [taken.lines, taken.size, taken.mark, taken.state]
             count = 4 if taken.state else 3 if taken.mark else 2
             folders.setdefault(folder, {})[name] = members[:count]
+        if len(self.files) > MANY:
+            return {"kind": self.kind, "files": len(self.files), "packed": packed(folders)}
         return {"kind": self.kind, "folders": folders}
 
     @classmethod
     def from_document(cls, members: Mapping[str, Any]) -> FilesRead:
         """Read what ``to_document`` made."""
+        folders = unpacked(members["packed"]) if "packed" in members else members["folders"]
         return cls(
             files={
                 f"{folder}/{name}" if folder else name: checked(Taken(*taken))
-                for folder, names in members["folders"].items()
+                for folder, names in folders.items()
                 for name, taken in names.items()
             }
         )

@@ -22,11 +22,13 @@ class Log:
         )
         self.sync()
 
-    def sync(self, tables: str | None = None, **more: Any) -> tc.ResultDocument:
-        source = tc.MySqlSource(
-            "127.0.0.1", "root", port=self.server.port, databases=self.name, tables=tables
+    def source(self, **more: Any) -> tc.MySqlSource:
+        return tc.MySqlSource(
+            "127.0.0.1", "root", port=self.server.port, databases=self.name, **more
         )
-        return tc.sync_database(self.catalog, "lake", source, **more)
+
+    def sync(self, tables: str | None = None, **more: Any) -> tc.ResultDocument:
+        return tc.sync_database(self.catalog, "lake", self.source(tables=tables), **more)
 
     def rows(self, table: str = "t") -> list[tuple[Any, ...]]:
         found = self.catalog.table(f"lake.{table}").read().to_arrow().to_pylist()

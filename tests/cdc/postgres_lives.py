@@ -10,7 +10,7 @@ import psycopg
 
 import table_core as tc
 from tests.cdc.both_sides import plain
-from tests.cdc.lives import Killed, killed_at
+from tests.cdc.lives import Killed, killed_at, killed_process
 from tests.cdc.servers import Postgres
 from tests.cdc.sources import postgres_source as source
 
@@ -59,7 +59,9 @@ ONE = (
     "INSERT INTO w VALUES ({n}, repeat('{w}', 9000))",
     "UPDATE {t} SET v = '{w}' WHERE id > {n}",
     "UPDATE {t} SET id = id + 30 WHERE id = {n}",
+    "INSERT INTO w SELECT s, repeat('{w}', 9000) FROM generate_series({n}, {m}) s",
     "UPDATE w SET id = {n} + {m} - id WHERE id IN ({n}, {m})",
+    "UPDATE w SET id = 40 - id",
     "UPDATE r SET x0 = DEFAULT WHERE id > {n}",
     "DELETE FROM {t} WHERE id < {m} AND id > {n}",
     "DELETE FROM t WHERE id = {n}",
@@ -105,7 +107,7 @@ DDL = (
     "ALTER TYPE mood RENAME VALUE '{w}' TO '{w}{n}'; ALTER TYPE mood ADD VALUE '{w}'",
     "ALTER TABLE {t} REPLICA IDENTITY FULL",
     "UPDATE {t} SET v = 'k' WHERE v IS NULL; ALTER TABLE {t} ALTER v SET NOT NULL, "
-    "DROP CONSTRAINT {t}_pkey CASCADE, ADD PRIMARY KEY (id, v)",
+    "DROP CONSTRAINT {t}_pkey CASCADE, ADD PRIMARY KEY (id, v); INSERT INTO {t} (id, v) SELECT id, 'twin' FROM {t}",
     "ALTER PUBLICATION {s}_pub DROP TABLE {t}; UPDATE {t} SET v = 'dark'; ALTER PUBLICATION {s}_pub ADD TABLE {t}",
     "ALTER TABLE {t} REPLICA IDENTITY DEFAULT",
     "ALTER TABLE bag REPLICA IDENTITY FULL",
@@ -199,6 +201,10 @@ class Life:
                     self.once()
             except Killed:
                 self.said.append("-- killed")
+        if chance.random() < 0.1:
+            source, step = self.source(batch_changes=7), chance.randrange(1, 8)
+            killed = killed_process(self.catalog.warehouse, source, step)
+            self.said.append(f"-- process {'killed' if killed else 'ended'}")
         if chance.random() < 0.3:
             self.act()
         if chance.random() < 0.05:
@@ -225,6 +231,9 @@ class Life:
         text = str(error)
         if "drop the table here" in text:
             self.catalog.drop_table(f"lake.{str(error.facts['table']).partition('.')[2]}")
+        elif "drop the tables here" in text:
+            for table in self.catalog.tables("lake"):
+                self.catalog.drop_table(f"lake.{table}")
         elif "REPLICA IDENTITY FULL" in text:
             table = text.partition(" has no primary key")[0]
             self.do(f"ALTER TABLE {table} REPLICA IDENTITY FULL")

@@ -8,13 +8,14 @@ from __future__ import annotations
 import random
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pymysql
 import pytest
 
 import table_core as tc
 from tests.cdc.both_sides import same
-from tests.cdc.lives import Killed, killed_at
+from tests.cdc.lives import Killed, killed_at, killed_process
 from tests.cdc.mariadb_log import Log
 from tests.cdc.servers import MariaDb
 from tests.lanes import budget
@@ -144,41 +145,53 @@ def test_the_lake_equals_the_source_after_each_sync(
     chance, name = random.Random(seed), f"life_{seed}"
     log = Log(mariadb, tmp_path, name)
     told: list[str] = []
-    connection = mariadb.connect()
-    with connection.cursor() as cursor:
+    session: list[Any] = []
 
-        def do(statement: str) -> None:
-            told.append(statement)
-            try:
-                cursor.execute(statement)
-            except pymysql.err.MySQLError as error:
-                told.append(f"-- {error}")
+    def connect() -> None:
+        session[:] = [mariadb.connect()]
+        session[0].cursor().execute(f"USE {name}")
 
-        types = chance.choice(NUMBERS), chance.choice(TEXTS)
-        key = chance.choice(["id", "id, v", "v, id"])
-        random_table = (
-            f"CREATE TABLE r (id INT, v VARCHAR(20) CHARACTER SET {chance.choice(CHARSETS)} "
-            f"DEFAULT 'k', a {types[0]}, b {types[1]}, c VARCHAR(20), PRIMARY KEY ({key}))"
-        )
-        for statement in (f"USE {name}", *MADE, random_table):
-            do(statement)
-        for _ in range(ROUNDS):
-            for _ in range(chance.randrange(3, 12)):
-                for statement in statements(chance):
-                    do(statement)
-                do("ROLLBACK")
-                do("SET binlog_format = 'ROW'")
-                do("SET binlog_row_image = 'FULL'")
-            told.append("-- sync")
-            try:
-                if chance.random() < 0.3:
-                    synced(log, max_rows=chance.randrange(1, 20))
-                if chance.random() < 0.3:
-                    with suppress(Killed), killed_at(chance.randrange(1, 6)):
-                        synced(log)
-                    told.append("-- killed, perhaps")
-                synced(log)
-                same(log, *TABLES, all_columns=False)
-            except (AssertionError, tc.errors.TableError) as error:
-                raise AssertionError("; ".join(told)) from error
-    connection.close()
+    def do(statement: str) -> None:
+        told.append(statement)
+        try:
+            session[0].cursor().execute(statement)
+        except pymysql.err.MySQLError as error:
+            told.append(f"-- {error}")
+
+    types = chance.choice(NUMBERS), chance.choice(TEXTS)
+    key = chance.choice(["id", "id, v", "v, id"])
+    random_table = (
+        f"CREATE TABLE r (id INT, v VARCHAR(20) CHARACTER SET {chance.choice(CHARSETS)} "
+        f"DEFAULT 'k', a {types[0]}, b {types[1]}, c VARCHAR(20), PRIMARY KEY ({key}))"
+    )
+    connect()
+    for statement in (*MADE, random_table):
+        do(statement)
+    for _ in range(ROUNDS):
+        for _ in range(chance.randrange(3, 12)):
+            for statement in statements(chance):
+                do(statement)
+            do("ROLLBACK")
+            do("SET binlog_format = 'ROW'")
+            do("SET binlog_row_image = 'FULL'")
+        told.append("-- sync")
+        try:
+            if chance.random() < 0.3:
+                synced(log, max_rows=chance.randrange(1, 20))
+            if chance.random() < 0.3:
+                with suppress(Killed), killed_at(chance.randrange(1, 6)):
+                    synced(log)
+                told.append("-- killed, perhaps")
+            if chance.random() < 0.1:
+                killed_process(log.catalog.warehouse, log.source(), chance.randrange(1, 8))
+                told.append("-- process killed, perhaps")
+            if chance.random() < 0.03:
+                mariadb.crash()
+                mariadb.start()
+                connect()
+                told.append("-- crash")
+            synced(log)
+            same(log, *TABLES, all_columns=False)
+        except (AssertionError, tc.errors.TableError) as error:
+            raise AssertionError("; ".join(told)) from error
+    session[0].close()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +12,8 @@ import pytest
 from table_core.cdc.apply import source_shapes
 from table_core.cdc.apply.read_again import ReadAgain
 from table_core.cdc.apply.source_shapes import SourceShapes
-from table_core.cdc.model.batch import SourceBatch
-from table_core.cdc.postgres import pgoutput, reader, shapes
+from table_core.cdc.model.log_position import LogPosition
+from table_core.cdc.postgres import pgoutput, reader, shapes, source
 from table_core.cdc.postgres.pgoutput import PgOutputRows
 from table_core.cdc.postgres.reader import PostgresReader
 from table_core.errors import TableError
@@ -80,14 +79,23 @@ def _words(patch: Patch) -> None:
     patch.setattr(pgoutput, "array_items", wrong)
 
 
-def _whole_transactions(patch: Patch) -> None:
-    batch = PgOutputRows.batch
+def _too_many_skipped(patch: Patch) -> None:
+    within = LogPosition.within
 
-    def wrong(self: PgOutputRows) -> SourceBatch[Any]:
-        given = batch(self)
-        return replace(given, position=replace(given.position, skip=given.position.skip + 1))
+    def wrong(self: LogPosition, order: tuple[int, int], skip: int) -> LogPosition:
+        return within(self, order, skip + 1 if skip else 0)
 
-    patch.setattr(PgOutputRows, "batch", wrong)
+    patch.setattr(LogPosition, "within", wrong)
+
+
+def _null_defaults_of_partitions(patch: Patch) -> None:
+    patch.setattr(
+        source, "_COLUMNS", source._COLUMNS.replace("c.relkind = 'p' THEN (", "false THEN (")
+    )
+
+
+def _late_partitions(patch: Patch) -> None:
+    patch.setattr(PostgresReader, "_came_with_rows", lambda *_: False)
 
 
 def _any_key(patch: Patch) -> None:
@@ -105,7 +113,9 @@ BUGS: dict[str, Callable[[Patch], None]] = {
     "the slot moves on too far": _too_far,
     "rows that are read again come on top of the old ones": _on_top,
     "NULL in an array is a word": _words,
-    "a row of a transaction is skipped": _whole_transactions,
+    "a row of a transaction that is cut is skipped": _too_many_skipped,
+    "columns that are added to partitioned tables are null": _null_defaults_of_partitions,
+    "a partition comes with no rows": _late_partitions,
     "a key may change": _any_key,
 }
 

@@ -95,6 +95,32 @@ CASES: dict[str, Sequence[str]] = {
         "INSERT INTO {0}.p3 VALUES (21, 'in')",
         "ALTER TABLE {0}.p ATTACH PARTITION {0}.p3 FOR VALUES FROM (20) TO (30)",
     ),
+    "a partition that is made, filled and put in at once": (
+        *PARTS,
+        "-- sync",
+        "BEGIN; CREATE TABLE {0}.p3 (LIKE {0}.p INCLUDING ALL); INSERT INTO {0}.p3 VALUES (21, 'in'); "
+        "ALTER TABLE {0}.p ATTACH PARTITION {0}.p3 FOR VALUES FROM (20) TO (30); COMMIT",
+        "INSERT INTO {0}.p VALUES (22, 'later')",
+    ),
+    "partitions of partitions that come with rows": (
+        *PARTS,
+        "-- sync",
+        "CREATE TABLE {0}.p3 (LIKE {0}.p INCLUDING ALL) PARTITION BY RANGE (id)",
+        "CREATE TABLE {0}.p4 PARTITION OF {0}.p3 FOR VALUES FROM (20) TO (25)",
+        "INSERT INTO {0}.p3 VALUES (21, 'in')",
+        "ALTER TABLE {0}.p ATTACH PARTITION {0}.p3 FOR VALUES FROM (20) TO (30)",
+    ),
+    "defaults of a partitioned table": (
+        *PARTS,
+        "-- sync",
+        "ALTER TABLE {0}.p ADD n INT DEFAULT 5, ADD a UUID DEFAULT '00000000-0000-0000-0000-000000000034'",
+        "ALTER TABLE {0}.p ALTER n SET DEFAULT 7",
+        "CREATE TABLE {0}.p3 (LIKE {0}.p)",
+        "ALTER TABLE {0}.p3 DROP n",
+        "ALTER TABLE {0}.p3 ADD n INT DEFAULT 9",
+        "ALTER TABLE {0}.p ATTACH PARTITION {0}.p3 FOR VALUES FROM (20) TO (30)",
+        "INSERT INTO {0}.p VALUES (2, 'later')",
+    ),
     "partitions that go": (
         *PARTS,
         "-- sync",
@@ -149,6 +175,7 @@ FROM_THE_LOG = {
     "a default that comes later",
     "a default that changes",
     "defaults that the server computes once",
+    "defaults of a partitioned table",
     "a child that inherits",
 }
 """Of these the log tells all; after the others the table is read again."""

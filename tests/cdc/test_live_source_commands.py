@@ -212,3 +212,24 @@ def test_tables_that_cannot_be_followed_are_left_out_if_asked_and_told(
         assert all("out" in why for why in said.values())
     postgres.sql("SELECT pg_drop_replication_slot('unfit')", "DROP SCHEMA unfit CASCADE")
     mariadb.sql("DROP DATABASE unfit")
+
+
+def test_a_source_of_which_no_table_is_meant_is_not_synced_in_silence(
+    mariadb: MariaDb, postgres: Postgres, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    mariadb.sql("CREATE OR REPLACE DATABASE meant", "CREATE TABLE meant.t (id INT PRIMARY KEY)")
+    postgres.sql("CREATE SCHEMA meant", "CREATE TABLE meant.t (id INT PRIMARY KEY)")
+    maria = tc.MySqlSource("127.0.0.1", "root", port=mariadb.port, databases="ment")
+    pg = tc.PostgresSource(**of_postgres(postgres, "meant", "meant"))
+    catalog = tc.open_catalog(f"file://{tmp_path}/wh")
+    for source, filters in ((maria, {}), (pg, {"including": "orders|x"})):
+        caplog.clear()
+        tc.sync_database(catalog, "lake", source, **filters)
+        assert caplog.text.count("is meant: look at the databases or schemas") == 1
+    caplog.clear()
+    tc.sync_database(catalog, "lake", pg)
+    assert not caplog.text
+    with pytest.raises(ArgumentError, match=r"leaves out meant\.t only because"):
+        tc.source_doctor(pg, excluding="mea.*")
+    postgres.sql("SELECT pg_drop_replication_slot('meant')", "DROP SCHEMA meant CASCADE")
+    mariadb.sql("DROP DATABASE meant")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LogReader"]
 
+_log = logging.getLogger(__name__)
 _pattern = lru_cache(64)(TablePattern)
 """A log asks for each of its tables, again and again."""
 
@@ -59,6 +61,7 @@ class LogReader(ABC):
     """Tables whose rows are being replaced."""
 
     _compared: SourceShapes = field(init=False)
+    _is_told_untaken: bool = False
 
     def __post_init__(self) -> None:
         self._compared = SourceShapes(context=self.context, fed=self.fed)
@@ -183,11 +186,20 @@ class LogReader(ABC):
         return is_meant and self.fed.wants(table)
 
     def _read_catalog(self, connection: ServerConnection) -> None:
+        there = connection.tables()
         self._catalog = {
             table: info
-            for info in connection.tables()
+            for info in there
             if self._wants(table := SourceTable(info.database, info.name))
         }
+        if there and not self._catalog and not self._sources() and not self._is_told_untaken:
+            self._is_told_untaken = True
+            _log.warning(
+                "None of the %d tables of %s is meant: look at the databases or schemas of the source, and "
+                "at the names of tables that it includes and excludes",
+                len(there),
+                self._address,
+            )
         for table, info in list(self._catalog.items()):
             if (unfit := self._unfit(table, info)) is None:
                 continue
@@ -245,6 +257,11 @@ class LogReader(ABC):
         """The shapes of tables of the catalog."""
         return {t: TableShape(key=self._catalog[t].key) for t in tables if t in self._catalog}
 
+    @staticmethod
+    def _came_with_rows(_: ServerConnection, shape: TableShape, partition: str) -> bool:  # noqa: ARG004 - of a server with partitions that come
+        """Whether a partition that is new had rows before it was one."""
+        return False
+
     def _compare_shapes(self, connection: ServerConnection, where: str) -> None:
         """Find tables that are not those that were read.
 
@@ -252,7 +269,8 @@ class LogReader(ABC):
             EventError: one has another key, or is another one and the sync is to fail then.
         """
         now = self._shapes_now(connection, self._sources())
-        self._compared.compare(now, self._again, self._has_column, where)
+        came_with_rows = partial(self._came_with_rows, connection)
+        self._compared.compare(now, self._again, self._has_column, came_with_rows, where)
 
     def _sources(self) -> set[SourceTable]:
         """The source tables that gave rows."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -47,6 +47,7 @@ class SourceShapes:
         now: Mapping[SourceTable, TableShape],
         again: ReadAgain,
         has_column: Callable[[SourceTable, str], bool],
+        came_with_rows: Callable[[TableShape, str], bool],
         where: str,
     ) -> None:
         """Find tables that are not those that were read.
@@ -66,6 +67,8 @@ class SourceShapes:
                 if old is None:
                     continue
                 self.refuse_key(table, old.key, new.key)
+                came = new.links.keys() - old.links.keys() - old.files.keys()
+                new = replace(new, joined=[one for one in came if came_with_rows(new, one)])
                 why = rewritten(old, new, partial(has_column, table))
                 if why == REPLACED and self.context.settings.on_drop == "fail":
                     raise EventError(

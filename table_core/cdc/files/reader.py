@@ -71,7 +71,7 @@ class FilesReader(LineReader[FilesPosition]):
 
     def shown(self, position: FilesPosition) -> str:
         """With short names for the files of this folder."""
-        return position.renamed(lambda name: name.removeprefix(f"{self._root}/")).text
+        return position.renamed(lambda name: name.removeprefix(f"{self._root}/")).short
 
     def identity(self) -> tuple[SourceId, str]:
         """Files are files, wherever they are: each is known by its path."""

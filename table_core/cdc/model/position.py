@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from table_core.cdc.model.ahead import all_taken, lines_of_both, still_ahead
 from table_core.errors import EventError
 from table_core.position.files import FilesRead, Taken
+from table_core.position.packed import MANY, packed, unpacked
 from table_core.position.place import OffsetsPlace
 from table_core.validation_errors import UNFORESEEN
 
@@ -51,7 +52,7 @@ class FileMark:
 
 @dataclass(frozen=True, slots=True)
 class FilesPosition:
-    """Lines and bytes consumed, by file name.  ``text`` and ``parse`` are inverse."""
+    """Lines and bytes consumed, by file name.  ``parse`` reads ``text`` and ``short``."""
 
     consumed: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     marks: Mapping[str, FileMark] = field(default_factory=dict)
@@ -80,6 +81,11 @@ class FilesPosition:
         if not isinstance(document, dict) or document.get("v") != _VERSION:
             raise problem
         files = document.get("files")
+        if "packed" in document:
+            try:
+                files = unpacked(document["packed"])
+            except ValueError as error:
+                raise problem from error
         if not isinstance(files, dict) or not all(_is_pair(pair) for pair in files.values()):
             raise problem
         return cls({name: (lines, size) for name, (lines, size) in files.items()})
@@ -87,8 +93,19 @@ class FilesPosition:
     @property
     def text(self) -> str:
         """Compact JSON, the same for the same position."""
-        files = {name: list(self.consumed[name]) for name in sorted(self.consumed)}
-        return json.dumps({"v": _VERSION, "files": files}, separators=(",", ":"))
+        return json.dumps({"v": _VERSION, "files": self._files}, separators=(",", ":"))
+
+    @property
+    def short(self) -> str:
+        """``text`` as a snapshot keeps it: many files are packed."""
+        if len(self.consumed) <= MANY:
+            return self.text
+        document = {"v": _VERSION, "files": len(self.consumed), "packed": packed(self._files)}
+        return json.dumps(document, separators=(",", ":"))
+
+    @property
+    def _files(self) -> dict[str, list[int]]:
+        return {name: list(self.consumed[name]) for name in sorted(self.consumed)}
 
     def after(self, name: str, lines: int, size: int) -> FilesPosition:
         """This position once ``lines`` and ``size`` bytes of ``name`` are consumed in all."""

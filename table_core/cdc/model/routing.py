@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from table_core.cdc.model.table_pattern import TablePattern
 from table_core.errors import ArgumentError
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from table_core.cdc.model.record import SourceTable
 
 __all__ = ["DatabaseRoute", "TableFilter", "database_route", "table_route", "takes"]
+
+_NO_DOT: Final = "\0\0"
+"""Stands for the dot between database and table: what is meant to be a dot does not match two letters."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,30 @@ class TableFilter:
         if excluding is not None and _matches(excluding, table):
             return False
         return _matches(including, table)
+
+    def refuse_unclear(self, table: SourceTable) -> None:
+        """Refuse to leave a table out whose database alone is what ``excluding`` is like.
+
+        ``paimon.+`` is like the tables ``paimon_a`` and ``paimon_b``, and like each table of a database
+        ``paimon_shop``.  Apache Paimon compares names of tables alone.
+
+        Raises:
+            ArgumentError: a wildcard took the dot between database and table.
+        """
+        excluding = self._patterns[1]
+        if excluding is None or not table.database or excluding.matches(table.name):
+            return
+        if not excluding.matches(str(table)) or not excluding.matches(
+            f"{table.database}{_NO_DOT}{table.name}"
+        ):
+            return
+        raise ArgumentError(
+            f"excluding={self.excluding!r} leaves out {table} only because a wildcard takes the dot behind "
+            rf"the database: write {table.database}\..* to leave out all of {table.database}, or [^.] in "
+            "place of . to compare names of tables alone",
+            argument="excluding",
+            value=self.excluding,
+        )
 
 
 @dataclass(frozen=True)

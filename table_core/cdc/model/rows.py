@@ -249,9 +249,10 @@ def _column(
     for row, why in unfit.items():
         place = changes.place(int(lines[row]))
         value = shortened(values[row].as_py())
+        shown = value if value != "" else "''"
         bad.append(
             DataError(
-                f"{place.text}: column {field.name!r} cannot take {value}: {why}{_way_out(field)}",
+                f"{place.text}: column {field.name!r} cannot take {shown}: {why}{_way_out(field)}",
                 column=field.name,
                 value=value,
                 row=int(lines[row]),

@@ -53,7 +53,7 @@ class TableShape:
     files: Mapping[str, str] = field(default_factory=dict)
     """The file of the table, or of each partition, by its id: another one if all rows were written again."""
     joined: Sequence[str] = ()
-    """Partitions that had rows before they became such."""
+    """Partitions that may have had rows before they became such: one that was a table.  Not kept."""
     links: Mapping[str, str] = field(default_factory=dict)
     """Of each partition, by its id: another stamp if it was taken out and put back."""
     published: str = ""
@@ -63,7 +63,10 @@ class TableShape:
 
 
 def rewritten(old: TableShape, new: TableShape, has_column: Callable[[str], bool]) -> str:
-    """Why a table has to be read again; '' if the log tells all of its rows."""
+    """Why a table has to be read again; '' if the log tells all of its rows.
+
+    ``new`` has only those partitions as ``joined`` that came with rows since ``old``.
+    """
     if old.id == GONE:
         return REPLACED
     if not old.id or not new.id:
@@ -79,7 +82,7 @@ def rewritten(old: TableShape, new: TableShape, has_column: Callable[[str], bool
         return "columns were added and dropped"
     if old.files.keys() - new.files.keys():
         return "a partition is gone"
-    if any(one not in old.files for one in new.joined):
+    if new.joined:
         return "a partition came with rows"
     return _changed_around(old, new) or _written_again(old, new, added)
 
@@ -117,7 +120,11 @@ def _stamped(old: TableShape, new: TableShape) -> bool:
 def shapes_text(shapes: Mapping[SourceTable, TableShape]) -> str:
     """Compact JSON."""
     tables = [
-        [table.database, table.name, {k: v for k, v in asdict(shape).items() if v}]
+        [
+            table.database,
+            table.name,
+            {k: v for k, v in asdict(shape).items() if v and k != "joined"},
+        ]
         for table, shape in sorted(shapes.items())
     ]
     return json.dumps(tables, separators=(",", ":"), sort_keys=True)
@@ -145,7 +152,6 @@ def _shape(document: Mapping[str, Any]) -> TableShape:
         stamps={str(name): str(stamp) for name, stamp in document.get("stamps", {}).items()},
         filled=tuple(map(str, document.get("filled", ()))),
         files={str(id): str(file) for id, file in document.get("files", {}).items()},
-        joined=tuple(map(str, document.get("joined", ()))),
         links={str(id): str(stamp) for id, stamp in document.get("links", {}).items()},
         published=str(document.get("published", "")),
         labels={str(n): str(word) for n, word in document.get("labels", {}).items()},

@@ -28,7 +28,7 @@ from table_core.cdc.postgres.pgoutput import (
     text_value,
 )
 from table_core.cdc.postgres.publication import check_publication, publish, refused
-from table_core.cdc.postgres.shapes import is_empty, shapes_of
+from table_core.cdc.postgres.shapes import came_with_rows, shapes_of
 from table_core.cdc.postgres.types import postgres_type
 from table_core.datatypes.kinds import Array, Atomic, DataType, Root
 from table_core.position.decide import LogNow
@@ -37,6 +37,7 @@ from table_core.position.source import PostgresId
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from table_core.cdc.apply.server import ServerConnection
     from table_core.cdc.model.batch import SourceBatch
     from table_core.cdc.model.source_table import CatalogColumn, CatalogTable
     from table_core.cdc.model.table_shape import TableShape
@@ -88,7 +89,8 @@ class PostgresReader(LogReader):
             )
         return (
             f"replication slot {slot!r} begins at {lsn_text(self._log_now.first[0])}, behind what was "
-            "read: it was dropped and recreated, or moved on by others or by a run that left tables out"
+            "read: it was dropped and recreated, or moved on by others or by a run that left tables out, or a "
+            "table was dropped here that alone knew how far the others are"
         )
 
     def _now(self) -> LogNow:
@@ -244,13 +246,11 @@ class PostgresReader(LogReader):
     ) -> dict[SourceTable, TableShape]:
         infos = [self._catalog[table] for table in tables if table in self._catalog]
         shapes = shapes_of(connection, self.source.publication, infos)
-        shape_of = {SourceTable(*name): shape for name, shape in shapes.items()}
-        for table, shape in shape_of.items():
-            before = self._compared.shapes.get(table)
-            known = before.files if before is not None else {}
-            joined = [id for id in shape.joined if id not in known and not is_empty(connection, id)]
-            shape_of[table] = replace(shape, joined=tuple(joined))
-        return shape_of
+        return {SourceTable(*name): shape for name, shape in shapes.items()}
+
+    @staticmethod
+    def _came_with_rows(connection: ServerConnection, shape: TableShape, partition: str) -> bool:
+        return came_with_rows(connection, shape, partition)
 
     def _gone(self, connection: PostgresConnection) -> list[SourceTable]:
         """Source tables that were dropped, where the sync is to do something then."""

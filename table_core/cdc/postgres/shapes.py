@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from table_core.cdc.apply.server import ServerConnection
     from table_core.cdc.model.source_table import CatalogTable
 
-__all__ = ["is_empty", "shapes_of"]
+__all__ = ["came_with_rows", "shapes_of"]
 
 _SHAPES: Final = """
 SELECT n.nspname, c.relname, c.oid, c.relnatts,
@@ -49,8 +49,12 @@ FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 JOIN unnest(%s::text[], %s::text[]) w(s, t) ON w.s = n.nspname AND w.t = c.relname
 WHERE c.relkind IN ('r', 'p')
 """
-"""``joined``: partitions that were tables before, or were written again, e.g. because they were UNLOGGED; those
-that are created as partitions begin empty."""
+"""``joined``: partitions that were tables before, or were written again, e.g. because they were UNLOGGED."""
+_EARLIER_ROWS: Final = """
+SELECT 1 FROM ONLY {} r, pg_inherits i
+WHERE i.inhrelid = %s::oid AND r.xmin = i.xmin AND r.cmin::text::bigint < i.cmin::text::bigint LIMIT 1
+"""
+"""Rows that the transaction which made a partition wrote before it was one."""
 
 
 def shapes_of(
@@ -87,7 +91,10 @@ def _pairs(texts: Sequence[str] | None) -> dict[str, str]:
     return {number: text for number, _, text in parts}
 
 
-def is_empty(connection: ServerConnection, id: str) -> bool:
-    """Whether a table, by its number, has no rows."""
+def came_with_rows(connection: ServerConnection, shape: TableShape, id: str) -> bool:
+    """Whether a partition of a table, by its number, had rows before it was one; the log has none of them."""
     name = connection.rows("SELECT %s::oid::regclass::text", (id,))[0][0]
-    return not connection.rows(f"SELECT 1 FROM ONLY {name} LIMIT 1")
+    if id in shape.joined:
+        return bool(connection.rows(f"SELECT 1 FROM {name} LIMIT 1"))
+    is_leaf = id in shape.files
+    return is_leaf and bool(connection.rows(_EARLIER_ROWS.format(name), (id,)))

@@ -286,7 +286,10 @@ class PostgresConnection(ServerConnection):
 _COLUMNS: Final = """
 SELECT n.nspname, c.relname, a.attname,
        format_type(a.atttypid, a.atttypmod) || repeat('[]', greatest(a.attndims - 1, 0)), a.attnotnull,
-       CASE WHEN a.atthasmissing THEN a.attmissingval::text END, col_description(c.oid, a.attnum),
+       CASE WHEN a.atthasmissing THEN a.attmissingval::text WHEN c.relkind = 'p' THEN (
+         SELECT m.attmissingval::text FROM pg_partition_tree(c.oid) t JOIN pg_inherits l ON l.inhrelid = t.relid
+         JOIN pg_attribute m ON m.attrelid = t.relid AND m.attname = a.attname AND m.atthasmissing
+         ORDER BY age(l.xmin) DESC LIMIT 1) END, col_description(c.oid, a.attnum),
        array_position(i.indkey::int2[], a.attnum), c.reltuples,
        has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT'),
        c.relkind = 'p',
@@ -303,6 +306,7 @@ WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition AND c.relpersistence <> '
   AND a.attgenerated = ''
 ORDER BY n.nspname, c.relname, a.attnum
 """
+"""A partitioned table has no rows of its own: what older rows have of a column stands with its oldest partition."""
 
 
 def _literal(text: str) -> str:

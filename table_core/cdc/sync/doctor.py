@@ -61,4 +61,13 @@ def source_doctor(source: Source, including: str = ".*", excluding: str = "") ->
 
 def _wanted(databases: str, including: str, excluding: str) -> Callable[[SourceTable], bool]:
     meant, chosen = TablePattern("databases", databases), TableFilter(including, excluding)
-    return lambda table: meant.matches(table.database) and chosen.takes(table)
+
+    def wants(table: SourceTable) -> bool:
+        if not meant.matches(table.database):
+            return False
+        is_taken = chosen.takes(table)
+        if not is_taken:
+            chosen.refuse_unclear(table)
+        return is_taken
+
+    return wants

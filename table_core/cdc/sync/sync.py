@@ -248,6 +248,8 @@ def database_context(  # noqa: PLR0913 - as sync_database
 
     def target(table: SourceTable) -> str | None:
         name = route.target(table)
+        if name is None:
+            chosen.refuse_unclear(table)
         return None if name is None else f"{database}.{name}"
 
     settings = apply_settings(type_mapping=more.get("type_mapping", ()), more=more)

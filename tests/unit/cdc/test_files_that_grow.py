@@ -174,3 +174,23 @@ def test_marks_of_a_writer_are_no_events(lake: Lake) -> None:
     put(lake, "a.jsonl", row(1))
     lake.source = tc.FilesSource(f"file://{lake.events}", format="json")
     assert "ignored_files" not in sync(lake).details
+
+
+def test_many_files_are_packed_and_known_one_by_one(lake: Lake) -> None:
+    for n in range(250):
+        (lake.events / f"part-{n}.jsonl").write_text(f'{{"id": {n}}}\n')
+    assert sync(lake).rows_written == 250
+    kept = lake.catalog.table("lake.t").latest_snapshot().properties
+    assert sum(map(len, kept.values())) < 250 * 60
+    with (lake.events / "part-7.jsonl").open("a") as file:
+        file.write('{"id": 250}\n')
+    (lake.events / "old").mkdir()
+    (lake.events / "part-8.jsonl").rename(lake.events / "old" / "part-8.jsonl")
+    assert sync(lake).rows_written == 1
+    assert ids(lake) == list(range(251))
+    (shown,) = lake.catalog.table("lake.t").positions.show("tc.source.position")
+    lake.catalog.table("lake.t").positions.set("tc.source.position", text=shown["text"])
+    assert sync(lake).rows_written == 0
+    (lake.events / "part-9.jsonl").write_text('{"id": 9.5}\n')
+    with pytest.raises(SourceDivergedError, match="part-9"):
+        sync(lake)

@@ -118,6 +118,7 @@ def test_canal_tells_types_and_keys(lake: Lake, wrapped: bool) -> None:
         ("set('x')", "2", "a SET of 1 words has no bits 2"),
         ("bit(9)", "65536", "65536 has more than 16 bits"),
         ("point", "\x01", "no geometry"),
+        ("bigint unsigned", "", "column 'v' cannot take '': "),
     ],
 )
 def test_a_value_of_canal_that_its_type_has_not_is_refused(

@@ -42,6 +42,16 @@ def test_tables_are_chosen_named_and_merged(lake: Lake) -> None:
     assert {"s1_a", "s2_a"} <= set(lake.catalog.tables("lake"))
 
 
+def test_tables_that_are_left_out_by_the_name_of_their_database_are_not_left_out_in_silence(
+    lake: Lake,
+) -> None:
+    lake.put("1.jsonl", record("paimon_sync_x.orders", "c", {"id": 1}))
+    with pytest.raises(ArgumentError, match=r"leaves out paimon_sync_x\.orders only because"):
+        lake.sync(excluding="flink|paimon.+")
+    assert lake.sync(excluding=r"flink|paimon.+\..*").rows_written == 0
+    assert lake.sync(excluding="flink|paimon[^.]+").rows_written == 1
+
+
 def test_a_table_that_appears_later_and_one_that_was_dropped_here_are_read_whole(
     lake: Lake,
 ) -> None:

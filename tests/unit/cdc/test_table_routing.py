@@ -34,6 +34,31 @@ def test_tables_by_expression(including: str, excluding: str, takes: bool) -> No
     assert TableFilter(including, excluding).takes(SourceTable("shop_1", "customers")) is takes
 
 
+@pytest.mark.parametrize(
+    ("excluding", "is_clear"),
+    [
+        ("flink|paimon.+", False),
+        (".*sync.*", False),
+        (r"flink|paimon.*\..+", True),
+        ("paimon_sync_x.t", True),
+        ("paimon[^.]+", True),
+        ("t|paimon.+", True),
+        ("", True),
+    ],
+)
+def test_a_database_is_left_out_by_its_name_and_not_by_a_wildcard_for_tables(
+    excluding: str, is_clear: bool
+) -> None:
+    tables = TableFilter(excluding=excluding)
+    if is_clear:
+        tables.refuse_unclear(SourceTable("paimon_sync_x", "t"))
+    else:
+        with pytest.raises(ArgumentError, match=r"write paimon_sync_x\\.\.\* to leave out all"):
+            tables.refuse_unclear(SourceTable("paimon_sync_x", "t"))
+    tables.refuse_unclear(SourceTable("", "paimon_t"))
+    tables.refuse_unclear(SourceTable("shop", "paimon_t"))
+
+
 def test_a_bad_expression_is_refused() -> None:
     with pytest.raises(ArgumentError, match="excluding='\\('"):
         TableFilter(excluding="(")

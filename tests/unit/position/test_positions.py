@@ -12,10 +12,12 @@ from hypothesis import strategies as st
 from table_core.cdc.apply.diverged import refuse_diverged
 from table_core.cdc.model.claims import Claim
 from table_core.cdc.model.log_position import LogPosition
+from table_core.cdc.model.position import FilesPosition
 from table_core.errors import (
     ArgumentError,
     CorruptFileError,
     ErrorKind,
+    EventError,
     OutcomeUnknownError,
     PositionDivergedError,
     SourceDivergedError,
@@ -37,6 +39,7 @@ from table_core.position.decide import (
 from table_core.position.document import Position, Positions
 from table_core.position.files import FileFacts, FilesRead, FilesTaken, Taken
 from table_core.position.gtids import gtids_after, gtids_contain
+from table_core.position.packed import packed
 from table_core.position.place import LogPlace, OffsetsPlace, SnapshotPlace
 from table_core.position.reader import Reader, ReaderKind, require_position_name
 from table_core.position.source import FilesId, MySqlId, PostgresId, TableId, TopicsId
@@ -90,6 +93,34 @@ def test_text_and_back_is_the_same_position(source: object, place: object) -> No
     position = stored(source, place)
     assert Positions.parse(position.text) == Positions((position,))
     assert "\n" not in position.text
+
+
+def test_many_files_are_packed_and_come_back() -> None:
+    path = "s3://lake/events/dt=2026-11-{:02}/part-{:05}.jsonl"
+    files = {path.format(n % 28, n): Taken(n, 90 * n, f"{n:032x}", f"{n:08x}") for n in range(2000)}
+    source, place = FilesId(folder="s3://lake"), FilesRead(files=files)
+    position = stored(source, place)
+    assert Positions.parse(position.text) == Positions((position,))
+    plain = sum(len(path) + len(str(taken)) for path, taken in files.items())
+    assert len(position.text) < plain / 4
+    document = place.to_document()
+    assert document["files"] == 2000
+    for wrong in (
+        "",
+        "AAAA",
+        document["packed"][:-8],
+        5,
+        packed({"a": {"b": ["1", 2]}}),
+        packed([]),
+    ):
+        with pytest.raises((ValueError, AttributeError)):
+            FilesRead.from_document({**document, "packed": wrong})
+    short = FilesPosition.of_place(place, {}).short
+    assert FilesPosition.parse(short).consumed == FilesPosition.of_place(place, {}).consumed
+    assert len(short) < plain / 8
+    for wrong in ('"packed":5', '"packed":"AAAA"', f'"packed":"{packed([])}"'):
+        with pytest.raises(EventError, match="was not written by a source of files"):
+            FilesPosition.parse(f'{{"v":1,"files":3,{wrong}}}')
 
 
 @pytest.mark.parametrize("text", [None, "17", "part-1.parquet", '{"v":1,"files":{}}', "{", "[1]"])
