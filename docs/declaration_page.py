@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from table_core.declaration.difference import WORDS
 from table_core.declaration.grammar import DECLARATION
-from table_core.declaration.shape import ListOf, MapOf, OneOf, Record, Shape
 from table_core.declaration.step_arguments import ACTIONS, OF_AIRFLOW
 from table_core.declaration.verbs import COMMON, VERBS
+from table_core.shapes.containers import ListOf, MapOf, Record
+from table_core.shapes.shape import OneOf, Shape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,25 +24,12 @@ INTRO = """# Members of a declaration
 """
 
 
-def kind(shape: Shape) -> str:
-    """A shape in a few words."""
-    if shape.in_words:
-        return shape.in_words
-    if isinstance(shape, OneOf):
-        return " or ".join(dict.fromkeys(kind(one) for one in shape.shapes))
-    if isinstance(shape, ListOf):
-        return f"list of {kind(shape.item)}"
-    if isinstance(shape, MapOf):
-        return f"mapping to {kind(shape.item)}"
-    return "mapping"
-
-
 def rows(members: dict[str, Shape], required: tuple[str, ...]) -> Iterator[str]:
     yield "| member | what | |\n|---|---|---|"
     for name, shape in members.items():
         shown = f"**`{name}`**" if name in required else f"`{name}`"
         about = shape.about.replace("|", "\\|")
-        yield f"| {shown} | {kind(shape)} | {about} |"
+        yield f"| {shown} | {shape.in_words} | {about} |"
 
 
 def records(name: str, shape: Shape) -> Iterator[tuple[str, Record]]:

@@ -39,11 +39,10 @@ def rows(parameters: Iterable[Parameter]) -> str:
     for parameter in parameters:
         if parameter.job:
             name = f"`{parameter.name}`"
-            kind = ", ".join(f"`{one}`" for one in parameter.choices) or str(parameter.kind)
             shown = "" if parameter.default is None else f"`{parameter.default!r}`"
             told = parameter.about.replace("|", "\\|")
             name = f"**{name}**" if parameter.required else name
-            lines.append(f"| {name} | {kind} | {shown} | {told} |")
+            lines.append(f"| {name} | {parameter.shape.in_words} | {shown} | {told} |")
     return "\n".join(lines) + "\n"
 
 

@@ -18,7 +18,6 @@ from paimon_provider.arguments.timestamps import seconds_of
 from paimon_provider.assets import watched_table
 from paimon_provider.declared_file import read_head, read_whole
 from table_core.declaration.cron import spread
-from table_core.declaration.hints import hint
 from table_core.declaration.names import APPLY_TASK, UPKEEP_SUFFIX
 from table_core.declaration.needs import needs_of
 from table_core.declaration.order import around_gate, audited_in, tables_written
@@ -28,6 +27,7 @@ from table_core.declaration.selection import chosen
 from table_core.declaration.step_arguments import ACTIONS
 from table_core.declaration.verbs import VERBS
 from table_core.errors import ArgumentError
+from table_core.options.nearest import hint
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -28,13 +28,16 @@ from table_core.cli.rows import show_records
 from table_core.cli.running import run_action
 from table_core.errors import ArgumentError
 from table_core.jobs.action import Target
-from table_core.jobs.kinds import Kind
 from table_core.jobs.registry import ACTIONS
+from table_core.shapes.containers import ListOf, MapOf
+from table_core.shapes.moment import Moment
+from table_core.shapes.shape import Flag, Number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from table_core.jobs.action import Action, Command, Parameter
+    from table_core.shapes.shape import Shape
 
 __all__ = ["action_entries", "moment", "partition_of"]
 
@@ -148,17 +151,17 @@ def _options(action: Action) -> Iterator[tuple[str, Any, Any]]:
         option = parameter.option
         if option is None or not option.shown:
             continue
-        of: Any = datetime if option.utc else _TYPES.get(parameter.kind, str)
+        of: Any = datetime if option.utc else _type(parameter.shape)
         if option.argument:
             told = typer.Argument(metavar=option.argument, help=option.about or None)
             yield parameter.name, Annotated[of, told], inspect.Parameter.empty
             continue
         default = parameter.default if option.default is None else option.default
         flags = [option.flag] if option.flag else []
-        if parameter.kind is Kind.FLAG and default is False and not flags:
+        if isinstance(parameter.shape, Flag) and default is False and not flags:
             flags = [f"--{parameter.name.replace('_', '-')}"]
         told = typer.Option(*flags, help=option.about or parameter.about)
-        must = parameter.required and parameter.kind not in _LISTS
+        must = parameter.required and _type(parameter.shape) is not _REPEATED
         if must:
             yield parameter.name, Annotated[of, told], inspect.Parameter.empty
         else:
@@ -187,8 +190,15 @@ def _arguments(action: Action, values: Mapping[str, Any]) -> dict[str, Any]:
 def _value(parameter: Parameter, value: Any) -> Any:
     if isinstance(value, datetime):
         return value.replace(tzinfo=UTC)
-    read = _READ.get(parameter.kind)
-    return value if read is None else read(value, parameter)
+    shape = parameter.shape
+    if isinstance(shape, MapOf):
+        given = pairs(value, _flag(parameter))
+        return {name: shape.item.of_text(text) for name, text in given.items()}
+    if isinstance(shape, ListOf):
+        if isinstance(shape.item, MapOf):
+            return [partition_of(text) for text in value]
+        return [name.strip() for name in value.split(",")]
+    return moment(value) if isinstance(shape, Moment) else value
 
 
 def _flag(parameter: Parameter) -> str:
@@ -196,31 +206,14 @@ def _flag(parameter: Parameter) -> str:
     return flag or f"--{parameter.name.replace('_', '-')}"
 
 
-def _numbers(texts: list[str], parameter: Parameter) -> dict[str, float]:
-    numbers = {}
-    flag = _flag(parameter)
-    for name, value in pairs(texts, flag).items():
-        try:
-            numbers[name] = float(value)
-        except ValueError as error:
-            raise ArgumentError(f"{flag} {name}: {error}", argument=flag.lstrip("-")) from error
-    return numbers
+_REPEATED: Final = list[str]
+"""Of an option that may be repeated."""
 
 
-_LISTS: Final = (Kind.PARTITIONS, Kind.VALUES, Kind.NUMBERS)
-"""Said by an option that may be repeated."""
-_TYPES: Final[Mapping[Kind, Any]] = {
-    Kind.FLAG: bool,
-    Kind.COUNT: int,
-    Kind.SNAPSHOT: int,
-    **dict.fromkeys(_LISTS, list[str]),
-}
-"""What typer reads; text by default."""
-_READ: Final[Mapping[Kind, Callable[[Any, Parameter], Any]]] = {
-    Kind.MOMENT: lambda text, _: moment(text),
-    Kind.NAMES: lambda text, _: [name.strip() for name in text.split(",")],
-    Kind.PARTITIONS: lambda texts, _: [partition_of(text) for text in texts],
-    Kind.VALUES: lambda texts, parameter: pairs(texts, _flag(parameter)),
-    Kind.NUMBERS: _numbers,
-}
-"""What a job gets of it."""
+def _type(shape: Shape) -> Any:
+    """What typer reads for a shape; text by default."""
+    if isinstance(shape, MapOf) or (isinstance(shape, ListOf) and isinstance(shape.item, MapOf)):
+        return _REPEATED
+    if isinstance(shape, Number):
+        return int if shape.whole else float
+    return bool if isinstance(shape, Flag) else str

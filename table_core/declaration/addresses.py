@@ -6,8 +6,8 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from table_core.declaration.environment import looks_secret
-from table_core.declaration.hints import hint
 from table_core.declaration.located import Diagnostic
+from table_core.options.nearest import hint
 from table_core.options.table import OPTIONS
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ import dataclasses
 from typing import TYPE_CHECKING, Any, Final
 
 from table_core.cdc.model.computed import METADATA_COLUMNS, computed_columns
-from table_core.declaration.hints import hint
 from table_core.declaration.located import Diagnostic, Located, place_of
 from table_core.errors import TableError
+from table_core.options.nearest import hint
 from table_core.schema.type_mapping import TypeMapping
 
 if TYPE_CHECKING:

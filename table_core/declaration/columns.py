@@ -15,11 +15,11 @@ import pyarrow as pa
 from table_core.datatypes.arrow import arrow_type
 from table_core.datatypes.bounds import Bounds
 from table_core.datatypes.kinds import Atomic, Root
-from table_core.declaration.hints import hint
 from table_core.declaration.partition_texts import partition_problem
 from table_core.declaration.table_schema import fields_of
 from table_core.errors import TableError
 from table_core.health.verdict import Thresholds
+from table_core.options.nearest import hint
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -11,8 +11,8 @@ import re
 from typing import TYPE_CHECKING, Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
-from table_core.declaration.hints import hint
 from table_core.declaration.located import Diagnostic
+from table_core.options.nearest import hint
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -6,8 +6,8 @@ import re
 from typing import Final
 
 from table_core.datatypes.text import parse_type, type_text
-from table_core.declaration.hints import hint
 from table_core.errors import TableError
+from table_core.options.nearest import hint
 
 __all__ = ["known_type", "type_hint"]
 

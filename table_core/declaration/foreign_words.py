@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from typing import TYPE_CHECKING, Final
 
-from table_core.declaration.hints import hint
+from table_core.options.nearest import hint
 from table_core.options.table import OPTIONS
 
 if TYPE_CHECKING:

@@ -6,18 +6,6 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from table_core.declaration.names import APPLY_TASK, UPKEEP_SUFFIX
-from table_core.declaration.shape import (
-    AnyValue,
-    Flag,
-    ListOf,
-    MapOf,
-    Number,
-    OneOf,
-    Record,
-    Scalar,
-    Shape,
-    Text,
-)
 from table_core.declaration.step_arguments import ACTIONS, DURATION, TAGS, TEXTS
 from table_core.declaration.table_record import (
     ALLOW,
@@ -30,9 +18,24 @@ from table_core.declaration.table_record import (
 )
 from table_core.declaration.verbs import NAME, STEP
 from table_core.health.verdict import Thresholds
+from table_core.shapes.containers import ListOf, MapOf, Record
+from table_core.shapes.problem import value_of
+from table_core.shapes.shape import (
+    AnyValue,
+    Flag,
+    Nothing,
+    Number,
+    OneOf,
+    Scalar,
+    Shape,
+    Text,
+    unexpected,
+)
 
 if TYPE_CHECKING:
-    from table_core.declaration.located import Diagnostic, Located
+    from collections.abc import Iterator
+
+    from table_core.shapes.problem import Problem
 
 __all__ = [
     "CHECK_RULES",
@@ -50,24 +53,6 @@ VERSION: Final = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Nothing(Shape):
-    """``null``."""
-
-    @property
-    def in_words(self) -> str:
-        """It itself."""
-        return "`null`"
-
-    def check(self, node: Located, file: str, diagnostics: list[Diagnostic]) -> None:
-        """Nothing but nothing."""
-        if node.value is not None:
-            self._expect(node, "null", file, diagnostics)
-
-    def _schema(self, defs: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002 - it has no parts
-        return {"type": "null"}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class _Version(Shape):
     """The one version of the language that there is."""
 
@@ -76,10 +61,11 @@ class _Version(Shape):
         """It itself."""
         return f"`{VERSION}`"
 
-    def check(self, node: Located, file: str, diagnostics: list[Diagnostic]) -> None:
+    def problems(self, value: Any) -> Iterator[Problem]:
         """1."""
-        if isinstance(node.value, bool) or node.value != VERSION:
-            self._expect(node, f"version {VERSION}", file, diagnostics)
+        number = value_of(value)
+        if isinstance(number, bool) or number != VERSION:
+            yield unexpected(value, f"version {VERSION}")
 
     def _schema(self, defs: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002 - it has no parts
         return {"type": "integer", "const": VERSION}
@@ -159,7 +145,7 @@ CHECK_RULES: Final = (*_CHECKED, "where", "at_most")
 """What the check itself is told; the rest is for the Dag."""
 _PAIR: Final = ListOf(
     item=OneOf(
-        what="a number of at least 0, or null", shapes=[Number(minimum=0, whole=False), _Nothing()]
+        what="a number of at least 0, or null", shapes=[Number(minimum=0, whole=False), Nothing()]
     ),
     least=2,
     most=2,
@@ -180,7 +166,7 @@ _CHECK: Final = Record(
         "rows": ListOf(
             item=OneOf(
                 what="a number of rows or null",
-                shapes=[Number(minimum=0), _Nothing()],
+                shapes=[Number(minimum=0), Nothing()],
             ),
             least=2,
             most=2,

@@ -14,6 +14,7 @@ import yaml
 
 from table_core.declaration.environment import replaced, shows_password
 from table_core.errors import ArgumentError
+from table_core.shapes.problem import Written
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -101,6 +102,16 @@ class Located:
         if isinstance(self.value, list):
             return [item.plain() for item in self.value]
         return self.value
+
+    def written(self) -> Any:
+        """The value without places; numbers and flags with the text that stands in the file."""
+        if isinstance(self.value, dict):
+            return {key: item.written() for key, item in self.value.items()}
+        if isinstance(self.value, list):
+            return [item.written() for item in self.value]
+        if self.value is None or isinstance(self.value, str):
+            return self.value
+        return Written(self.value, str(self.text))
 
 
 def place_of(root: Located, path: Sequence[str]) -> Place:

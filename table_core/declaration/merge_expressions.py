@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from table_core.declaration.hints import hint
 from table_core.declaration.queries import columns_read, columns_selected
+from table_core.options.nearest import hint
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from table_core.declaration.hints import hint
 from table_core.declaration.templates import jinja_problem
 from table_core.errors import TableError
+from table_core.options.nearest import hint
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

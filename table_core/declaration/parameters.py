@@ -6,8 +6,8 @@ import importlib
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from table_core.declaration.hints import hint
 from table_core.errors import MissingPackageError
+from table_core.options.nearest import hint
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -8,13 +8,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from table_core.declaration.hints import hint
 from table_core.declaration.outputs import (
     output_problems,
     parameter_problems,
     template_problems,
 )
 from table_core.declaration.verbs import pending_view, views_of_step
+from table_core.options.nearest import hint
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

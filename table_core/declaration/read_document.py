@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from table_core.declaration.addresses import address_diagnostics
+from table_core.declaration.diagnosed import diagnosed
 from table_core.declaration.environment import TARGET
 from table_core.declaration.grammar import CHECK_RULES, DECLARATION, GROUPS
 from table_core.declaration.included import with_included
@@ -29,6 +30,7 @@ from table_core.declaration.verbs import COMMON, MAKES_ROWS, VERBS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from table_core.shapes.shape import Shape
 
 __all__ = ["Read", "read", "read_for_target"]
 
@@ -57,7 +59,7 @@ def read(
         return Read(file, None, None, diagnostics)
     root, told_of_others = with_included(root, file, texts, environment)
     diagnostics += told_of_others
-    DECLARATION.check(root, file, diagnostics)
+    diagnostics += diagnosed(DECLARATION, root, file)
     if not isinstance(root.value, dict):
         return Read(file, root, None, diagnostics)
     sound = _sound(root) if diagnostics else root
@@ -69,9 +71,9 @@ def read(
             message and isinstance(targets, dict) and target not in targets
         ):  # else its own fault is told
             diagnostics.append(Diagnostic(file, *place_of(root, ("targets",)), message))
-        DECLARATION.check(sound, file, diagnostics)
+        diagnostics += diagnosed(DECLARATION, sound, file)
         sound = _sound(sound) if diagnostics else sound
-    declaration = _declaration(DECLARATION.plain(sound))
+    declaration = _declaration(DECLARATION.plain(sound.written()))
     diagnostics += [*name_diagnostics(root, file), *reference_diagnostics(declaration, root, file)]
     diagnostics += address_diagnostics(root, file)
     return Read(file, root, declaration, sorted(set(diagnostics), key=_by_place))
@@ -84,9 +86,9 @@ def read_for_target(root: Located, file: str, target: str) -> tuple[Located, Rea
     said = root.value["targets"].value[target].value
     for name in said if isinstance(said, dict) else ():
         if name in aim.value and name in DECLARATION.members:
-            DECLARATION.members[name].check(aim.value[name], file, diagnostics)
+            diagnostics += diagnosed(DECLARATION.members[name], aim.value[name], file)
     sound = _sound(aim) if diagnostics else aim
-    declaration = _declaration(DECLARATION.plain(sound))
+    declaration = _declaration(DECLARATION.plain(sound.written()))
     return aim, Read(
         file, aim, declaration, diagnostics + reference_diagnostics(declaration, aim, file)
     )
@@ -112,10 +114,8 @@ def _sound(root: Located) -> Located:
     return replace(root, value=members)
 
 
-def _fits(shape: Any, node: Located) -> bool:
-    diagnostics: list[Diagnostic] = []
-    shape.check(node, "", diagnostics)
-    return not diagnostics
+def _fits(shape: Shape, node: Located) -> bool:
+    return shape.fits(node.written())
 
 
 def _declaration(document: Mapping[str, Any]) -> Declaration:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import fnmatch
 from typing import TYPE_CHECKING
 
-from table_core.declaration.hints import hint
 from table_core.declaration.located import Diagnostic, Located, place_of
 from table_core.declaration.order import cycle, tables_read, tables_written
 from table_core.declaration.positions import position_diagnostics
 from table_core.declaration.verbs import changes_rows, views_of_step
+from table_core.options.nearest import hint
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

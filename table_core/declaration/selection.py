@@ -13,9 +13,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from table_core.declaration.graph import edges
-from table_core.declaration.hints import hint
 from table_core.declaration.order import audited_in, tables_written
 from table_core.errors import ArgumentError
+from table_core.options.nearest import hint
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from table_core.declaration.located import Located
 
-__all__ = ["glued", "shown", "slip"]
+__all__ = ["glued", "slip"]
 
 _SHOWN_MAX: Final = 60
 _FLAGS: Final = ("true", "false", "yes", "no", "on", "off")
@@ -39,17 +39,3 @@ def glued(name: str, node: Located) -> str:
     if name.count(")") > name.count("("):
         return f'{name!r} has no value: put quotes around what has a comma, e.g. "DECIMAL(12, 2)"'
     return ""
-
-
-def shown(node: Located) -> str:
-    """What stands there, in few characters."""
-    if isinstance(node.value, dict):
-        return "a mapping"
-    if isinstance(node.value, list):
-        return "a list"
-    if node.value is None:
-        return "nothing"
-    text = node.text or ""
-    quoted = isinstance(node.value, str)
-    cut = text if len(text) <= _SHOWN_MAX else f"{text[:_SHOWN_MAX]}…"
-    return repr(cut) if quoted else cut

@@ -9,16 +9,18 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from table_core.declaration.lengths import LONG_UNITS, SECONDS_MAX, UNITS, length_of_time
-from table_core.declaration.shape import AnyValue, Flag, ListOf, MapOf, Number, OneOf, Record, Text
 from table_core.jobs import registry
-from table_core.jobs.kinds import Kind
+from table_core.shapes import kinds
+from table_core.shapes.containers import ListOf, MapOf, Record
+from table_core.shapes.lengths import LONG_UNITS, SECONDS_MAX, UNITS, length_of_time
+from table_core.shapes.shape import AnyValue, Flag, Number, OneOf, Text
+from table_core.shapes.templated import TEMPLATE, Templated
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from table_core.declaration.shape import Shape
     from table_core.jobs.action import Action, Parameter, Step
+    from table_core.shapes.shape import Shape
 
 __all__ = [
     "ACTIONS",
@@ -34,7 +36,6 @@ __all__ = [
     "with_shape",
 ]
 
-_TEMPLATE: Final = r"(.|\n)*\{\{(.|\n)*"
 DURATION: Final = OneOf(
     what="a length of time, e.g. 30 s, 5 min or 2 h",
     shapes=[
@@ -43,58 +44,17 @@ DURATION: Final = OneOf(
     ],
 )
 """Of Airflow: a number is of seconds."""
-_LENGTH: Final = Text(
-    about="e.g. 7 d",
-    pattern=rf"{length_of_time(*LONG_UNITS)}|{_TEMPLATE}",
-    what="a length of time with its unit, e.g. 7 d",
-)
 TAGS: Final = ListOf(
     about="Tags, which --select tag:daily chooses by.",
     item=Text(pattern="[^,:+*?\\[\\]\\s]+", what="a word without blanks, e.g. daily"),
 )
-TEXTS: Final = ListOf(item=Text())
-_COUNT: Final = Number(minimum=1)
-_NUMBER: Final = rf"[0-9]+|{_TEMPLATE}"
-_MOMENT: Final = OneOf(
-    about="A point in time, e.g. 2026-01-01T00:00:00Z.",
-    what="a point in time with its zone, e.g. 2026-01-01T00:00:00Z",
-    shapes=[
-        Text(
-            pattern=r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.,][0-9]+)?)?"
-            rf"(Z|[+-][0-9]{{2}}:?[0-9]{{2}})|{_NUMBER}",
-            what="a point in time",
-        ),
-        Number(minimum=0),
-    ],
-)
-_SNAPSHOT: Final = OneOf(
-    what="the id of a snapshot or a template",
-    shapes=[Number(minimum=1), Text(pattern=_NUMBER, what="the id of a snapshot")],
-)
-_COUNT_OR_TEMPLATE: Final = OneOf(
-    what="a number of at least 1 or a template",
-    shapes=[Number(minimum=1), Text(pattern=rf"[1-9][0-9]*|{_TEMPLATE}", what="a number")],
-)
-_PARTITIONS: Final = ListOf(item=MapOf(item=Text(), least=1), least=1)
-_PARTITION_LIST: Final = OneOf(
-    what="a list of partitions or a template",
-    shapes=[_PARTITIONS, Text(pattern=_TEMPLATE, what="a template")],
-)
-_SHAPES: Final[Mapping[Kind, Shape]] = {
-    Kind.FLAG: Flag(),
-    Kind.COUNT: _COUNT,
-    Kind.SNAPSHOT: _SNAPSHOT,
-    Kind.MOMENT: _MOMENT,
-    Kind.LENGTH: _LENGTH,
-    Kind.NAMES: TEXTS,
-    Kind.PARTITIONS: _PARTITION_LIST,
-    Kind.VALUES: MapOf(item=Text(), least=1),
-}
-"""What a parameter of each kind is in a declaration; text by default."""
+TEXTS: Final = kinds.NAMES
+_PARTITIONS: Final = ListOf(item=MapOf(item=Text(), least=1), least=1, what="a list of partitions")
+"""As a file has them: a name without a value is a fault there, not NULL."""
 OF_AIRFLOW: Final[Mapping[str, Shape]] = {
     "deferrable": Flag(),
     "pool": Text(),
-    "pool_slots": _COUNT,
+    "pool_slots": kinds.COUNT,
     "priority_weight": Number(),
     "queue": Text(),
     "retries": Number(minimum=0),
@@ -139,11 +99,10 @@ class RunAction:
 
 
 def _shape(parameter: Parameter) -> Shape:
-    if parameter.choices:
-        return Text(about=parameter.about, one_of=parameter.choices)
-    if parameter.kind is Kind.COUNT and parameter.templated:
-        return replace(_COUNT_OR_TEMPLATE, about=parameter.about)
-    return replace(_SHAPES.get(parameter.kind, Text()), about=parameter.about)
+    shape: Shape = _PARTITIONS if parameter.shape is kinds.PARTITIONS else parameter.shape
+    if parameter.templated and (shape is _PARTITIONS or not isinstance(shape, ListOf | MapOf)):
+        return Templated(inner=shape, about=parameter.about)
+    return replace(shape, about=parameter.about)
 
 
 def with_shape(takes: Mapping[str, Shape], required: Sequence[str] = ()) -> Record:
@@ -176,22 +135,22 @@ SYNC_SETTINGS: Final = Record(
         "on_truncate": _ON_TABLE,
         "on_drop": _ON_TABLE,
         "on_rewrite": Text(one_of=("resync", "fail")),
-        "resync_rows": _COUNT,
+        "resync_rows": kinds.COUNT,
         "dead_letter": Text(
             about="The table for events that cannot be applied.",
-            pattern=rf"[^./\\\s]+\.[^./\\\s]+|{_TEMPLATE}",
+            pattern=rf"[^./\\\s]+\.[^./\\\s]+|{TEMPLATE}",
             what="database.table",
         ),
         "fill_defaults": Flag(about="Whether existing rows get the default of an added column."),
-        "commit_rows": _COUNT,
-        "max_columns": _COUNT,
+        "commit_rows": kinds.COUNT,
+        "max_columns": kinds.COUNT,
         "max_duration": Text(
-            pattern=rf"{length_of_time(*LONG_UNITS)}|{_TEMPLATE}",
+            pattern=rf"{length_of_time(*LONG_UNITS)}|{TEMPLATE}",
             what="a length of time with its unit, e.g. 10 min",
         ),
         "max_rows": OneOf(
             what="a number of rows or a template",
-            shapes=[_COUNT, Text(pattern=_TEMPLATE, what="a template")],
+            shapes=[kinds.COUNT, Text(pattern=TEMPLATE, what="a template")],
         ),
     },
 )
@@ -203,7 +162,7 @@ SYNC_ARGUMENTS: Final = with_shape(
         "type_mapping": TEXTS,
         "until": Text(
             about="now: read what exists when the job starts. forever: read until the job is stopped.",
-            pattern=rf"now|forever|{_TEMPLATE}",
+            pattern=rf"now|forever|{TEMPLATE}",
             what="now, forever or a template",
         ),
         "settings": SYNC_SETTINGS,

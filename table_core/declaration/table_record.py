@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Any, Final
 
 from table_core.declaration.difference import WORDS
-from table_core.declaration.lengths import length_of_time
-from table_core.declaration.shape import Flag, ListOf, MapOf, OneOf, Record, Text
 from table_core.declaration.step_arguments import TAGS, TEXTS
 from table_core.options import parse
 from table_core.options.table import OPTIONS
-
-if TYPE_CHECKING:
-    from table_core.declaration.located import Located
+from table_core.shapes.containers import ListOf, MapOf, Record
+from table_core.shapes.lengths import length_of_time
+from table_core.shapes.problem import Written, value_of
+from table_core.shapes.shape import Flag, OneOf, Text
 
 __all__ = [
     "ALLOW",
@@ -39,15 +38,16 @@ TABLE_NAME: Final = r"[^./\\\s$][^./\\$]*\.[^./\\\s$][^./\\$]*"
 class Options(MapOf):
     """Options: their texts, and ``yes`` where an option asks for a flag."""
 
-    def plain(self, node: Located) -> dict[str, str]:
+    def plain(self, value: Any) -> dict[str, Any]:
         """Key to text."""
-        return {key: _option_text(key, item) for key, item in node.value.items()}
+        return {key: _option_text(key, item) for key, item in value.items()}
 
 
-def _option_text(key: str, node: Located) -> str:
-    text = str(node.text)
-    if isinstance(node.value, bool) and (key in _FLAGS or text.lower() in {"true", "false"}):
-        return "true" if node.value else "false"
+def _option_text(key: str, setting: Any) -> str:
+    text = setting.text if isinstance(setting, Written) else str(setting)
+    flag = value_of(setting)
+    if isinstance(flag, bool) and (key in _FLAGS or text.lower() in {"true", "false"}):
+        return "true" if flag else "false"
     return text
 
 

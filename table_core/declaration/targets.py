@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from table_core.declaration.hints import hint
+from table_core.options.nearest import hint
 
 if TYPE_CHECKING:
     from table_core.declaration.located import Located

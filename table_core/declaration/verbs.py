@@ -9,17 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from table_core.declaration.foreign_words import member_hint
-from table_core.declaration.located import Diagnostic
-from table_core.declaration.shape import (
-    AnyValue,
-    ListOf,
-    MapOf,
-    OneOf,
-    Record,
-    Shape,
-    Text,
-)
 from table_core.declaration.step_arguments import (
     ACTIONS,
     MERGE_ARGUMENTS,
@@ -28,12 +17,14 @@ from table_core.declaration.step_arguments import (
     TAGS,
     with_shape,
 )
+from table_core.shapes.containers import ListOf, MapOf, Record
+from table_core.shapes.problem import Problem
+from table_core.shapes.shape import AnyValue, OneOf, Shape, Text, unexpected
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from table_core.declaration.located import Located
-    from table_core.declaration.shape import Defs
+    from table_core.shapes.shape import Defs
 
 __all__ = [
     "CLAUSES",
@@ -250,45 +241,45 @@ class _Step(Shape):
         """See there."""
         return "[source or flow](#sources-and-flows)"
 
-    def check(self, node: Located, file: str, diagnostics: list[Diagnostic]) -> None:
+    def problems(self, value: Any) -> Iterator[Problem]:
         """Which verb it is, and then what that verb takes."""
-        if not isinstance(node.value, dict):
-            self._expect(node, "a mapping", file, diagnostics)
+        if not isinstance(value, dict):
+            yield unexpected(value, "a mapping")
             return
-        chosen = [name for name in VERBS if name in node.value]
+        chosen = [name for name in VERBS if name in value]
         if len(chosen) != 1:
             present = ", ".join(chosen) or "none"
-            message = f"give one of {', '.join(VERBS)}; found {present}"
-            diagnostics.append(Diagnostic(file, *node.place, message))
+            yield Problem(message=f"give one of {', '.join(VERBS)}; found {present}")
             if not chosen:
-                self._unknown(node, file, diagnostics)
+                yield from self._unknown(value)
             return
-        record = _record_of(chosen[0], node)
-        left = {name: item for name, item in node.value.items() if not _elsewhere(name, record)}
-        for name in node.value.keys() - left.keys():
+        record = _record_of(chosen[0], value)
+        left = {name: item for name, item in value.items() if not _elsewhere(name, record)}
+        for name in value.keys() - left.keys():
             others = [verb for verb, one in VERBS.items() if name in one.takes]
             message = f"{name!r} goes with {' or '.join(others)}, not with {chosen[0]}"
-            diagnostics.append(Diagnostic(file, *(node.keys or {}).get(name, node.place), message))
-        action = ACTIONS.get(str(node.value[chosen[0]].text)) if chosen[0] == "run" else None
+            yield Problem(message=message, path=(name,), of_name=True)
+        action = (
+            ACTIONS.get(value["run"])
+            if chosen[0] == "run" and record is not _RECORDS["run"]
+            else None
+        )
         if action is not None and action.required and "with" not in left:
             needed = f"'with' must have {', '.join(action.required)}"
-            message = f"run: {node.value['run'].text}: {needed}"
-            diagnostics.append(Diagnostic(file, *node.place, message))
+            yield Problem(message=f"run: {value['run']}: {needed}")
             record = _RECORDS["run"]
-        record.check(_replaced(node, left), file, diagnostics)
+        yield from record.problems(left)
 
-    def _unknown(self, node: Located, file: str, diagnostics: list[Diagnostic]) -> None:
+    def _unknown(self, value: Mapping[str, Any]) -> Iterator[Problem]:
         """Names that nobody knows: perhaps a verb that is misspelt."""
         known = [*VERBS, *(n for one in _RECORDS.values() for n in one.members)]
-        for name in node.value:
-            if name not in known:
-                message = f"unknown member {name!r}; {member_hint(name, known)}"
-                diagnostics.append(Diagnostic(file, *(node.keys or {})[name], message))
+        names = Record(members=dict.fromkeys(known, AnyValue()))
+        yield from names.problems({name: one for name, one in value.items() if name not in known})
 
-    def plain(self, node: Located) -> dict[str, Any]:
+    def plain(self, value: Any) -> dict[str, Any]:
         """Its members, as the verb has them."""
-        verb = next(name for name in VERBS if name in node.value)
-        return _record_of(verb, node).plain(node)
+        verb = next(name for name in VERBS if name in value)
+        return _record_of(verb, value).plain(value)
 
     def _schema(self, defs: Defs) -> dict[str, Any]:
         rules = []
@@ -303,12 +294,8 @@ def _elsewhere(name: str, record: Record) -> bool:
     return name not in record.members and any(name in verb.takes for verb in VERBS.values())
 
 
-def _replaced(node: Located, value: dict[str, Located]) -> Located:
-    return replace(node, value=value)
-
-
-def _record_of(verb: str, node: Located) -> Record:
-    named = node.value["run"].value if verb == "run" else None
+def _record_of(verb: str, value: Mapping[str, Any]) -> Record:
+    named = value["run"] if verb == "run" else None
     return (_RUNS.get(named) if isinstance(named, str) else None) or _RECORDS[verb]
 
 

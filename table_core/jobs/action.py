@@ -13,14 +13,15 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
 from table_core.errors import ArgumentError
-from table_core.jobs.kinds import Kind, fits
-from table_core.options.nearest import meant, require_one_of
+from table_core.options.nearest import meant
+from table_core.shapes import kinds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from table_core.jobs.engine_choice import Touched
     from table_core.jobs.flow import Engine
+    from table_core.shapes.shape import Shape
     from table_core.table.api.catalog import Catalog
     from table_core.table.api.table import Table
     from table_core.table.maintenance.health import Health
@@ -73,7 +74,7 @@ class RunBy(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Option:
-    """How the command line takes a parameter, where its kind does not say all."""
+    """How the command line takes a parameter, where its shape does not say all."""
 
     flag: str = ""
     """Other than ``--name``."""
@@ -95,13 +96,13 @@ class Parameter:
 
     name: str
     """In a job."""
-    kind: Kind
+    shape: Shape
+    """What its value may be."""
     about: str
     """One sentence: the help of the command line and of the reference page."""
     default: Any = None
     """What the verb gets where nothing is given; None: nothing."""
     required: bool = False
-    choices: tuple[str, ...] = ()
     operator: str | None = ""
     """Its name in the operator, if it is another; None: no operator takes it."""
     required_by_operator: bool = False
@@ -119,37 +120,34 @@ class Parameter:
         return None if self.operator is None else self.operator or self.name
 
     def require(self, value: Any) -> None:
-        """Refuse what is not of this kind.
+        """Refuse what does not have its shape.
 
         Raises:
-            ArgumentError: names the parameter, the value and what it must be.
+            ArgumentError: names the parameter, and every value in it that is wrong.
         """
-        if not fits(self.kind, value):
-            raise ArgumentError(
-                f"{self.name}={value!r} is not {self.kind}", argument=self.name, value=value
-            )
-        if self.choices:
-            require_one_of(self.name, value, self.choices)
+        problems = [f"{self.name}{one.place}: {one.message}" for one in self.shape.problems(value)]
+        if problems:
+            raise ArgumentError("; ".join(problems), argument=self.name, value=value)
 
 
 COMMON: Final = (
     Parameter(
         name="properties",
-        kind=Kind.VALUES,
+        shape=kinds.VALUES,
         about="Properties of the snapshot that the job commits.",
         operator=None,
         option=None,
     ),
     Parameter(
         name="expect",
-        kind=Kind.VALUES,
+        shape=kinds.VALUES,
         about="Properties that the newest snapshot must have. Otherwise the job fails with kind conflict.",
         operator=None,
         option=None,
     ),
     Parameter(
         name="watermark",
-        kind=Kind.SNAPSHOT,
+        shape=kinds.INTEGER,
         about="The watermark of the snapshot that the job commits.",
         operator=None,
         option=None,
@@ -243,7 +241,7 @@ class Action:
         """What a job gets of ``args``: without None, each checked, with the defaults of the rest.
 
         Raises:
-            ArgumentError: an argument is unknown, missing, or not of its kind.
+            ArgumentError: an argument is unknown, missing, or not of its shape.
         """
         known = {p.name: p for p in (*self.parameters, *COMMON) if p.job}
         arguments = {name: value for name, value in args.items() if value is not None}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from table_core.jobs.action import Option, Parameter
-from table_core.jobs.kinds import Kind
+from table_core.shapes import kinds
 
 __all__ = [
     "DRY_RUN",
@@ -23,35 +23,35 @@ __all__ = [
 ]
 
 DRY_RUN: Final = Parameter(
-    name="dry_run", kind=Kind.FLAG, default=False, about="Only report what would be done."
+    name="dry_run", shape=kinds.FLAG, default=False, about="Only report what would be done."
 )
 IF_NOT_EXISTS: Final = Parameter(
     name="if_not_exists",
-    kind=Kind.FLAG,
+    shape=kinds.FLAG,
     default=True,
     about="Keep an existing one of that name instead of failing.",
     option=Option(shown=False, default=False),
 )
 IF_EXISTS: Final = Parameter(
     name="if_exists",
-    kind=Kind.FLAG,
+    shape=kinds.FLAG,
     default=True,
     about="Succeed if it does not exist.",
     option=Option(default=False),
 )
 SNAPSHOT: Final = Parameter(
-    name="snapshot", kind=Kind.SNAPSHOT, about="This snapshot.", templated=True
+    name="snapshot", shape=kinds.SNAPSHOT, about="This snapshot.", templated=True
 )
-TAG: Final = Parameter(name="tag", kind=Kind.TEXT, about="The state of this tag.", templated=True)
+TAG: Final = Parameter(name="tag", shape=kinds.TEXT, about="The state of this tag.", templated=True)
 TIMESTAMP: Final = Parameter(
     name="timestamp",
-    kind=Kind.MOMENT,
+    shape=kinds.MOMENT,
     about="The newest state at this time, e.g. 2026-01-31T10:00:00+00:00.",
     templated=True,
 )
 PARTITIONS: Final = Parameter(
     name="partitions",
-    kind=Kind.PARTITIONS,
+    shape=kinds.PARTITIONS,
     about="Only these partitions.",
     templated=True,
     option=Option(
@@ -61,27 +61,27 @@ PARTITIONS: Final = Parameter(
 )
 IDLE_TIME: Final = Parameter(
     name="idle_time",
-    kind=Kind.LENGTH,
+    shape=kinds.LENGTH,
     about="Only what nobody has written to for this long, e.g. '1 h'.",
     templated=True,
 )
 INCLUDING: Final = Parameter(
     name="including",
-    kind=Kind.PATTERN,
+    shape=kinds.PATTERN,
     default=".*",
     about="A regular expression for whole table names.",
     templated=True,
 )
 EXCLUDING: Final = Parameter(
     name="excluding",
-    kind=Kind.PATTERN,
+    shape=kinds.PATTERN,
     default="",
     about="A regular expression for whole table names.",
     templated=True,
 )
 NAME: Final = Parameter(
     name="name",
-    kind=Kind.TEXT,
+    shape=kinds.TEXT,
     about="The name.",
     required=True,
     templated=True,
@@ -89,21 +89,21 @@ NAME: Final = Parameter(
 )
 """Of a tag or branch: operators name it after what it is."""
 RETAIN_MAX: Final = Parameter(
-    name="retain_max", kind=Kind.COUNT, about="Keep at most this many.", templated=True
+    name="retain_max", shape=kinds.COUNT, about="Keep at most this many.", templated=True
 )
 RETAIN_MIN: Final = Parameter(
-    name="retain_min", kind=Kind.COUNT, about="Keep at least this many.", templated=True
+    name="retain_min", shape=kinds.COUNT, about="Keep at least this many.", templated=True
 )
 MAX_DELETES: Final = Parameter(
     name="max_deletes",
-    kind=Kind.COUNT,
+    shape=kinds.COUNT,
     about="Delete at most this many in one run.",
     option=None,
     templated=True,
 )
 SQL_PARAMETERS: Final = Parameter(
     name="parameters",
-    kind=Kind.VALUES,
+    shape=kinds.VALUES,
     about="The values of $name in the SQL. They are bound, not pasted.",
     templated=True,
     option=None,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from table_core.jobs.action import Action, Command, Job, Option, Parameter, RunBy, Step
 from table_core.jobs.common_parameters import DRY_RUN
-from table_core.jobs.kinds import Kind
+from table_core.shapes import kinds
 
 if TYPE_CHECKING:
     from table_core.jobs.engine_choice import Touched
@@ -40,7 +40,7 @@ ACTIONS: Final = (
         parameters=(
             Parameter(
                 name="columns",
-                kind=Kind.NAMES,
+                shape=kinds.NAMES,
                 about="The columns to analyze. Default: all.",
                 templated=True,
                 option=Option(about="Comma-separated. Default: all."),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from table_core.jobs.action import Action, Command, Heading, Job, Parameter
 from table_core.jobs.common_parameters import DRY_RUN, IF_EXISTS, IF_NOT_EXISTS, NAME, SNAPSHOT, TAG
-from table_core.jobs.kinds import Kind
+from table_core.shapes import kinds
 
 if TYPE_CHECKING:
     from table_core.table.metadata.results import ResultDocument
@@ -49,7 +49,7 @@ ACTIONS: Final = (
             replace(SNAPSHOT, operator=None),
             Parameter(
                 name="from_head",
-                kind=Kind.FLAG,
+                shape=kinds.FLAG,
                 default=False,
                 about="Start from the newest state.",
                 option=None,
@@ -59,14 +59,14 @@ ACTIONS: Final = (
             ),
             Parameter(
                 name="replace",
-                kind=Kind.FLAG,
+                shape=kinds.FLAG,
                 default=False,
                 about="Delete an existing branch of that name first.",
                 option=None,
             ),
             Parameter(
                 name="to_publish",
-                kind=Kind.FLAG,
+                shape=kinds.FLAG,
                 default=False,
                 about="Record that the branch will be published to main.",
                 operator=None,
@@ -74,7 +74,7 @@ ACTIONS: Final = (
             ),
             Parameter(
                 name="made_by",
-                kind=Kind.TEXT,
+                shape=kinds.TEXT,
                 about="Who makes a branch that will be published: recorded with it.",
                 operator=None,
                 option=None,
@@ -106,14 +106,14 @@ ACTIONS: Final = (
             replace(_NAME, name="branch"),
             Parameter(
                 name="force",
-                kind=Kind.FLAG,
+                shape=kinds.FLAG,
                 default=False,
                 about="Discard the snapshots and schemas that main has made since the branch was created.",
                 option=None,
             ),
             Parameter(
                 name="state",
-                kind=Kind.TEXT,
+                shape=kinds.TEXT,
                 about="Accept only this state of the branch.",
                 templated=True,
                 option=None,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from table_core.jobs.action import Action, Job, Parameter
 from table_core.jobs.common_parameters import SQL_PARAMETERS
-from table_core.jobs.kinds import Kind
+from table_core.shapes import kinds
 
 if TYPE_CHECKING:
     from table_core.table.metadata.results import ResultDocument
@@ -40,7 +40,7 @@ ACTIONS: Final = (
         parameters=(
             Parameter(
                 name="rules",
-                kind=Kind.VALUES,
+                shape=kinds.VALUES,
                 about="The rules, by name: not_null, unique, range, rows, change, sql, freshness.",
                 required=True,
                 templated=True,
@@ -48,13 +48,13 @@ ACTIONS: Final = (
             SQL_PARAMETERS,
             Parameter(
                 name="against",
-                kind=Kind.TEXT,
+                shape=kinds.TEXT,
                 about="The table to compare the row count with.",
                 templated=True,
             ),
             Parameter(
                 name="fail",
-                kind=Kind.FLAG,
+                shape=kinds.FLAG,
                 default=True,
                 about="Whether a broken rule is an error. If not, it is only reported.",
             ),

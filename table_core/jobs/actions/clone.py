@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from table_core.jobs.action import Action, Job, Parameter, RunBy
 from table_core.jobs.common_parameters import DRY_RUN, SNAPSHOT, TAG, TIMESTAMP
-from table_core.jobs.kinds import Kind
+from table_core.shapes import kinds
 
 if TYPE_CHECKING:
     from table_core.jobs.engine_choice import Touched
@@ -47,7 +47,7 @@ ACTIONS: Final = (
         parameters=(
             Parameter(
                 name="source",
-                kind=Kind.TEXT,
+                shape=kinds.TEXT,
                 about="The table to copy.",
                 required=True,
                 templated=True,
@@ -57,7 +57,7 @@ ACTIONS: Final = (
             TIMESTAMP,
             Parameter(
                 name="positions",
-                kind=Kind.FLAG,
+                shape=kinds.FLAG,
                 default=True,
                 about="Whether to copy the positions of the flows and syncs that feed the table.",
             ),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from table_core.jobs.action import Action, Command, Job, Parameter, Target
 from table_core.jobs.common_parameters import DRY_RUN, EXCLUDING, INCLUDING
-from table_core.jobs.kinds import Kind
+from table_core.shapes import kinds
 
 if TYPE_CHECKING:
     from table_core.table.metadata.results import ResultDocument
@@ -28,14 +28,14 @@ ACTIONS: Final = (
         parameters=(
             Parameter(
                 name="to",
-                kind=Kind.TEXT,
+                shape=kinds.TEXT,
                 default="airflow.table_metadata",
                 about="The table that holds the history. It is created if it does not exist.",
                 templated=True,
             ),
             Parameter(
                 name="catalog_name",
-                kind=Kind.TEXT,
+                shape=kinds.TEXT,
                 default="paimon_default",
                 about="The catalog in the asset URIs of the tables.",
                 operator=None,
@@ -44,35 +44,35 @@ ACTIONS: Final = (
             EXCLUDING,
             Parameter(
                 name="kept",
-                kind=Kind.LENGTH,
+                shape=kinds.LENGTH,
                 default="90 d",
                 about="How long to keep snapshots in the history, even if their tables have expired them.",
                 templated=True,
             ),
             Parameter(
                 name="recheck",
-                kind=Kind.LENGTH,
+                shape=kinds.LENGTH,
                 default="1 h",
                 about="When to look again at a table without a new snapshot.",
                 templated=True,
             ),
             Parameter(
                 name="tables",
-                kind=Kind.COUNT,
+                shape=kinds.COUNT,
                 templated=True,
                 default=1_000,
                 about="The most tables in one run. The others follow in the next run.",
             ),
             Parameter(
                 name="snapshots",
-                kind=Kind.COUNT,
+                shape=kinds.COUNT,
                 templated=True,
                 default=1_000,
                 about="The most new snapshots to read of each table.",
             ),
             Parameter(
                 name="detailed",
-                kind=Kind.COUNT,
+                shape=kinds.COUNT,
                 templated=True,
                 default=200,
                 about="For how many of these snapshots to read the manifests too: files and bytes, by bucket.",

@@ -13,7 +13,7 @@ from table_core.jobs.common_parameters import (
     INCLUDING,
     PARTITIONS,
 )
-from table_core.jobs.kinds import Kind
+from table_core.shapes import kinds
 
 if TYPE_CHECKING:
     from table_core.jobs.engine_choice import Touched
@@ -23,9 +23,8 @@ __all__ = ["ACTIONS"]
 
 _STRATEGY: Final = Parameter(
     name="strategy",
-    kind=Kind.TEXT,
+    shape=kinds.words("full", "minor"),
     templated=True,
-    choices=("full", "minor"),
     default="full",
     about="full: one sorted run for each bucket. minor: what Paimon's automatic compaction would merge.",
     option=Option(about="full or minor."),
@@ -80,14 +79,14 @@ ACTIONS: Final = (
             replace(PARTITIONS, option=None),
             Parameter(
                 name="where",
-                kind=Kind.CONDITION,
+                shape=kinds.CONDITION,
                 about="A condition on partition columns, instead of partitions.",
                 templated=True,
                 option=None,
             ),
             Parameter(
                 name="order_by",
-                kind=Kind.NAMES,
+                shape=kinds.NAMES,
                 about="Columns to sort the rows of an append table by.",
                 templated=True,
                 option=None,
@@ -111,7 +110,7 @@ ACTIONS: Final = (
             IDLE_TIME,
             Parameter(
                 name="parallelism",
-                kind=Kind.COUNT,
+                shape=kinds.COUNT,
                 templated=True,
                 default=1,
                 about="How many tables to compact at a time.",
@@ -129,7 +128,7 @@ ACTIONS: Final = (
         parameters=(
             Parameter(
                 name="buckets",
-                kind=Kind.COUNT,
+                shape=kinds.COUNT,
                 about="The new number of buckets. Default: the number that the table has.",
                 templated=True,
                 option=Option(about="Default: the number that the table has."),

@@ -12,7 +12,7 @@ from table_core.jobs.common_parameters import (
     RETAIN_MAX,
     RETAIN_MIN,
 )
-from table_core.jobs.kinds import Kind
+from table_core.shapes import kinds
 
 if TYPE_CHECKING:
     from table_core.jobs.engine_choice import Touched
@@ -22,7 +22,7 @@ __all__ = ["ACTIONS"]
 
 _OLDER_THAN: Final = Parameter(
     name="older_than",
-    kind=Kind.MOMENT,
+    shape=kinds.MOMENT,
     about="Only what is older than this time.",
     templated=True,
     option=None,
@@ -85,7 +85,7 @@ ACTIONS: Final = (
         parameters=(
             Parameter(
                 name="expiration_time",
-                kind=Kind.LENGTH,
+                shape=kinds.LENGTH,
                 about="The largest age of a partition, e.g. 7 d. Default: the table's option.",
                 templated=True,
                 option=Option(about="e.g. '7 d'."),
@@ -111,7 +111,7 @@ ACTIONS: Final = (
             ),
             Parameter(
                 name="allow_young",
-                kind=Kind.FLAG,
+                shape=kinds.FLAG,
                 default=False,
                 about="Allow files younger than a day. Nobody may be writing meanwhile.",
             ),

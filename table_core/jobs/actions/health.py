@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from table_core.jobs.action import Action, Command, Heading, Job, Option, Parameter
-from table_core.jobs.kinds import Kind
+from table_core.shapes import kinds
 
 if TYPE_CHECKING:
     from table_core.table.maintenance.health import Health
@@ -26,7 +26,7 @@ ACTIONS: Final = (
         parameters=(
             Parameter(
                 name="thresholds",
-                kind=Kind.NUMBERS,
+                shape=kinds.NUMBERS,
                 about="When an action becomes due, e.g. {'sorted_runs_due': 10}.",
                 templated=True,
                 option=Option(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from table_core.jobs.action import Action, Command, Heading, Job, Parameter, Step
 from table_core.jobs.common_parameters import DRY_RUN, IDLE_TIME, PARTITIONS
-from table_core.jobs.kinds import Kind
+from table_core.shapes import kinds
 
 if TYPE_CHECKING:
     from table_core.table.metadata.results import ResultDocument
@@ -39,7 +39,7 @@ ACTIONS: Final = (
             replace(DRY_RUN, operator=None),
             Parameter(
                 name="announce_partitions",
-                kind=Kind.FLAG,
+                shape=kinds.FLAG,
                 default=False,
                 about="Emit an event of an Airflow asset partition for each.",
                 job=False,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from table_core.jobs.action import Action, Job, Parameter
 from table_core.jobs.common_parameters import DRY_RUN, SNAPSHOT
-from table_core.jobs.kinds import Kind
+from table_core.shapes import kinds
 
 if TYPE_CHECKING:
     from table_core.table.metadata.results import ResultDocument
@@ -33,28 +33,32 @@ ACTIONS: Final = (
         parameters=(
             Parameter(
                 name="name",
-                kind=Kind.TEXT,
+                shape=kinds.TEXT,
                 about="The property that holds the position.",
                 required=True,
                 operator="position",
                 templated=True,
             ),
-            replace(SNAPSHOT, about="Continue after this snapshot. 0: start again."),
+            replace(
+                SNAPSHOT,
+                shape=kinds.POSITION,
+                about="Continue after this snapshot. 0: start again.",
+            ),
             Parameter(
                 name="text",
-                kind=Kind.TEXT,
+                shape=kinds.TEXT,
                 about="The position in a source that is no table, stored as it is.",
                 operator=None,
             ),
             Parameter(
                 name="source",
-                kind=Kind.TEXT,
+                shape=kinds.TEXT,
                 about="The table that the reader reads.",
                 templated=True,
             ),
             Parameter(
                 name="reader",
-                kind=Kind.TEXT,
+                shape=kinds.TEXT,
                 about="The name of the flow, if several share the property.",
                 templated=True,
             ),

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from table_core.jobs.action import Action, Command, Heading, Job, Option, Parameter, RunBy, Step
 from table_core.jobs.common_parameters import DRY_RUN, SQL_PARAMETERS
-from table_core.jobs.kinds import Kind
 from table_core.jobs.sql_parameters import checked_parameters
+from table_core.shapes import kinds
 
 if TYPE_CHECKING:
     from table_core.jobs.engine_choice import Touched
@@ -18,7 +18,7 @@ __all__ = ["ACTIONS"]
 
 _WHERE: Final = Parameter(
     name="where",
-    kind=Kind.CONDITION,
+    shape=kinds.CONDITION,
     about="The rows, as a SQL condition over the table's columns.",
     required=True,
     templated=True,
@@ -87,7 +87,7 @@ ACTIONS: Final = (
         parameters=(
             Parameter(
                 name="values",
-                kind=Kind.VALUES,
+                shape=kinds.ASSIGNMENTS,
                 about="Column to SQL over the old row.",
                 required=True,
                 templated=True,

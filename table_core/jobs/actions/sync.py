@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Final
 
 from table_core.jobs.action import Action, Job, Parameter, RunBy, Target
 from table_core.jobs.common_parameters import EXCLUDING, INCLUDING
-from table_core.jobs.kinds import Kind
+from table_core.shapes import kinds
 
 if TYPE_CHECKING:
     from table_core.jobs.engine_choice import Touched
+    from table_core.shapes.shape import Shape
     from table_core.table.metadata.results import ResultDocument
 
 __all__ = ["ACTIONS"]
@@ -78,18 +79,19 @@ def _touched(job: Job) -> Touched:
     return touched_by_sync(job)
 
 
-def _setting(name: str, kind: Kind, about: str) -> Parameter:
+def _setting(name: str, shape: Shape, about: str) -> Parameter:
     """What an operator takes in its ``settings``."""
-    return Parameter(name=name, kind=kind, about=about, operator=None)
+    return Parameter(name=name, shape=shape, about=about, operator=None)
 
 
-def _names(name: str, about: str, kind: Kind = Kind.NAMES) -> Parameter:
-    return Parameter(name=name, kind=kind, about=about, templated=True)
+def _names(name: str, about: str, shape: Shape = kinds.NAMES) -> Parameter:
+    return Parameter(name=name, shape=shape, about=about, templated=True)
 
 
+_ON_TABLE: Final = kinds.words("apply", "ignore", "fail")
 _SOURCE: Final = Parameter(
     name="source",
-    kind=Kind.VALUES,
+    shape=kinds.VALUES,
     about="{kind: files, kafka, mysql or postgres, and the arguments of that source}.",
     required=True,
     templated=True,
@@ -99,38 +101,40 @@ _SERVER: Final = replace(
 )
 _UNTIL: Final = Parameter(
     name="until",
-    kind=Kind.TEXT,
+    shape=kinds.words("now", "forever"),
     default="now",
     about="now: read what exists when the job starts. forever: read until the job is stopped.",
     templated=True,
 )
 _SETTINGS: Final = (
-    _setting("options", Kind.VALUES, "Options of tables that the sync creates."),
-    _setting("metadata_columns", Kind.NAMES, "Columns that record where a row comes from."),
+    _setting("options", kinds.VALUES, "Options of tables that the sync creates."),
+    _setting("metadata_columns", kinds.NAMES, "Columns that record where a row comes from."),
     _setting(
-        "on_truncate", Kind.TEXT, "What to do if the source is truncated: apply, ignore or fail."
+        "on_truncate", _ON_TABLE, "What to do if the source is truncated: apply, ignore or fail."
     ),
-    _setting("on_drop", Kind.TEXT, "What to do if the source is dropped: ignore, apply or fail."),
+    _setting("on_drop", _ON_TABLE, "What to do if the source is dropped: ignore, apply or fail."),
     _setting(
         "on_rewrite",
-        Kind.TEXT,
+        kinds.words("resync", "fail"),
         "If the source changes in a way that its log does not tell: resync or fail.",
     ),
-    _setting("resync_rows", Kind.COUNT, "Source tables with more rows are not read again unasked."),
-    _setting("dead_letter", Kind.TEXT, "A table for events that cannot be applied."),
     _setting(
-        "fill_defaults", Kind.FLAG, "Whether existing rows get the default of an added column."
+        "resync_rows", kinds.COUNT, "Source tables with more rows are not read again unasked."
     ),
-    _setting("commit_rows", Kind.COUNT, "Commit a table once this many rows wait."),
+    _setting("dead_letter", kinds.TEXT, "A table for events that cannot be applied."),
+    _setting(
+        "fill_defaults", kinds.FLAG, "Whether existing rows get the default of an added column."
+    ),
+    _setting("commit_rows", kinds.COUNT, "Commit a table once this many rows wait."),
     _setting(
         "max_columns",
-        Kind.COUNT,
+        kinds.COUNT,
         "The most columns of a table. An event that would give it more cannot be applied.",
     ),
-    _setting("max_duration", Kind.LENGTH, "End after this time, e.g. '10 min'."),
-    _setting("max_rows", Kind.COUNT, "End after about this many events."),
+    _setting("max_duration", kinds.LENGTH, "End after this time, e.g. '10 min'."),
+    _setting("max_rows", kinds.COUNT, "End after about this many events."),
 )
-_BY_TABLE: Final = Kind.NAMES_OR_VALUES
+_BY_TABLE: Final = kinds.NAMES_OR_VALUES
 
 ACTIONS: Final = (
     Action(
@@ -166,33 +170,33 @@ ACTIONS: Final = (
             replace(EXCLUDING, about="A regular expression for the source tables to leave out."),
             Parameter(
                 name="table_prefix",
-                kind=Kind.TEXT,
+                shape=kinds.TEXT,
                 default="",
                 about="A prefix for the name of each table.",
             ),
             Parameter(
                 name="merge_shards",
-                kind=Kind.FLAG,
+                shape=kinds.FLAG,
                 default=True,
                 about="Whether tables with the same name in several databases go into one table.",
             ),
             _UNTIL,
             *_SETTINGS,
-            _setting("table_suffix", Kind.TEXT, "A suffix for the name of each table."),
-            _setting("table_mapping", Kind.VALUES, "New names of single tables."),
+            _setting("table_suffix", kinds.TEXT, "A suffix for the name of each table."),
+            _setting("table_mapping", kinds.VALUES, "New names of single tables."),
             _setting("primary_key", _BY_TABLE, "Of tables that the sync creates."),
             _setting("partition_by", _BY_TABLE, "Of tables that the sync creates."),
             _setting("computed_columns", _BY_TABLE, "Columns that are computed from others."),
-            _setting("type_mapping", Kind.NAMES, "E.g. tinyint1-not-bool."),
+            _setting("type_mapping", kinds.NAMES, "E.g. tinyint1-not-bool."),
             _setting(
                 "mode",
-                Kind.TEXT,
+                kinds.words("combined", "divided"),
                 "combined: read the source once. divided: read it once for each table.",
             ),
-            _setting("eager_init", Kind.FLAG, "Create every table before the first row arrives."),
+            _setting("eager_init", kinds.FLAG, "Create every table before the first row arrives."),
             _setting(
                 "ignore_incompatible",
-                Kind.FLAG,
+                kinds.FLAG,
                 "Leave out tables whose key differs from the source's.",
             ),
         ),
@@ -209,7 +213,7 @@ ACTIONS: Final = (
             _SERVER,
             Parameter(
                 name="tables",
-                kind=Kind.NAMES,
+                shape=kinds.NAMES,
                 required=True,
                 about="The tables that are read again.",
                 templated=True,
@@ -229,9 +233,8 @@ ACTIONS: Final = (
             replace(EXCLUDING, about="A regular expression for the source tables to leave out."),
             Parameter(
                 name="fail_on",
-                kind=Kind.TEXT,
+                shape=kinds.words("error", "warning", "never"),
                 default="error",
-                choices=("error", "warning", "never"),
                 about="How bad a finding has to be to fail the job.",
             ),
         ),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from table_core.errors import ArgumentError
 from table_core.jobs.action import Action, Job, Parameter
-from table_core.jobs.kinds import Kind
+from table_core.shapes import kinds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -105,32 +105,35 @@ ACTIONS: Final = (
         parameters=(
             Parameter(
                 name="columns",
-                kind=Kind.VALUES,
+                shape=kinds.VALUES,
                 about="Column name to type, or to {type, comment, default}, in order.",
                 required=True,
                 templated=True,
             ),
             Parameter(
                 name="primary_key",
-                kind=Kind.NAMES,
+                shape=kinds.NAMES,
                 default=(),
                 about="The key columns. Without a key, rows are appended.",
                 templated=True,
             ),
             Parameter(
                 name="partition_by",
-                kind=Kind.NAMES,
+                shape=kinds.NAMES,
                 default=(),
                 about="The partition columns.",
                 templated=True,
             ),
-            Parameter(name="options", kind=Kind.VALUES, about="Table options.", templated=True),
+            Parameter(name="options", shape=kinds.VALUES, about="Table options.", templated=True),
             Parameter(
-                name="comment", kind=Kind.TEXT, about="A description of the table.", templated=True
+                name="comment",
+                shape=kinds.TEXT,
+                about="A description of the table.",
+                templated=True,
             ),
             Parameter(
                 name="if_not_exists",
-                kind=Kind.FLAG,
+                shape=kinds.FLAG,
                 default=True,
                 about="Keep an existing table of that name instead of failing.",
             ),
@@ -144,7 +147,7 @@ ACTIONS: Final = (
         parameters=(
             Parameter(
                 name="changes",
-                kind=Kind.RECORDS,
+                shape=kinds.RECORDS,
                 about="E.g. [{'change': 'AddColumn', 'name': 'note', 'type': 'STRING'}].",
                 required=True,
                 templated=True,

@@ -14,7 +14,7 @@ from table_core.jobs.common_parameters import (
     SNAPSHOT,
     TIMESTAMP,
 )
-from table_core.jobs.kinds import Kind
+from table_core.shapes import kinds
 
 if TYPE_CHECKING:
     from table_core.table.metadata.results import ResultDocument
@@ -51,7 +51,7 @@ ACTIONS: Final = (
             TIMESTAMP,
             Parameter(
                 name="time_retained",
-                kind=Kind.LENGTH,
+                shape=kinds.LENGTH,
                 about="How long to keep the tag, e.g. '7 d'.",
                 templated=True,
             ),

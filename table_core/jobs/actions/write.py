@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from table_core.errors import ArgumentError
 from table_core.jobs.action import Action, Job, Parameter, RunBy
 from table_core.jobs.common_parameters import DRY_RUN, SQL_PARAMETERS
-from table_core.jobs.kinds import Kind
+from table_core.shapes import kinds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -165,69 +165,68 @@ ACTIONS: Final = (
         parameters=(
             Parameter(
                 name="sql",
-                kind=Kind.SQL,
+                shape=kinds.SQL,
                 about="One SELECT over the views in `sources`.",
                 templated=True,
             ),
             SQL_PARAMETERS,
             Parameter(
                 name="sources",
-                kind=Kind.VALUES,
+                shape=kinds.VALUES,
                 about="View name to {table, mode: snapshot or changes, position}.",
                 templated=True,
             ),
             Parameter(
                 name="pending",
-                kind=Kind.VALUES,
+                shape=kinds.VALUES,
                 about="{table, sql, view}: rows that cannot be used yet.",
                 templated=True,
             ),
             Parameter(
                 name="rows_uri",
-                kind=Kind.TEXT,
+                shape=kinds.TEXT,
                 about="Files to append instead of a query: a glob of Parquet, CSV or JSON lines.",
                 templated=True,
             ),
             Parameter(
                 name="rows_files",
-                kind=Kind.NAMES,
+                shape=kinds.NAMES,
                 about="Files to append instead of a query, each by its path or URI.",
                 operator=None,
             ),
             Parameter(
                 name="rows_format",
-                kind=Kind.TEXT,
+                shape=kinds.words("parquet", "csv", "json"),
                 about="The format of the files, where their names do not tell.",
-                choices=("parquet", "csv", "json"),
                 operator=None,
             ),
             Parameter(
                 name="rows_position",
-                kind=Kind.TEXT,
+                shape=kinds.TEXT,
                 about="The property that records which files were loaded.",
             ),
             Parameter(
                 name="name",
-                kind=Kind.TEXT,
+                shape=kinds.TEXT,
                 about="The name of the flow. Its positions are stored under this name.",
                 operator="flow_name",
                 templated=True,
             ),
             Parameter(
                 name="task",
-                kind=Kind.TEXT,
+                shape=kinds.TEXT,
                 about="The task that runs the flow, if the flow has no name.",
                 operator=None,
             ),
             Parameter(
                 name="overwrite",
-                kind=Kind.TEXT_OR_VALUES,
+                shape=kinds.TEXT_OR_VALUES,
                 about="What the rows replace: table, partitions, or one partition.",
                 templated=True,
             ),
             Parameter(
                 name="computed_columns",
-                kind=Kind.NAMES,
+                shape=kinds.NAMES,
                 about="Columns that are computed from others before the rows are written.",
             ),
             replace(DRY_RUN, about="Read and check the files, commit nothing.", operator=None),
@@ -243,7 +242,7 @@ ACTIONS: Final = (
         parameters=(
             Parameter(
                 name="source",
-                kind=Kind.VALUES,
+                shape=kinds.VALUES,
                 about="{table}, {path}, {files, format} or {sql, sources}.",
                 required=True,
                 templated=True,
@@ -251,14 +250,14 @@ ACTIONS: Final = (
             SQL_PARAMETERS,
             Parameter(
                 name="on",
-                kind=Kind.NAMES_OR_VALUES,
+                shape=kinds.NAMES_OR_VALUES,
                 about="The columns to match rows on, or a mapping from target columns to source columns.",
                 required=True,
                 templated=True,
             ),
             Parameter(
                 name="when",
-                kind=Kind.RECORDS,
+                shape=kinds.RECORDS,
                 about="The clauses: {action, values, condition}. The first clause that matches is used.",
                 required=True,
                 templated=True,

@@ -128,7 +128,7 @@ def told(text: str) -> list[str]:
                 "f:9:55: expected one of full, minor, found 'big'",
                 "f:9:60: unknown member 'were'; did you mean 'where'?",
                 "f:10:6: run: delete: 'with' must have where",
-                "f:11:66: expected a number of at least 1 or a template, found 'many'",
+                "f:11:66: expected a whole number of at least 1 or a template, found 'many'",
                 "f:12:46: unknown member 'where'",
                 "f:13:62: expected a mapping, found 3",
             ],

@@ -7,6 +7,7 @@ from typing import Any
 
 import jsonschema
 
+from table_core.declaration.diagnosed import diagnosed
 from table_core.declaration.grammar import DECLARATION, json_schema
 from table_core.declaration.located import Diagnostic, read_yaml
 
@@ -22,5 +23,5 @@ def verdicts(document: Any) -> tuple[bool, bool]:
     root, told = read_yaml(json.dumps(document), "f")
     assert root is not None, told
     diagnostics: list[Diagnostic] = list(told)
-    DECLARATION.check(root, "f", diagnostics)
+    diagnostics += diagnosed(DECLARATION, root, "f")
     return SCHEMA.is_valid(document), not diagnostics

@@ -1,0 +1,49 @@
+"""What the shape of a part says of it, with the lines and columns of the file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from table_core.declaration.foreign_words import member_hint
+from table_core.declaration.located import Diagnostic
+from table_core.declaration.slips import glued, slip
+from table_core.shapes.problem import UnknownMember
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from table_core.declaration.located import Located, Place
+    from table_core.shapes.problem import Problem
+    from table_core.shapes.shape import Shape
+
+__all__ = ["diagnosed"]
+
+
+def diagnosed(shape: Shape, node: Located, file: str) -> list[Diagnostic]:
+    """Each problem that ``shape`` has with ``node``, where it stands."""
+    problems = shape.problems(node.written())
+    return list(dict.fromkeys(_diagnostic(problem, node, file) for problem in problems))
+
+
+def _diagnostic(problem: Problem, root: Located, file: str) -> Diagnostic:
+    *_, (name_place, node) = _steps(root, problem)
+    name = problem.path[-1] if problem.path else None
+    if isinstance(name, str) and (message := glued(name, node)):
+        return Diagnostic(file, *name_place, message)
+    if isinstance(problem, UnknownMember):
+        with_ = problem.record.members.get("with")
+        near = member_hint(str(name), problem.record.members, inner=getattr(with_, "members", ()))
+        return Diagnostic(file, *name_place, f"unknown member {name!r}; {near}")
+    place = name_place if problem.of_name else node.place
+    more = slip(node, problem.expected) if problem.expected else ""
+    return Diagnostic(file, *place, f"{problem.message}{more}")
+
+
+def _steps(root: Located, problem: Problem) -> Iterator[tuple[Place, Located]]:
+    """Each value on the way to the problem, and where its name stands."""
+    node = root
+    yield root.place, root
+    for step in problem.path:
+        place = (node.keys or {}).get(step, node.place) if isinstance(step, str) else node.place
+        node = node.value[step]
+        yield place, node

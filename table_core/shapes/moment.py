@@ -1,0 +1,62 @@
+"""A point in time."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from table_core.errors import ArgumentError
+from table_core.shapes.problem import Problem, value_of
+from table_core.shapes.shape import Shape, unexpected
+from table_core.table.metadata.timestamps import epoch_ms
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from table_core.shapes.shape import Defs
+
+__all__ = ["Moment"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moment(Shape):
+    """ISO 8601 with a zone, an aware datetime, or milliseconds since 1970.  Plain: those milliseconds."""
+
+    @property
+    def in_words(self) -> str:
+        """With an example, as most get the zone wrong."""
+        return "a point in time with its zone, e.g. 2026-01-01T00:00:00Z"
+
+    def problems(self, value: Any) -> Iterator[Problem]:
+        """A point in time since 1970."""
+        point = value_of(value)
+        if isinstance(point, bool) or not isinstance(point, str | int | datetime):
+            yield unexpected(value, self.in_words)
+            return
+        try:
+            millis = epoch_ms("", point)
+        except ArgumentError as error:
+            wrong = unexpected(value, self.in_words).message
+            reason = re.search("has no time zone|looks like .*", str(error))
+            yield Problem(message=f"{wrong}: it {reason[0]}" if reason else wrong)
+            return
+        if millis < 0:
+            yield Problem(message=f"expected {self.in_words}, found one before 1970")
+
+    def plain(self, value: Any) -> int:
+        """Milliseconds since 1970, UTC."""
+        return epoch_ms("", value_of(value))
+
+    def _schema(self, defs: Defs) -> dict[str, Any]:  # noqa: ARG002 - it has no parts
+        text = (
+            r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.,][0-9]+)?)?"
+            r"(Z|[+-][0-9]{2}:?[0-9]{2})|[0-9]+"
+        )
+        return {
+            "anyOf": [
+                {"type": "string", "pattern": f"^(?:{text})$"},
+                {"type": "integer", "minimum": 0},
+            ]
+        }
