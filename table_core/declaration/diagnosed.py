@@ -31,8 +31,8 @@ def _diagnostic(problem: Problem, root: Located, file: str) -> Diagnostic:
     if isinstance(name, str) and (message := glued(name, node)):
         return Diagnostic(file, *name_place, message)
     if isinstance(problem, UnknownMember):
-        with_ = problem.record.members.get("with")
-        near = member_hint(str(name), problem.record.members, inner=getattr(with_, "members", ()))
+        inner = getattr(problem.members.get("with"), "members", ())
+        near = member_hint(str(name), problem.members, inner=inner)
         return Diagnostic(file, *name_place, f"unknown member {name!r}; {near}")
     place = name_place if problem.of_name else node.place
     more = slip(node, problem.expected) if problem.expected else ""

@@ -156,7 +156,9 @@ class Record(Shape):
                     yield problem.under(name)
             elif isinstance(name, str):
                 message = f"unknown member {name!r}; {hint(name, self.members)}"
-                yield UnknownMember(message=message, path=(name,), of_name=True, record=self)
+                yield UnknownMember(
+                    message=message, path=(name,), of_name=True, members=self.members
+                )
         yield from self._missing(value)
 
     def _missing(self, value: Mapping[str, Any]) -> Iterator[Problem]:

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
-
-if TYPE_CHECKING:
-    from table_core.shapes.containers import Record
+from typing import Any, Final
 
 __all__ = ["Path", "Problem", "UnknownMember", "Written", "found", "value_of"]
 
@@ -47,9 +44,10 @@ class Problem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnknownMember(Problem):
-    """A member that a record does not have; what it has says what may have been meant."""
+    """A member that a record does not have."""
 
-    record: Record
+    members: Mapping[str, object]
+    """Those that it has, each with its shape."""
 
 
 def value_of(value: Any) -> Any:
