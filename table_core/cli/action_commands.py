@@ -192,8 +192,8 @@ def _value(parameter: Parameter, value: Any) -> Any:
         return value.replace(tzinfo=UTC)
     shape = parameter.shape
     if isinstance(shape, MapOf):
-        given = pairs(value, _flag(parameter))
-        return {name: shape.item.of_text(text) for name, text in given.items()}
+        texts = pairs(value, _flag(parameter))
+        return {name: shape.item.of_text(text) for name, text in texts.items()}
     if isinstance(shape, ListOf):
         if isinstance(shape.item, MapOf):
             return [partition_of(text) for text in value]

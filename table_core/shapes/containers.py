@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from table_core.options.nearest import hint
-from table_core.shapes.problem import Problem, UnknownMember, found
+from table_core.shapes.problem import Problem, UnknownMember, abridged
 from table_core.shapes.shape import Shape, unexpected
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def _name_problems(value: Mapping[Any, Any]) -> Iterator[Problem]:
     """Names that are no text, which Python can have and JSON cannot."""
     for name in value:
         if not isinstance(name, str):
-            yield Problem(message=f"a name must be text, found {found(name)}")
+            yield Problem(message=f"a name must be text, found {abridged(name)}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

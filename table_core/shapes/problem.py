@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-__all__ = ["Path", "Problem", "UnknownMember", "Written", "found", "value_of"]
+__all__ = ["Path", "Problem", "UnknownMember", "Written", "abridged", "value_of"]
 
 Path = tuple[str | int, ...]
 """Names of members and numbers of items, from the outside in; ``()`` is the whole value."""
@@ -55,7 +55,7 @@ def value_of(value: Any) -> Any:
     return value.value if isinstance(value, Written) else value
 
 
-def found(value: Any) -> str:
+def abridged(value: Any) -> str:
     """``value`` in few characters, for a message."""
     if isinstance(value, Mapping):
         return "a mapping"

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from table_core.options.nearest import hint
-from table_core.shapes.problem import Problem, Written, found, value_of
+from table_core.shapes.problem import Problem, Written, abridged, value_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -89,7 +89,7 @@ class Shape:
 
 def unexpected(value: Any, expected: str) -> Problem:
     """The problem of a value that is not what is ``expected``."""
-    return Problem(message=f"expected {expected}, found {found(value)}", expected=expected)
+    return Problem(message=f"expected {expected}, found {abridged(value)}", expected=expected)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,13 +156,13 @@ class Text(Shape):
         elif self.pattern and re.search(f"^(?:{self.pattern})$", text) is None:
             yield unexpected(value, self.what)
         elif self.judge is not None and (wrong := self.judge(text)):
-            yield Problem(message=f"expected {self.what}, found {found(value)}: {wrong}")
+            yield Problem(message=f"expected {self.what}, found {abridged(value)}: {wrong}")
 
     def _unknown(self, value: Any, text: str) -> Problem:
         near = hint(text, self.one_of)
         more = f"; {near}" if near.startswith("did") else ""
         known = ", ".join(self.one_of)
-        return Problem(message=f"expected one of {known}, found {found(value)}{more}")
+        return Problem(message=f"expected one of {known}, found {abridged(value)}{more}")
 
     def plain(self, value: Any) -> Any:
         """The text."""
