@@ -9,7 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import table_core as tc
+from tests.upstream import shapes
 from tests.upstream.play import area, case, shape
+from tests.upstream.shapes import PARTED
 from tests.upstream.steps import after_ms, alter, do, put, refused, rows, snapshots, system
 
 if TYPE_CHECKING:
@@ -76,8 +78,7 @@ AGES = (
     case("only whole partitions expire, of two columns too", shape("k INT, dt STRING, hr INT", partition="dt, hr").with_options({**WEEK, "partition.timestamp-pattern": "$dt"}), put((1, "2023-01-01", 1), (2, "2023-01-01", 2), (3, "2023-11-14", 1)), do("expire_partitions"), rows((3, "2023-11-14", 1))),
 )  # fmt: skip
 
-KV = shape("k INT, v STRING", key="k", bucket="2")
-PARTED = shape("k INT, v STRING, p STRING", key="k, p", partition="p", bucket="1")
+KV = shapes.KV.with_options({"bucket": "2"})
 MANY = tuple((number, "a") for number in range(12))
 RESCALES = (
     case("more buckets: every row is there once", KV, put(*MANY), do("rescale", 5), rows(*MANY), put((3, "b")), rows(*((k, "b" if k == 3 else v) for k, v in MANY))),

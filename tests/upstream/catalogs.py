@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import table_core as tc
 from tests.upstream.catalog_steps import calls, creates, lists, opened, reads, writes
 from tests.upstream.play import NAME, area, case, shape, unmade
+from tests.upstream.shapes import AP, KV
 from tests.upstream.steps import columns, do, gives, put, refused, rows
 
 if TYPE_CHECKING:
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
 __all__ = ["CASES"]
 
 N = None
-KV = shape("k INT, v STRING", key="k", bucket="1")
-AP = shape("k INT, v STRING")
 
 DATABASES = (
     case("databases are listed by name", N, calls("create_database", "z"), calls("create_database", "a"), lists("databases", expected=("a", "d", "z"))),

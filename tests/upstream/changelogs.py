@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import table_core as tc
 from tests.upstream.play import START_MS, area, case, shape
+from tests.upstream.shapes import AP, KV, PARTED
 from tests.upstream.steps import (
     after_ms,
     alter,
@@ -32,9 +33,6 @@ if TYPE_CHECKING:
 __all__ = ["CASES"]
 
 N = None
-KV = shape("k INT, v STRING", key="k", bucket="1")
-AP = shape("k INT, v STRING")
-PARTED = shape("k INT, v STRING, p STRING", key="k, p", partition="p", bucket="1")
 
 
 def producer(name: str, **more: str) -> dict[str, str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tests.upstream.play import area, case, shape
+from tests.upstream.shapes import KV
 from tests.upstream.steps import changes, do, follows, put, refused, rows, snapshots
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 __all__ = ["CASES"]
 
 N = None
-KV = shape("k INT, v STRING", key="k", bucket="1")
 TWO = shape("j INT, k INT, a INT, b INT, c STRING", key="j, k", bucket="1")
 PARTED = shape("k INT, v INT, d INT", key="k, d", partition="d", bucket="1")
 SEVEN = shape("k INT, a INT, b INT, g INT, c INT, d INT, h INT", key="k", bucket="1")

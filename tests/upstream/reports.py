@@ -24,6 +24,7 @@ from tests.upstream.open_steps import (
     keeps,
 )
 from tests.upstream.play import NAME, area, case, shape
+from tests.upstream.shapes import AP, APPARTED, KV, PARTED
 from tests.upstream.steps import (
     alter,
     changes,
@@ -43,11 +44,7 @@ if TYPE_CHECKING:
 __all__ = ["CASES"]
 
 N, D, UTC = None, Decimal, dt.UTC
-KV = shape("k INT, v STRING", key="k", bucket="1")
 DYNAMIC = shape("k INT, v STRING", key="k")
-AP = shape("k INT, v STRING")
-PARTED = shape("k INT, v STRING, p STRING", partition="p")
-KEYPARTED = shape("k INT, v STRING, p STRING", key="k, p", partition="p", bucket="1")
 CROSS = shape("k INT, v STRING, p STRING", key="k", partition="p")
 FORMATS = ("parquet", "orc", "avro")
 ONCE = tc.CommitAs(user="job", identifier=7)
@@ -61,9 +58,9 @@ AT_ONCE = (
     case("a writer lands beside a compaction of an append table", AP, put((1, "a")), put((2, "b")), put((3, "c")), begin("a", (4, "d")), do("compact"), end("a"), rows((1, "a"), (2, "b"), (3, "c"), (4, "d"))),
     case("a writer lands beside a DELETE", AP, put((1, "a"), (2, "b")), begin("a", (3, "c")), do("delete", "k = 1"), end("a"), rows((2, "b"), (3, "c"))),
     case("a writer lands after a truncate", KV, put((1, "a")), begin("a", (2, "b")), do("truncate"), end("a"), rows((2, "b"))),
-    case("a writer lands after a partition was dropped", PARTED, put((1, "a", "x")), begin("a", (2, "b", "x")), do("drop_partitions", [{"p": "x"}]), end("a"), rows((2, "b", "x"))),
-    case("a writer lands beside an overwrite of another partition", PARTED, put((1, "a", "x"), (2, "b", "y")), begin("a", (3, "c", "x")), put((9, "z", "y"), over={"p": "y"}), end("a"), rows((1, "a", "x"), (3, "c", "x"), (9, "z", "y"))),
-    case("overwrites of two partitions both land", PARTED, put((1, "a", "x"), (2, "b", "y")), begin("a", (3, "c", "x"), over={"p": "x"}), begin("b", (4, "d", "y"), over={"p": "y"}), end("a"), end("b"), rows((3, "c", "x"), (4, "d", "y"))),
+    case("a writer lands after a partition was dropped", APPARTED, put((1, "a", "x")), begin("a", (2, "b", "x")), do("drop_partitions", [{"p": "x"}]), end("a"), rows((2, "b", "x"))),
+    case("a writer lands beside an overwrite of another partition", APPARTED, put((1, "a", "x"), (2, "b", "y")), begin("a", (3, "c", "x")), put((9, "z", "y"), over={"p": "y"}), end("a"), rows((1, "a", "x"), (3, "c", "x"), (9, "z", "y"))),
+    case("overwrites of two partitions both land", APPARTED, put((1, "a", "x"), (2, "b", "y")), begin("a", (3, "c", "x"), over={"p": "x"}), begin("b", (4, "d", "y"), over={"p": "y"}), end("a"), end("b"), rows((3, "c", "x"), (4, "d", "y"))),
     case("the same commit made twice is one", AP, begin("a", (1, "a"), commit=ONCE), end("a"), begin("b", (1, "a"), commit=ONCE), end("b"), rows((1, "a")), snapshots("APPEND")),
     case("another identifier is another commit", AP, begin("a", (1, "a"), commit=ONCE), end("a"), begin("b", (1, "a"), commit=tc.CommitAs(user="job", identifier=8)), end("b"), rows((1, "a"), (1, "a"))),
     case("a writer lands beside a new column", KV, begin("a", (1, "a")), alter(tc.AddColumn("n", "INT")), end("a"), rows((1, "a", N))),
@@ -109,8 +106,8 @@ def _nulls() -> Iterator[Case]:
         yield case(f"{format_}: NaN is not NULL", shape("k INT, v DOUBLE"), put((1, float("nan")), (2, N)), rows((2,), where="v IS NULL", columns=["k"]), rows((1,), where="v IS NOT NULL", columns=["k"]), options=how)  # fmt: skip
     yield case("a key of two columns takes NULL in neither", shape("a INT, b INT, v INT", key="a, b", bucket="1"), refused(put((1, N, 1)), "b"), refused(put((N, 1, 1)), "a"))  # fmt: skip
     yield case("one NULL in a column that is NOT NULL stops the whole write", shape("k INT NOT NULL, v INT"), refused(put((1, 1), (N, 2)), "k"), rows(), snapshots(""))  # fmt: skip
-    yield case("NULL, a blank text and the text null are three partitions", PARTED, put((1, "a", N), (2, "b", ""), (3, "c", "null")), rows((1, "a", N), (2, "b", ""), (3, "c", "null")), rows((1, "a", N), where="p IS NULL"), rows((3, "c", "null"), where="p = 'null'"))  # fmt: skip
-    yield case("the name of the partition of NULL can be a value", PARTED, put((1, "a", N), (2, "b", DEFAULT)), rows((1, "a", N), (2, "b", DEFAULT)), rows((1, "a", N), where="p IS NULL"), do("compact"), rows((1, "a", N), (2, "b", DEFAULT)))  # fmt: skip
+    yield case("NULL, a blank text and the text null are three partitions", APPARTED, put((1, "a", N), (2, "b", ""), (3, "c", "null")), rows((1, "a", N), (2, "b", ""), (3, "c", "null")), rows((1, "a", N), where="p IS NULL"), rows((3, "c", "null"), where="p = 'null'"))  # fmt: skip
+    yield case("the name of the partition of NULL can be a value", APPARTED, put((1, "a", N), (2, "b", DEFAULT)), rows((1, "a", N), (2, "b", DEFAULT)), rows((1, "a", N), where="p IS NULL"), do("compact"), rows((1, "a", N), (2, "b", DEFAULT)))  # fmt: skip
     yield case("an old value is replaced by NULL, not kept", KV, put((1, "a")), put((1, N)), do("compact"), rows((1, N)), rows((1, N), where="v IS NULL"), rows(where="v = 'a'"))  # fmt: skip
     yield case("a column of Arrow's null type is NULL", AP, hands(k=pa.array([1], pa.int32()), v=pa.nulls(1)), rows((1, N)))  # fmt: skip
     yield case("a column that is not handed over is NULL", AP, hands(k=pa.array([1], pa.int32())), rows((1, N)))  # fmt: skip
@@ -268,7 +265,7 @@ def _filters() -> Iterator[Case]:
     yield case("the limit counts rows that match", AP, put((1, "a"), (2, "b")), put((3, "b"), (4, "b")), rows((2, "b"), (3, "b"), (4, "b"), limit=3, where="v = 'b'"))  # fmt: skip
     yield case("the limit counts merged rows", KV, put((1, "a")), put((1, "b")), put((2, "c")), rows((1, "b"), (2, "c"), limit=2))  # fmt: skip
     yield case("a limit of 0 has no rows", AP, put((1, "a")), rows(limit=0))
-    yield case("partition columns alone are read", PARTED, put((1, "a", "x"), (2, "b", "x"), (3, "c", "y")), rows(("x",), ("x",), ("y",), columns=["p"]))  # fmt: skip
+    yield case("partition columns alone are read", APPARTED, put((1, "a", "x"), (2, "b", "x"), (3, "c", "y")), rows(("x",), ("x",), ("y",), columns=["p"]))  # fmt: skip
     yield case("columns come as they are asked for", AP, put((1, "a")), rows(("a", 1), columns=["v", "k"]))  # fmt: skip
     yield case("a column that is not there is refused", AP, put((1, "a")), refused(rows(columns=["x"]), "x"))  # fmt: skip
     yield case("a condition on a column that is not read", KV, put((1, "a"), (2, "b")), rows((2,), columns=["k"], where="v = 'b'"))  # fmt: skip
@@ -309,9 +306,9 @@ def _forms() -> Iterator[Case]:
         "A",
         "a",
     ):
-        yield case(f"the partition {value!r} is written, found, overwritten and dropped", PARTED, put((1, "a", value), (2, "b", "other")), rows((1, "a", value), where=tc.col("p") == value), put((3, "c", value), over={"p": value}), rows((3, "c", value), (2, "b", "other")), do("drop_partitions", [{"p": value}]), rows((2, "b", "other")))  # fmt: skip
-    yield case("partitions that differ by case alone are two", PARTED, put((1, "a", "X"), (2, "b", "x")), do("drop_partitions", [{"p": "X"}]), rows((2, "b", "x")))  # fmt: skip
-    yield case("partitions that look like a path are two", KEYPARTED, put((1, "a", "x/y"), (1, "b", "x%2Fy")), put((1, "c", "x/y")), rows((1, "c", "x/y"), (1, "b", "x%2Fy")))  # fmt: skip
+        yield case(f"the partition {value!r} is written, found, overwritten and dropped", APPARTED, put((1, "a", value), (2, "b", "other")), rows((1, "a", value), where=tc.col("p") == value), put((3, "c", value), over={"p": value}), rows((3, "c", value), (2, "b", "other")), do("drop_partitions", [{"p": value}]), rows((2, "b", "other")))  # fmt: skip
+    yield case("partitions that differ by case alone are two", APPARTED, put((1, "a", "X"), (2, "b", "x")), do("drop_partitions", [{"p": "X"}]), rows((2, "b", "x")))  # fmt: skip
+    yield case("partitions that look like a path are two", PARTED, put((1, "a", "x/y"), (1, "b", "x%2Fy")), put((1, "c", "x/y")), rows((1, "c", "x/y"), (1, "b", "x%2Fy")))  # fmt: skip
 
 
 CASES = (

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import table_core as tc
 from tests.upstream.play import area, case, shape
+from tests.upstream.shapes import APPARTED, PARTED
 from tests.upstream.steps import alter, changes, do, gives, merge, put, refused, rows, snapshots
 
 if TYPE_CHECKING:
@@ -123,8 +124,6 @@ def _updates_and_deletes() -> Iterator[Case]:
 
 
 KEYED = shape("a INT, b INT, c STRING", key="a", bucket="1")
-PARTED = shape("k INT, v STRING, p STRING", partition="p")
-KEYPARTED = shape("k INT, v STRING, p STRING", key="k, p", partition="p", bucket="1")
 DOUBLY = shape("k INT, dt STRING, hr INT", partition="dt, hr")
 NESTED = shape("k INT, s ROW<x INT, y STRING>, m MAP<STRING, INT>", key="k", bucket="1")
 LOOKUP = {"changelog-producer": "lookup"}
@@ -144,19 +143,19 @@ OTHERS = (
     case("a DELETE of aggregation that removes records", KEYED, put((1, 1, "a"), (2, 2, "b")), do("delete", "a = 1"), rows((2, 2, "b")), options={"merge-engine": "aggregation", "aggregation.remove-record-on-delete": "true"}),
     case("a DELETE with rows in a later sequence", KEYED, put((1, 5, "a")), do("delete", "a = 1"), rows(), options={"sequence.field": "b"}),
     case("an UPDATE of the sequence field upwards", KEYED, put((1, 5, "a")), do("update", {"b": "6", "c": "'z'"}, "a = 1"), rows((1, 6, "z")), options={"sequence.field": "b"}),
-    case("a DELETE by a whole partition", PARTED, put((1, "a", "x"), (2, "b", "y")), do("delete", "p = 'x'"), rows((2, "b", "y"))),
-    case("a DELETE by a partition and a value", PARTED, put((1, "a", "x"), (2, "b", "x"), (1, "c", "y")), do("delete", "p = 'x' AND k = 1"), rows((2, "b", "x"), (1, "c", "y"))),
-    case("a DELETE of the partition of NULL", PARTED, put((1, "a", N), (2, "b", "y")), do("delete", "p IS NULL"), rows((2, "b", "y"))),
-    case("a DELETE of the partition of NULL under another name", PARTED, put((1, "a", N), (2, "b", "y")), do("delete", "p IS NULL"), rows((2, "b", "y")), options={"partition.default-name": "none"}),
-    case("a DELETE that NULL in the partition does not match", PARTED, put((1, "a", N), (2, "b", "y")), do("delete", "p <> 'x'"), rows((1, "a", N))),
-    case("a DELETE by a function of the partition", PARTED, put((1, "a", "x"), (2, "b", "long")), do("delete", "length(p) > 1"), rows((1, "a", "x")), missing="length"),
-    case("a DELETE by the beginning of a partition", PARTED, put((1, "a", "2024-01"), (2, "b", "2025-01")), do("delete", "p LIKE '2024%'"), rows((2, "b", "2025-01"))),
+    case("a DELETE by a whole partition", APPARTED, put((1, "a", "x"), (2, "b", "y")), do("delete", "p = 'x'"), rows((2, "b", "y"))),
+    case("a DELETE by a partition and a value", APPARTED, put((1, "a", "x"), (2, "b", "x"), (1, "c", "y")), do("delete", "p = 'x' AND k = 1"), rows((2, "b", "x"), (1, "c", "y"))),
+    case("a DELETE of the partition of NULL", APPARTED, put((1, "a", N), (2, "b", "y")), do("delete", "p IS NULL"), rows((2, "b", "y"))),
+    case("a DELETE of the partition of NULL under another name", APPARTED, put((1, "a", N), (2, "b", "y")), do("delete", "p IS NULL"), rows((2, "b", "y")), options={"partition.default-name": "none"}),
+    case("a DELETE that NULL in the partition does not match", APPARTED, put((1, "a", N), (2, "b", "y")), do("delete", "p <> 'x'"), rows((1, "a", N))),
+    case("a DELETE by a function of the partition", APPARTED, put((1, "a", "x"), (2, "b", "long")), do("delete", "length(p) > 1"), rows((1, "a", "x")), missing="length"),
+    case("a DELETE by the beginning of a partition", APPARTED, put((1, "a", "2024-01"), (2, "b", "2025-01")), do("delete", "p LIKE '2024%'"), rows((2, "b", "2025-01"))),
     case("a DELETE by one of two partition columns", DOUBLY, put((1, "a", 1), (2, "a", 2), (3, "b", 1)), do("delete", "hr = 1"), rows((2, "a", 2))),
     case("a DELETE by a range of partitions", DOUBLY, put((1, "a", 1), (2, "a", 2), (3, "b", 1)), do("delete", "hr >= 2 OR dt > 'a'"), rows((1, "a", 1))),
-    case("a DELETE in a partitioned key table", KEYPARTED, put((1, "a", "x"), (1, "b", "y")), do("delete", "p = 'x'"), rows((1, "b", "y"))),
-    case("an UPDATE in one partition", PARTED, put((1, "a", "x"), (1, "b", "y")), do("update", {"v": "'z'"}, "p = 'x'"), rows((1, "z", "x"), (1, "b", "y"))),
-    case("an UPDATE of rows in several partitions", PARTED, put((1, "a", "x"), (1, "b", "y")), do("update", {"v": "concat(v, p)"}, "k = 1"), rows((1, "ax", "x"), (1, "by", "y")), missing="concat"),
-    case("an UPDATE moves a row to another partition", PARTED, put((1, "a", "x"), (2, "b", "y")), do("update", {"p": "'z'"}, "k = 1"), rows((1, "a", "z"), (2, "b", "y"))),
+    case("a DELETE in a partitioned key table", PARTED, put((1, "a", "x"), (1, "b", "y")), do("delete", "p = 'x'"), rows((1, "b", "y"))),
+    case("an UPDATE in one partition", APPARTED, put((1, "a", "x"), (1, "b", "y")), do("update", {"v": "'z'"}, "p = 'x'"), rows((1, "z", "x"), (1, "b", "y"))),
+    case("an UPDATE of rows in several partitions", APPARTED, put((1, "a", "x"), (1, "b", "y")), do("update", {"v": "concat(v, p)"}, "k = 1"), rows((1, "ax", "x"), (1, "by", "y")), missing="concat"),
+    case("an UPDATE moves a row to another partition", APPARTED, put((1, "a", "x"), (2, "b", "y")), do("update", {"p": "'z'"}, "k = 1"), rows((1, "a", "z"), (2, "b", "y"))),
     case("an UPDATE of a whole ROW", NESTED, put((1, {"x": 1, "y": "a"}, N)), do("update", {"m": "NULL"}, "s.x = 1"), rows((1, {"x": 1, "y": "a"}, N))),
     case("an UPDATE of a member of a ROW is known by name", NESTED, put((1, {"x": 1, "y": "a"}, N)), do("update", {"s.y": "'z'"}, "s.x = 1"), rows((1, {"x": 1, "y": "z"}, N)), missing="s.y"),
     case("an UPDATE with a longer text than VARCHAR holds is refused", shape("k INT, v VARCHAR(3)", key="k", bucket="1"), put((1, "abc")), refused(do("update", {"v": "'abcd'"}, "k = 1"), "abcd"), rows((1, "abc"))),
@@ -225,7 +224,7 @@ OF_MERGE = (
     case("a MERGE does not change the key", KEYED, put(*TWO), refused(merge(*SOURCE, on=["a"], when=[UPSERT(values={"a": "source.a + 1"})]), "a"), rows(*TWO)),
     case("a MERGE fills defaults of columns that it does not name", shape("a INT, b INT, c STRING", key="a", bucket="1"), alter(tc.UpdateColumnDefault("b", "6")), put((1, 10, "c1")), merge((3, "z"), on=["a"], when=[INSERT(values={"a": "source.a", "c": "source.c"})], columns=STAR), rows((1, 10, "c1"), (3, 6, "z"))),
     case("a MERGE makes texts numbers", KEYED, put(*TWO), merge((1, "111"), (4, "400"), on=["a"], when=[UPSERT(values={"b": "CAST(source.s AS INT)"}), INSERT(values={"a": "source.a", "b": "CAST(source.s AS INT)"})], columns="a INT, s STRING"), rows((1, 111, "c1"), (2, 20, "c2"), (4, 400, N))),
-    case("a MERGE into a partitioned table", PARTED, put((1, "a", "x"), (2, "b", "y")), merge((1, "z", "x"), (3, "c", "w"), on=["k"], when=[UPSERT(), INSERT()]), rows((1, "z", "x"), (2, "b", "y"), (3, "c", "w"))),
+    case("a MERGE into a partitioned table", APPARTED, put((1, "a", "x"), (2, "b", "y")), merge((1, "z", "x"), (3, "c", "w"), on=["k"], when=[UPSERT(), INSERT()]), rows((1, "z", "x"), (2, "b", "y"), (3, "c", "w"))),
     case("a MERGE into a table with data files in a folder of their own", KEYED, put(*TWO), merge(*SOURCE, on=["a"], when=[UPSERT(), INSERT()]), rows((1, 100, "c11"), (2, 20, "c2"), (3, 300, "c33")), options={"data-file.path-directory": "data"}),
     case("a MERGE is in the changelog", KEYED, put(*TWO), merge(*SOURCE, on=["a"], when=[UPSERT(), INSERT()]), changes(("-U", 1, 10, "c1"), ("+U", 1, 100, "c11"), (3, 300, "c33"), mode="changelog", after=2), options=LOOKUP),
     case("a MERGE of a key table is one APPEND", KEYED, put(*TWO), merge(*SOURCE, on=["a"], when=[DELETE(), INSERT()]), snapshots("APPEND APPEND")),

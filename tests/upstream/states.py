@@ -10,7 +10,9 @@ import datetime as dt
 from typing import TYPE_CHECKING, Any
 
 import table_core as tc
+from tests.upstream import shapes
 from tests.upstream.play import START_MS, Play, area, case, shape
+from tests.upstream.shapes import AP, PARTED
 from tests.upstream.steps import (
     after_ms,
     alter,
@@ -33,9 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["CASES"]
 
 N = None
-KV = shape("k INT, v STRING", key="k", bucket="1").with_options({"write-only": "true"})
-AP = shape("k INT, v STRING")
-PARTED = shape("k INT, v STRING, p STRING", key="k, p", partition="p", bucket="1")
+KV = shapes.KV.with_options({"write-only": "true"})
 DAY_MS = 86_400_000
 THREE = (put((1, "a"), watermark=100), put((1, "b"), watermark=200), put((2, "c"), watermark=300))
 BACK = (put((1, "a")), put((1, "b")), put((2, "c")))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import table_core as tc
 from tests.upstream.play import area, case, shape
+from tests.upstream.shapes import AP, APPARTED, KV, PARTED
 from tests.upstream.steps import (
     after_ms,
     alter,
@@ -34,11 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["CASES"]
 
 N = None
-KV = shape("k INT, v STRING", key="k", bucket="1")
-AP = shape("k INT, v STRING")
 FIXED = shape("k INT, v STRING").with_options({"bucket": "3", "bucket-key": "k"})
-PARTED = shape("k INT, v STRING, p STRING", key="k, p", partition="p", bucket="1")
-APPARTED = shape("k INT, v STRING, p STRING", partition="p")
 DAY_MS = 86_400_000
 VECTORS = {"deletion-vectors.enabled": "true"}
 

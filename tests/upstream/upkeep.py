@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import table_core as tc
+from tests.upstream import shapes
 from tests.upstream.play import START_MS, area, case, shape
+from tests.upstream.shapes import AP, APPARTED, KV
 from tests.upstream.steps import (
     after_ms,
     alter,
@@ -33,13 +35,8 @@ if TYPE_CHECKING:
 __all__ = ["CASES"]
 
 N = None
-KV = shape("k INT, v STRING", key="k", bucket="1")
 LAZY = KV.with_options({"write-only": "true"})
-AP = shape("k INT, v STRING")
-PARTED = shape("k INT, v STRING, p STRING", key="k, p", partition="p", bucket="1").with_options(
-    {"write-only": "true"}
-)
-APPARTED = shape("k INT, v STRING, p STRING", partition="p")
+PARTED = shapes.PARTED.with_options({"write-only": "true"})
 DOUBLY = shape("k INT, dt STRING, hr INT", partition="dt, hr")
 FIXED = shape("k INT, v STRING").with_options({"bucket": "2", "bucket-key": "k"})
 EAGER = {"write-only": "false"}

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 import table_core as tc
 from tests.upstream.play import area, case, shape
+from tests.upstream.shapes import KV
 from tests.upstream.steps import do, put, refused, rows
 
 if TYPE_CHECKING:
@@ -290,18 +291,17 @@ class Joined:
         assert values == self.expected, f"{values}, not {self.expected}"
 
 
-LOOKED = shape("k INT, v STRING", key="k", bucket="1")
 LOOKUPS = (
-    case("each row gets the row of its key", LOOKED, put((1, "a"), (2, "b")), Joined((2, 1, 2), ("b", "a", "b"))),
-    case("a key that is not there gets NULL", LOOKED, put((1, "a")), Joined((1, 9), ("a", N))),
-    case("the newest row of a key is looked up", LOOKED, put((1, "a")), Joined((1,), ("a",)), put((1, "z")), Joined((1,), ("z",))),
-    case("a deleted key gets NULL", LOOKED, put((1, "a")), put(("-D", 1, "a")), Joined((1,), (N,))),
-    case("an older state can be looked up", LOOKED, put((1, "a")), put((1, "b")), Joined((1,), ("a",), (("as_of", 1),))),
-    case("a tag can be looked up", LOOKED, put((1, "a")), do("tags.create", "x"), put((1, "b")), Joined((1,), ("a",), (("as_of", "x"),))),
-    case("a missing key can be an error", LOOKED, put((1, "a")), refused(Joined((1, 9), (), (("missing", "fail"),)), "9")),
+    case("each row gets the row of its key", KV, put((1, "a"), (2, "b")), Joined((2, 1, 2), ("b", "a", "b"))),
+    case("a key that is not there gets NULL", KV, put((1, "a")), Joined((1, 9), ("a", N))),
+    case("the newest row of a key is looked up", KV, put((1, "a")), Joined((1,), ("a",)), put((1, "z")), Joined((1,), ("z",))),
+    case("a deleted key gets NULL", KV, put((1, "a")), put(("-D", 1, "a")), Joined((1,), (N,))),
+    case("an older state can be looked up", KV, put((1, "a")), put((1, "b")), Joined((1,), ("a",), (("as_of", 1),))),
+    case("a tag can be looked up", KV, put((1, "a")), do("tags.create", "x"), put((1, "b")), Joined((1,), ("a",), (("as_of", "x"),))),
+    case("a missing key can be an error", KV, put((1, "a")), refused(Joined((1, 9), (), (("missing", "fail"),)), "9")),
     case("an aggregate is looked up", shape("k INT, v INT", key="k", bucket="1"), put((1, 5)), put((1, 3)), Joined((1,), (8,)), options={"merge-engine": "aggregation", "fields.v.aggregate-function": "sum"}),
     case("a partial update is looked up", shape("k INT, v STRING, w INT", key="k", bucket="1"), put((1, "a", N)), put((1, N, 5)), Joined((1,), ("a",)), options={"merge-engine": "partial-update"}),
-    case("a table with deletion vectors is looked up", LOOKED, put((1, "a"), (2, "b")), put((1, "c")), Joined((1, 2), ("c", "b")), options={"deletion-vectors.enabled": "true"}),
+    case("a table with deletion vectors is looked up", KV, put((1, "a"), (2, "b")), put((1, "c")), Joined((1, 2), ("c", "b")), options={"deletion-vectors.enabled": "true"}),
     case("the newest partition alone is looked up", shape("k INT, v STRING, p STRING", key="k, p", partition="p", bucket="1"), put((1, "a", "x")), put((1, "b", "y")), rows((1, "b", "y"), options={"scan.partitions": "max_pt()"}), missing="scan.partitions"),
     case("rows of the named partitions alone are read", shape("k INT, v STRING, p STRING", partition="p"), put((1, "a", "x"), (1, "b", "y")), rows((1, "a", "x"), options={"scan.partitions": "p=x"}), missing="scan.partitions"),
 )  # fmt: skip
