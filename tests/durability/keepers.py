@@ -11,16 +11,9 @@ from pathlib import Path
 import pyarrow as pa
 
 import table_core as tc
-from table_core.storage.system import SystemClock
+from tests.clocks import Later
 from tests.durability import processes
 from tests.tables import write_rows
-
-
-class Later(SystemClock):
-    """Days on for who removes orphans: rests of killed writers are old at once."""
-
-    def now_ms(self) -> int:
-        return SystemClock.now_ms(self) + 3 * 24 * 3_600_000
 
 
 def write(uri: str, user: str, stop: Path, log: Path) -> None:

@@ -26,7 +26,7 @@ from judge import Judge, JudgedTable
 
 import table_core as tc
 from table_core.ondisk import layout
-from table_core.storage.system import SystemClock
+from tests.clocks import Later
 from tests.lanes import budget
 from tests.tables import write_rows
 
@@ -60,11 +60,6 @@ OPTIONS = {
     "manifest.full-compaction-threshold-size": "1 b",
 }
 Rows = list[tuple[Any, ...]]
-
-
-class Later(SystemClock):
-    def now_ms(self) -> int:
-        return SystemClock.now_ms(self) + 3 * 24 * 3_600_000
 
 
 @dataclass

@@ -10,7 +10,7 @@ each promised name to the rows that it had.
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -21,9 +21,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 import table_core as tc
 from table_core.ondisk import layout
-from table_core.storage.system import SystemClock
 from table_core.table.maintenance.branches import Branches
 from table_core.table.maintenance.tags import Tags
+from tests.clocks import Later
 from tests.tables import new_catalog, write_rows
 
 pytestmark = pytest.mark.usefixtures("forgetful")
@@ -45,14 +45,6 @@ WRITE = {
     "tag": st.one_of(st.none(), NAMES),
     "compacted": st.sampled_from([None, None, "full", "minor"]),
 }
-
-
-@dataclass(frozen=True)
-class Later(SystemClock):
-    """Days on, so that nothing is young."""
-
-    def now_ms(self) -> int:
-        return SystemClock.now_ms(self) + 3 * 24 * 3_600_000
 
 
 def rows(table: Any, **which: Any) -> Rows:

@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 import table_core as tc
-from table_core.storage.system import SystemClock
+from tests.clocks import Later
 from tests.tables import new_catalog, write_rows
 
 SCHEMA = pa.schema(
@@ -22,11 +22,6 @@ SCHEMA = pa.schema(
         pa.field("v", pa.int64()),
     ]
 )
-
-
-class Later(SystemClock):
-    def now_ms(self) -> int:
-        return SystemClock.now_ms(self) + 3 * 24 * 3_600_000
 
 
 @dataclass(frozen=True)

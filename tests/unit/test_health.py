@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -16,22 +16,12 @@ from table_core.health.buckets import FileShape, shape_of
 from table_core.health.verdict import Measures, Thresholds, verdicts, worst
 from table_core.ondisk.data_file import DataFile, EntryKind, ManifestEntry
 from table_core.ondisk.file_columns import FileColumns
-from table_core.storage.system import SystemClock
 from table_core.table.maintenance.tags import Tags
+from tests.clocks import SetClock
 from tests.tables import new_catalog, write_rows
 
 SCHEMA = pa.schema([pa.field("dt", pa.string()), pa.field("k", pa.int64(), nullable=False)])
 HOUR_MS = 3_600_000
-
-
-@dataclass(frozen=True)
-class At(SystemClock):
-    """A clock that stands still."""
-
-    at_ms: int
-
-    def now_ms(self) -> int:
-        return self.at_ms
 
 
 def create(**options: str) -> Any:
@@ -51,7 +41,7 @@ def put(table: Any, dt: str, *keys: int) -> None:
 
 
 def later(table: Any, ms: int) -> Any:
-    return tc.Table(replace(table.access, clock=At(table.access.clock.now_ms() + ms)))
+    return tc.Table(replace(table.access, clock=SetClock(table.access.clock.now_ms() + ms)))
 
 
 def test_a_new_table_is_well() -> None:
@@ -112,7 +102,7 @@ def test_partitions_past_their_time_and_near_it() -> None:
     table = create(partition__expiration_time="3 d", partition__timestamp_formatter="yyyyMMdd")
     for dt in ("20260101", "20260105", "20260107", "never"):
         put(table, dt, 1)
-    on = tc.Table(replace(table.access, clock=At(1_767_873_600_000)))  # 2026-01-08 12:00 UTC
+    on = tc.Table(replace(table.access, clock=SetClock(1_767_873_600_000)))  # 2026-01-08 12:00 UTC
     measures = on.health().measures
     assert measures.partitions == 4
     assert measures.partitions_expired == 2

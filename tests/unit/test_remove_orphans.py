@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +12,9 @@ import pytest
 
 import table_core as tc
 from table_core.ondisk import layout
-from table_core.storage.system import SystemClock
 from table_core.table.maintenance.branches import Branches
 from table_core.table.maintenance.tags import Tags
+from tests.clocks import SetClock
 from tests.tables import new_catalog, write_rows
 
 SCHEMA = pa.schema([pa.field("k", pa.int64(), nullable=False), pa.field("v", pa.int64())])
@@ -28,16 +28,6 @@ OPTIONS = {
 }
 
 
-@dataclass(frozen=True)
-class Later(SystemClock):
-    """Two days on, where it stands still."""
-
-    at_ms: int
-
-    def now_ms(self) -> int:
-        return self.at_ms
-
-
 def create(**options: str) -> Any:
     catalog = new_catalog()
     given = OPTIONS | {k.replace("__", ".").replace("_", "-"): v for k, v in options.items()}
@@ -47,7 +37,7 @@ def create(**options: str) -> Any:
 def later(table: Any) -> Any:
     """The same table two days on."""
     now_ms = table.access.clock.now_ms()
-    return tc.Table(replace(table.access, clock=Later(now_ms + 2 * DAY_MS)))
+    return tc.Table(replace(table.access, clock=SetClock(now_ms + 2 * DAY_MS)))
 
 
 def put(table: Any, *keys: int, **more: Any) -> None:
@@ -148,7 +138,7 @@ def test_exactly_as_young_as_the_floor_is_young(after_ms: int, goes: int) -> Non
     table = create()
     path = orphan(table)
     (made,) = (info for info in table.access.storage.walk("") if info.path == path)
-    clock = Later(made.modified_ms + DAY_MS + after_ms)
+    clock = SetClock(made.modified_ms + DAY_MS + after_ms)
     done = tc.Table(replace(table.access, clock=clock)).remove_orphan_files()
     assert (done.files_deleted, done.details["young_files"]) == (goes, 1 - goes)
 

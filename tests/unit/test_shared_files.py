@@ -14,14 +14,9 @@ import pytest
 
 import table_core as tc
 from table_core.ondisk import layout
-from table_core.storage.system import SystemClock
 from table_core.table.metadata.documents import Metadata
+from tests.clocks import Later
 from tests.unit.key_tables import create, fresh, keys, on_branch, put
-
-
-class Later(SystemClock):
-    def now_ms(self) -> int:
-        return SystemClock.now_ms(self) + 3 * 24 * 3_600_000
 
 
 def data_files(table: Any) -> int:

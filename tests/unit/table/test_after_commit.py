@@ -21,6 +21,7 @@ from table_core.storage.system import SystemClock, SystemIds
 from table_core.table.maintenance import expire_effects, expire_tags
 from table_core.table.maintenance.after_commit import finish_maintenance
 from table_core.table.metadata.refs.consumers import consumers, set_consumer
+from tests.clocks import SetClock
 from tests.tables import new_catalog, write_rows
 
 SCHEMA = pa.schema([("k", pa.int64()), ("dt", pa.string())])
@@ -30,21 +31,6 @@ KEEP_TWO = {
     "snapshot.num-retained.min": "2",
     "snapshot.num-retained.max": "2",
 }
-
-
-class SetClock:
-    """Stands still until it is set; its zone is UTC."""
-
-    at_ms = NOON
-
-    def sleep_ms(self, duration_ms: int) -> None:
-        self.at_ms += duration_ms
-
-    def now_ms(self) -> int:
-        return self.at_ms
-
-    def local_offset_ms(self, at_ms: int) -> int:
-        return 0
 
 
 class Early(SystemIds):
@@ -59,7 +45,7 @@ def create(*, partitioned: bool = False, **options: str) -> tuple[Any, SetClock]
     table = catalog.create_table(
         "d.t", SCHEMA, partition_by=("dt",) if partitioned else (), options=options
     )
-    clock = SetClock()
+    clock = SetClock(NOON)
     return tc.Table(replace(table.access, clock=clock)), clock
 
 

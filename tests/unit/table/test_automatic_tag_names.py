@@ -3,34 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import pyarrow as pa
 import pytest
 
 import table_core as tc
+from tests.clocks import SetClock
 from tests.tables import new_catalog, write_rows
 
 DAY_MS = 24 * 3_600_000
 START_MS = 1_800_000_000_000
 
 
-@dataclass
-class Clock:
-    now: int = START_MS
-
-    def now_ms(self) -> int:
-        return self.now
-
-    def local_offset_ms(self, at_ms: int) -> int:
-        return 0
-
-    def sleep_ms(self, duration_ms: int) -> None:
-        self.now += duration_ms
-
-
-def table(**options: str) -> tuple[tc.Table, Clock]:
-    clock = Clock()
+def table(**options: str) -> tuple[tc.Table, SetClock]:
+    clock = SetClock(START_MS)
     catalog = replace(new_catalog(), clock=clock)
     named = {key.replace("__", ".").replace("_", "-"): value for key, value in options.items()}
     made = {"tag.automatic-creation": "process-time", **named}
@@ -64,7 +51,7 @@ def test_tags_of_users_are_not_counted_and_not_deleted(
     for name in users:
         made.tags.create(name, snapshot=1)
     for _ in range(4):
-        clock.now += DAY_MS
+        clock.at_ms += DAY_MS
         commit(made)
     assert set(users) < set(made.tags.list())
     assert len(made.tags.list()) == len(users) + 1
@@ -82,7 +69,7 @@ def test_a_second_automatic_name_on_a_snapshot_is_refused(verb: str) -> None:
     made, clock = table()
     commit(made)
     (first,) = made.tags.list()
-    clock.now += DAY_MS // 1_000
+    clock.at_ms += DAY_MS // 1_000
     commit(made)
     made.tags.create("2019-01-01", snapshot=2)
     made.tags.create("mine", snapshot=1)
@@ -109,7 +96,7 @@ def test_names_that_are_not_automatic_may_share_a_snapshot() -> None:
 def test_a_snapshot_that_a_user_has_tagged_with_an_automatic_name_makes_no_other() -> None:
     made, clock = table()
     commit(made)
-    clock.now += 2 * DAY_MS
+    clock.at_ms += 2 * DAY_MS
     late = replace(made.access, after_commit=None)
     commit(tc.Table(late))  # its upkeep did not run
     made.tags.create("2020-01-02", snapshot=2)

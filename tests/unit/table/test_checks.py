@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date, datetime, time
 from decimal import Decimal
 from fractions import Fraction
@@ -21,22 +21,10 @@ from table_core.errors import ArgumentError, DataError
 from table_core.table.api.checks import check
 from table_core.table.api.opening import open_catalog
 from table_core.table.api.table import Table
+from tests.clocks import SetClock
 from tests.tables import new_catalog, write_rows
 
 _NUMBERS = itertools.count()
-
-
-@dataclass
-class SimulatedClock:
-    """A clock that stands."""
-
-    now: int
-
-    def now_ms(self) -> int:
-        return self.now
-
-    def local_offset_ms(self, _: int) -> int:
-        return 0
 
 
 def table_of(kind: pa.DataType, values: list[Any]) -> Table:
@@ -221,7 +209,7 @@ def test_rows_that_came_too_long_ago_are_told() -> None:
     table = table_of(pa.int32(), [1])
     assert failed(table, freshness="1 h") == [0]
     now = table.access.clock.now_ms()
-    late = Table(replace(table.access, clock=SimulatedClock(now + 3_600_001)))
+    late = Table(replace(table.access, clock=SetClock(now + 3_600_001)))
     assert failed(late, freshness="1 h") == [1]
     table.analyze()
     assert failed(late, freshness="1 h") == [1], "statistics bring no rows"
@@ -279,7 +267,7 @@ def test_a_branch_whose_rows_wait_for_their_bucket_cannot_be_checked() -> None:
 def test_rows_of_the_future_are_not_fresh() -> None:
     table = table_of(pa.int32(), [1])
     now = table.access.clock.now_ms()
-    early = Table(replace(table.access, clock=SimulatedClock(now - 86_400_000)))
+    early = Table(replace(table.access, clock=SetClock(now - 86_400_000)))
     assert failed(early, freshness="1 h") == [1], "nobody knows how old they are"
-    near = Table(replace(table.access, clock=SimulatedClock(now - 60_000)))
+    near = Table(replace(table.access, clock=SetClock(now - 60_000)))
     assert failed(near, freshness="1 h") == [0], "clocks are never quite the same"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import pyarrow as pa
 import pytest
@@ -15,6 +15,7 @@ from table_core.commit.basis import Basis
 from table_core.storage.stores.faults import Faults, FaultyStorage
 from table_core.table.commit_io.commit_effects import CommitEffects
 from table_core.table.metadata.documents import Metadata
+from tests.clocks import SetClock
 from tests.tables import write_rows
 
 SCHEMA = pa.schema([pa.field("k", pa.int32(), nullable=False), ("v", pa.int64())])
@@ -102,27 +103,9 @@ def test_what_a_commit_read_is_not_read_again_on_the_head_that_it_saw(
     assert asked[0] == asked[1]
 
 
-@dataclass
-class Clock:
-    """A clock that the test sets."""
-
-    at_ms: int = 1_000
-    slept_ms: list[int] = field(default_factory=list)
-
-    def local_offset_ms(self, at_ms: int) -> int:
-        return 0
-
-    def now_ms(self) -> int:
-        return self.at_ms
-
-    def sleep_ms(self, duration_ms: int) -> None:
-        self.slept_ms.append(duration_ms)
-        self.at_ms += duration_ms
-
-
 def test_who_lost_a_long_attempt_waits_as_long() -> None:
     table, _ = made()
-    clock = Clock()
+    clock = SetClock(1_000)
     performer = CommitEffects(replace(table.access, clock=clock))
     clock.at_ms += 1  # a store that answers at once: as the options say
     performer.perform(fx.Wait(attempt=1, minimum_ms=5, maximum_ms=10, ceiling_ms=900))
@@ -130,7 +113,7 @@ def test_who_lost_a_long_attempt_waits_as_long() -> None:
     performer.perform(fx.Wait(attempt=2, minimum_ms=10, maximum_ms=20, ceiling_ms=900))
     clock.at_ms += 300
     performer.perform(fx.Wait(attempt=4, minimum_ms=10, maximum_ms=20, ceiling_ms=900))
-    first, second, third = clock.slept_ms
+    first, second, third = clock.waits_ms
     assert 5 <= first <= 10
     assert 300 <= second <= 600
     assert 450 <= third <= 900

@@ -16,8 +16,8 @@ import pytest
 
 import table_core as tc
 from table_core.errors import AlreadyExistsError, ArgumentError, NotFoundError
-from table_core.storage.system import SystemClock
 from table_core.table.metadata.refs.consumers import set_consumer
+from tests.clocks import Later
 from tests.tables import new_catalog, rows_of, write_rows
 
 SCHEMA = pa.schema(
@@ -28,11 +28,6 @@ SCHEMA = pa.schema(
     ]
 )
 HOUR_MS = 3_600_000
-
-
-class Later(SystemClock):
-    def now_ms(self) -> int:
-        return SystemClock.now_ms(self) + 2 * HOUR_MS
 
 
 @pytest.fixture
@@ -212,8 +207,8 @@ def test_busy_partitions_are_left_alone(catalog: Any) -> None:
     for _ in range(2):
         put(table, 1, dt="old")
     assert catalog.compact_database("d", strategy="full", idle_time="1 h").files_deleted == 0
-    later = replace(catalog, clock=Later())
-    on = tc.Table(replace(table.access, clock=Later()))
+    later = replace(catalog, clock=Later(2 * HOUR_MS))
+    on = tc.Table(replace(table.access, clock=Later(2 * HOUR_MS)))
     for _ in range(2):
         put(on, 1, dt="new")
     done = later.compact_database("d", strategy="full", idle_time="1 h")
@@ -249,7 +244,7 @@ def test_wrong_wishes_are_refused(catalog: Any, wrong: dict[str, Any]) -> None:
 def test_idle_partitions_are_marked_once(catalog: Any) -> None:
     table = create(catalog)
     put(table, 1, dt="a")
-    on = tc.Table(replace(table.access, clock=Later()))
+    on = tc.Table(replace(table.access, clock=Later(2 * HOUR_MS)))
     put(on, 1, dt="b")
     marked = on.mark_done(idle_time="1 h").details["marked"]
     assert marked == [{"path": "dt=a/_SUCCESS", "again": False}]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -10,6 +10,7 @@ import pytest
 
 import table_core as tc
 from table_core.table.maintenance import expire_partitions
+from tests.clocks import SetClock
 from tests.tables import new_catalog, write_rows
 
 SCHEMA = pa.schema([pa.field("p", pa.string(), nullable=False), ("v", pa.int64())])
@@ -20,7 +21,8 @@ SCHEMA = pa.schema([pa.field("p", pa.string(), nullable=False), ("v", pa.int64()
 def test_a_row_that_comes_between_plan_and_commit_keeps_its_partition(
     batch: str, named: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    catalog = new_catalog()
+    clock = SetClock()
+    catalog = replace(new_catalog(), clock=clock)
     options = {
         "bucket": "-1",
         "partition.expiration-strategy": "update-time",
@@ -34,7 +36,7 @@ def test_a_row_that_comes_between_plan_and_commit_keeps_its_partition(
         write_rows(table, pa.table({"p": partitions, "v": [1] * len(partitions)}, schema=SCHEMA))
 
     put("a", "b", "c")
-    time.sleep(1.1)
+    clock.sleep_ms(1_100)
     plain, calls = expire_partitions.commit_parts, []
 
     def late(*args: Any, **kwargs: Any) -> Any:
@@ -52,7 +54,8 @@ def test_a_row_that_comes_between_plan_and_commit_keeps_its_partition(
 
 
 def test_a_commit_to_another_partition_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
-    catalog = new_catalog()
+    clock = SetClock()
+    catalog = replace(new_catalog(), clock=clock)
     options = {"bucket": "-1", "partition.expiration-strategy": "update-time"}
     table = catalog.create_table("d.t", SCHEMA, partition_by=("p",), options=options)
 
@@ -60,7 +63,7 @@ def test_a_commit_to_another_partition_does_not_matter(monkeypatch: pytest.Monke
         write_rows(table, pa.table({"p": [partition], "v": [1]}, schema=SCHEMA))
 
     put("a")
-    time.sleep(1.1)
+    clock.sleep_ms(1_100)
     plain, calls = expire_partitions.commit_parts, []
 
     def late(*args: Any, **kwargs: Any) -> Any:

@@ -20,6 +20,7 @@ from table_core.ondisk.snapshot import Snapshot
 from table_core.storage.stores.faults import Faults, FaultyStorage
 from table_core.storage.system import SystemClock
 from table_core.table.metadata.documents import Metadata
+from tests.clocks import DAY_MS, Later
 from tests.tables import new_catalog, write_rows
 from tests.unit.key_tables import OPTIONS, SCHEMA, between, create, fresh, keys, on_branch, put
 
@@ -591,13 +592,8 @@ def test_a_hint_below_the_floor_is_not_believed() -> None:
 
 
 # ---------------------------------------------------------------------------- old files
-class Later(SystemClock):
-    def now_ms(self) -> int:
-        return SystemClock.now_ms(self) + 2 * 24 * 3_600_000
-
-
 def later(table: Any) -> Any:
-    return tc.Table(replace(another(table).access, clock=Later()))
+    return tc.Table(replace(another(table).access, clock=Later(2 * DAY_MS)))
 
 
 @pytest.mark.parametrize("after", [None, "create", "read"])

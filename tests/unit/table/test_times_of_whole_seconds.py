@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import pyarrow as pa
 import pytest
@@ -12,23 +12,10 @@ import table_core as tc
 from table_core.ports import FileInfo
 from table_core.storage.stores.faults import Faults, FaultyStorage
 from table_core.table.maintenance.after_commit import run_maintenance
+from tests.clocks import SetClock
 from tests.tables import new_catalog, write_rows
 
 NOW_MS = 1_800_000_000_000
-
-
-@dataclass
-class Clock:
-    now: int = NOW_MS
-
-    def now_ms(self) -> int:
-        return self.now
-
-    def local_offset_ms(self, at_ms: int) -> int:
-        return 0
-
-    def sleep_ms(self, duration_ms: int) -> None:
-        self.now += duration_ms
 
 
 class WholeSeconds(FaultyStorage):
@@ -55,7 +42,7 @@ class WithoutTags(WholeSeconds):
 
 def catalog_on(kind: type[WholeSeconds]) -> tc.Catalog:
     plain = new_catalog()
-    return replace(plain, storage=kind(plain.storage, Faults.none()), clock=Clock())
+    return replace(plain, storage=kind(plain.storage, Faults.none()), clock=SetClock(NOW_MS))
 
 
 @pytest.mark.parametrize("kind", [WholeSeconds, WithoutTags])
@@ -68,7 +55,7 @@ def test_an_old_handle_meets_a_table_that_was_made_anew_within_a_second(
     old = catalog.create_table("d.t", first)
     write_rows(old, pa.table({"k": [1], "v": ["a"]}, schema=first))
     catalog.drop_table("d.t")
-    catalog.clock.now += 5  # type: ignore[attr-defined]
+    catalog.clock.at_ms += 5  # type: ignore[attr-defined]
     new = catalog.create_table("d.t", second)
     with pytest.raises(tc.errors.NotFoundError, match="another one is in its place"):
         write_rows(old, pa.table({"k": [2], "v": ["b"]}, schema=first))
@@ -83,6 +70,6 @@ def test_a_tag_that_was_replaced_within_a_second_expires_when_it_says_so() -> No
     table.tags.create("a", time_retained="9 d")
     run_maintenance(table.access, 1, frozenset())
     table.tags.replace("a", time_retained="2 d")
-    catalog.clock.now += 3 * 24 * 3_600_000  # type: ignore[attr-defined]
+    catalog.clock.at_ms += 3 * 24 * 3_600_000  # type: ignore[attr-defined]
     run_maintenance(table.access, 1, frozenset())
     assert table.tags.list() == []
