@@ -21,11 +21,11 @@ from table_core.position.members import checked
 from table_core.position.packed import MANY, packed, unpacked
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from table_core.ports import FileInfo
 
-__all__ = ["FILES_MAX", "FileFacts", "FilesRead", "FilesTaken", "Look", "Piece", "Taken"]
+__all__ = ["FILES_MAX", "FileFacts", "FilesRead", "FilesTaken", "Look", "Taken"]
 
 FILES_MAX: Final = 4000
 """So many files are known one by one: about 100 KB of text."""
@@ -208,21 +208,6 @@ class Taken:
     """How the store showed it then, in a few letters; '' if nobody looked."""
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """The part of one file that is still to be read."""
-
-    path: str
-    size: int
-    """Bytes of the file when it was listed; what is appended later belongs to the next run."""
-    lines: int
-    """Lines taken before."""
-    offset: int
-    """Bytes taken before; 0 for a compressed file, which is read again from its start."""
-    mark: str = ""
-    """What the file was marked with when it was read; '' if nobody did."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilesRead:
     """Lines and bytes taken of files that may grow, by their whole paths."""
@@ -230,31 +215,9 @@ class FilesRead:
     kind: ClassVar[str] = "read"
     files: Mapping[str, Taken] = field(default_factory=dict)
 
-    def after(self, path: str, lines: int, size: int, mark: str = "") -> FilesRead:
-        """This place once ``lines`` and ``size`` bytes of ``path`` are taken in all."""
-        return replace(self, files={**self.files, path: Taken(lines, size, mark)})
-
-    def covers(self, other: FilesRead) -> bool:
-        """Whether everything that ``other`` took is taken here too."""
-        return all(
-            self.files.get(path, _NOTHING).lines >= taken.lines
-            for path, taken in other.files.items()
-        )
-
     def shrunk(self, listing: Iterable[tuple[str, int]]) -> list[str]:
         """Files of ``listing`` (path, size) that are shorter than what was read of them."""
         return [path for path, size in listing if size < self.files.get(path, _NOTHING).size]
-
-    def ahead(self, listing: Iterable[tuple[str, int]]) -> list[Piece]:
-        """What is left to read of the files (path, size) there are, by path."""
-        return list(self._pieces(listing))
-
-    def _pieces(self, listing: Iterable[tuple[str, int]]) -> Iterator[Piece]:
-        for path, size in sorted(listing):
-            taken = self.files.get(path, _NOTHING)
-            if size > taken.size:
-                offset = 0 if path.endswith(".gz") else taken.size
-                yield Piece(path, size, taken.lines, offset, taken.mark)
 
     def to_document(self) -> dict[str, Any]:
         """JSON members: files by folder; many are packed."""

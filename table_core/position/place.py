@@ -7,14 +7,14 @@ ten and leaves six out.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, TypeAlias
 
 from table_core.position.files import FilesRead, FilesTaken
 from table_core.position.members import checked, is_whole
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
 __all__ = [
     "LogPlace",
@@ -89,21 +89,6 @@ class OffsetsPlace:
     kind: ClassVar[str] = "offsets"
     offsets: Mapping[tuple[str, int], int] = field(default_factory=dict)
 
-    def next_of(self, topic: str, partition: int) -> int:
-        """The offset that comes next."""
-        return self.offsets.get((topic, partition), 0)
-
-    def after(self, taken: Iterable[tuple[str, int, int]]) -> OffsetsPlace:
-        """This place once records (topic, partition, offset) are taken."""
-        offsets = dict(self.offsets)
-        for topic, n, offset in taken:
-            offsets[topic, n] = max(offset + 1, offsets.get((topic, n), 0))
-        return replace(self, offsets=offsets)
-
-    def covers(self, other: OffsetsPlace) -> bool:
-        """Whether everything that ``other`` took is taken here too."""
-        return all(self.offsets.get(at, 0) >= offset for at, offset in other.offsets.items())
-
     def to_document(self) -> dict[str, Any]:
         """JSON members."""
         topics: dict[str, dict[str, int]] = {}
@@ -142,10 +127,6 @@ class LogPlace:
     skip: int = 0
     rest: Mapping[str, Any] = field(default_factory=dict)
     """What else its source has to know, JSON-safe: e.g. how far a first snapshot has come."""
-
-    def covers(self, other: LogPlace) -> bool:
-        """Whether everything that ``other`` took is taken here too."""
-        return (*self.order, self.skip) >= (*other.order, other.skip)
 
     def to_document(self) -> dict[str, Any]:
         """JSON members."""

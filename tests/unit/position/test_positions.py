@@ -294,13 +294,10 @@ def test_each_file_is_taken_once_or_said_to_be_unclear_however_few_are_known(
         files_module.FILES_MAX = before
 
 
-def test_lines_of_files_that_grow_are_known_by_folder() -> None:
-    place = FilesRead().after("ev/d1/1.jsonl", 3, 30)
+def test_a_file_that_is_shorter_than_what_was_read_of_it_has_changed() -> None:
+    place = FilesRead(files={"ev/d1/1.jsonl": Taken(3, 30)})
     listing = [("ev/d1/1.jsonl", 30), ("ev/d2/1.jsonl", 30)]
-    assert [(p.path, p.offset) for p in place.ahead(listing)] == [("ev/d2/1.jsonl", 0)]
-    assert [(p.path, p.offset) for p in place.ahead([("ev/d1/1.jsonl", 40)])] == [
-        ("ev/d1/1.jsonl", 30)
-    ]
+    assert place.shrunk(listing) == []
     shorter = FilesNow(source=FilesId(folder="ev"), listing=(facts("ev/d1/1.jsonl", 20),))
     assert reason(stored(FilesId(folder="ev"), place), shorter) == "changed"
 
