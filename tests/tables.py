@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import uuid
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import table_core as tc
 from table_core.ondisk import layout
+from table_core.table.metadata.alter import alter
 
-__all__ = ["foreign_commit", "new_catalog", "rows_of", "write_rows"]
+if TYPE_CHECKING:
+    from table_core.schema.change import SchemaChange
+
+__all__ = ["altered_elsewhere", "foreign_commit", "new_catalog", "rows_of", "write_rows"]
 
 
 def new_catalog(uri: str | None = None) -> tc.Catalog:
@@ -30,6 +34,11 @@ def rows_of(table: tc.Table, **which: Any) -> list[tuple[Any, ...]]:
     """What a read gives, as tuples in order, a null before every value; ``which`` goes to the read."""
     rows = [tuple(row.values()) for row in table.read(**which).to_arrow().to_pylist()]
     return sorted(rows, key=lambda row: [(value is not None, value) for value in row])
+
+
+def altered_elsewhere(catalog: tc.Catalog, name: str, *changes: SchemaChange) -> None:
+    """Change a schema as Paimon does: without a look at what the values become."""
+    alter(catalog.table(name).access, changes)
 
 
 def foreign_commit(table: tc.Table) -> None:

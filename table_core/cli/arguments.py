@@ -69,7 +69,9 @@ AnyDatabase = Annotated[
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON document, or one JSON row a line.")]
-Columns = Annotated[str | None, typer.Option(help="Comma-separated columns.")]
+Columns = Annotated[
+    str | None, typer.Option(help="Comma-separated columns; s.a is member a of the ROW s.")
+]
 Where = Annotated[str | None, typer.Option(help="A SQL condition.")]
 Limit = Annotated[int | None, typer.Option(help="At most this many rows.")]
 Format = Annotated[str, typer.Option("--format", help="table, json, csv or parquet.")]

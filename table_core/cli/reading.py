@@ -74,6 +74,7 @@ def follow(
         str | None, typer.Option(help="Go on where this consumer is, and move it on.")
     ] = None,
     poll_seconds: Annotated[float | None, typer.Option(help="How often to look.")] = None,
+    columns: Columns = None,
     branch: Branch = None,
     option: Options = None,
     limit: Annotated[int | None, typer.Option(help="End after this many rows.")] = None,
@@ -82,7 +83,7 @@ def follow(
 ) -> None:
     """Print changes as they come, until interrupted; first the whole table, unless told otherwise."""
     tables = opened(warehouse, table, branch, option).follow(
-        after=after, consumer=consumer, poll_seconds=poll_seconds
+        after=after, consumer=consumer, poll_seconds=poll_seconds, columns=names(columns)
     )
     with contextlib.suppress(KeyboardInterrupt):
         rows.show_changes(tables, rows.asked_format(format, as_json=as_json), limit)

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from table_core.datatypes.arrow import from_arrow
 from table_core.datatypes.text import type_text
+from table_core.datatypes.widths import holds_all
 from table_core.declaration.compare import Action, CurrentTable, TablePlan, plan_of
 from table_core.declaration.difference import Difference, Safety
 from table_core.declaration.table_schema import fields_of
-from table_core.declaration.widths import holds_all
 from table_core.errors import (
     AlreadyExistsError,
     CommitConflictError,
@@ -192,7 +192,8 @@ def _do(plan: TablePlan, catalog: Tables) -> None:
     if plan.renamed_from is not None:
         catalog.rename_table(plan.renamed_from, plan.table)
     if plan.changes:
-        catalog.alter_table(plan.table, plan.changes, expect=plan.schema)
+        allow = {"narrow"} & (plan.allow | frozenset(plan.wanted.allow))
+        catalog.alter_table(plan.table, plan.changes, expect=plan.schema, allow=allow)
 
 
 def _again(plan: TablePlan, catalog: Tables) -> TablePlan:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from table_core.datatypes.kinds import Array, Map, Multiset, Row, Vector, with_nullability
 from table_core.datatypes.text import type_text
+from table_core.datatypes.widths import Width, union, width
 from table_core.declaration.difference import Difference, Safety
-from table_core.declaration.widths import Width, union, width
 from table_core.schema import change
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from table_core.cdc.model.computed import computed_columns
 from table_core.cdc.model.generated import computed_problems
 from table_core.datatypes.kinds import with_nullability
 from table_core.datatypes.text import type_text
+from table_core.datatypes.widths import holds_all
 from table_core.declaration.table_schema import schema_of
 from table_core.declaration.verbs import MAKES_ROWS
-from table_core.declaration.widths import holds_all
 from table_core.errors import TableError
 from table_core.options.nearest import hint
 

@@ -15,7 +15,7 @@ from urllib.parse import unquote
 from table_core.datatypes.arrow import from_arrow
 from table_core.datatypes.kinds import STRING, Atomic, Field, Root, with_nullability
 from table_core.datatypes.text import type_text
-from table_core.declaration.widths import holds_all, union
+from table_core.datatypes.widths import holds_all, union
 from table_core.errors import SchemaError, UnsupportedFeatureError
 from table_core.schema.evolve import create
 

@@ -104,9 +104,22 @@ def project(
     present = {
         f.id: f for f in file_schema.fields if file_columns is None or f.name in file_columns
     }
-    sources = tuple(present.get(field.id) for field in read_fields)
+    sources = tuple(_source(present.get(field.id), field) for field in read_fields)
     wanted = {source.id: source for source in sources if source is not None}
     return Projection(tuple(read_fields), tuple(wanted.values()), sources)
+
+
+def _source(stored: Field | None, read: Field) -> Field | None:
+    """``stored`` with the members that ``read`` has, to read no others; one that it lacks is NULL."""
+    if stored is None or not isinstance(stored.type, Row) or not isinstance(read.type, Row):
+        return stored
+    wanted = {member.id: member for member in read.type.fields}
+    kept = tuple(
+        _source(member, wanted[member.id]) for member in stored.type.fields if member.id in wanted
+    )
+    if not kept:  # some member tells which ROWs are NULL
+        kept = stored.type.fields[:1]
+    return replace(stored, type=replace(stored.type, fields=kept))
 
 
 def _column(array: Any, source: Field, field: Field) -> Any:

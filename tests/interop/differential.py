@@ -13,7 +13,7 @@ from random_tables import RandomTable, our_changes
 from sameness import NANOS, assert_same, roughly
 
 import table_core as tc
-from tests.tables import write_rows
+from tests.tables import altered_elsewhere, write_rows
 
 NAME = "default.t"
 COMMITS = 5
@@ -43,7 +43,7 @@ def build(made: RandomTable, catalog: Any, theirs: JudgedTable) -> None:
             if chance.random() < 0.5:
                 theirs.alter(changes)
             else:
-                catalog.alter_table(NAME, our_changes(changes))
+                altered_elsewhere(catalog, NAME, *our_changes(changes))
         elif what < 0.65:
             theirs.compact()
         elif what < 0.8:

@@ -306,7 +306,7 @@ def rows_in(type_: Any) -> list[tuple[Any, ...]]:
 
 
 def our_changes(changes: Sequence[Sequence[Any]]) -> list[Any]:
-    """The same schema changes for ``Catalog.alter_table``."""
+    """The same schema changes as values of ours."""
     out: list[Any] = []
     for what, path, *more in changes:
         name = path if isinstance(path, str) else ".".join(path)

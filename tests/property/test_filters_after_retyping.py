@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 import table_core as tc
 from table_core.predicate.to_arrow import mask
 from table_core.table.read.scan import bound_where
-from tests.tables import new_catalog, write_rows
+from tests.tables import altered_elsewhere, new_catalog, write_rows
 
 CHAINS: dict[str, tuple[tuple[str, pa.DataType], ...]] = {
     "wider": (("INT", pa.int32()), ("BIGINT", pa.int64())),
@@ -89,7 +89,7 @@ def test_a_condition_finds_what_matches_whatever_type_the_column_had(
     numbers = st.lists(st.none() | st.integers(-12, 12), min_size=1, max_size=6)
     for at, (sql, type_) in enumerate(CHAINS[chain]):
         if at:
-            catalog.alter_table(name, [tc.UpdateColumnType("k", sql)])
+            altered_elsewhere(catalog, name, tc.UpdateColumnType("k", sql))
         drawn = data.draw(numbers)
         keys = [None if n is None else _value(n, type_) for n in drawn]
         rows = pa.table({"k": pa.array(keys, type_), "v": pa.array(range(len(keys)), pa.int32())})

@@ -15,7 +15,7 @@ from table_core.datatypes.arrow import arrow_field
 from table_core.datatypes.text import type_text
 from table_core.table.api.table import Table
 from tests.clocks import Impatient, WouldWaitError
-from tests.tables import write_rows
+from tests.tables import altered_elsewhere, write_rows
 from tests.upstream.play import NAME, Shape, must_refuse, names_in
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ __all__ = [
     "Rows",
     "after_ms",
     "alter",
+    "alter_elsewhere",
     "changes",
     "columns",
     "do",
@@ -95,9 +96,13 @@ class Alter:
     """Changes of the schema, all at once."""
 
     changes: tuple[SchemaChange, ...]
+    elsewhere: bool = False
 
     def run(self, play: Play) -> None:
-        play.catalog.alter_table(NAME, self.changes)
+        if self.elsewhere:
+            altered_elsewhere(play.catalog, NAME, *self.changes)
+        else:
+            play.catalog.alter_table(NAME, self.changes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +157,11 @@ def do(
 def alter(*changes: SchemaChange) -> Alter:
     """Change the schema."""
     return Alter(changes)
+
+
+def alter_elsewhere(*changes: SchemaChange) -> Alter:
+    """Change the schema as Paimon does: without a word, and whatever becomes of the values."""
+    return Alter(changes, elsewhere=True)
 
 
 def merge(*values: Row, on: Any, when: Sequence[Any], columns: str = "") -> Merge:

@@ -66,9 +66,11 @@ class PaimonAlterTableOperator(PaimonTableOperator):
     :param changes: one mapping for each change, named like the classes of ``table_core``, e.g.
         ``[{"change": "AddColumn", "name": "note", "type": "STRING"}, {"change": "SetOption", "key":
         "bucket", "value": "8"}]``. (templated)
+    :param allow: ``["narrow"]``: a column may get a type, or NOT NULL, that does not hold every value
+        of the old one. The task fails if a stored value does not fit. (templated)
     """
 
-    template_fields: Sequence[str] = (*PaimonTableOperator.template_fields, "changes")
+    template_fields: Sequence[str] = (*PaimonTableOperator.template_fields, "changes", "allow")
     template_fields_renderers: ClassVar[dict[str, str]] = {
         **PaimonTableOperator.template_fields_renderers,
         "changes": "json",
@@ -76,7 +78,13 @@ class PaimonAlterTableOperator(PaimonTableOperator):
     action = "alter-table"
 
     def __init__(
-        self, *, changes: Sequence[Mapping[str, Any]], engine: str = "local", **kwargs: Any
+        self,
+        *,
+        changes: Sequence[Mapping[str, Any]],
+        allow: Sequence[str] = (),
+        engine: str = "local",
+        **kwargs: Any,
     ) -> None:
         super().__init__(engine=engine, **kwargs)
         self.changes = changes
+        self.allow = allow

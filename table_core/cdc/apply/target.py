@@ -18,6 +18,7 @@ from table_core.errors import ArgumentError, NotFoundError
 from table_core.ondisk.snapshot import CommitKind
 from table_core.options import keys_merge, keys_scan
 from table_core.table.commit_io.committer import commit_parts, find_commit
+from table_core.table.metadata.alter import alter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -173,7 +174,7 @@ class SyncTarget:
         if begins:  # nothing was taken that the old schema is about
             self.abort()
         self.flush(complete=False)
-        self.catalog.alter_table(self.name, changes)
+        alter(self._handle().access, tuple(changes))  # what a source does to its types is done
         table = self.reload()
         if begins:
             self.start_over()

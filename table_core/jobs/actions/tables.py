@@ -65,7 +65,7 @@ def _alter_table(job: Job) -> ResultDocument:
 
     wanted = [_schema_change(n, document) for n, document in enumerate(job.args["changes"])]
     before = job.table.definition.id
-    table = job.catalog.alter_table(job.target, wanted, job.commit)
+    table = job.catalog.alter_table(job.target, wanted, job.commit, allow=job.args["allow"])
     after = table.definition
     details = {"schema_before": before, "schema_after": after.id, **_advice(after)}
     return unchanged(table.access, "alter-table", details)
@@ -150,6 +150,13 @@ ACTIONS: Final = (
                 shape=kinds.RECORDS,
                 about="E.g. [{'change': 'AddColumn', 'name': 'note', 'type': 'STRING'}].",
                 required=True,
+                templated=True,
+            ),
+            Parameter(
+                name="allow",
+                kind=Kind.NAMES,
+                default=(),
+                about="narrow: types may become ones that do not hold every value, if all stored values fit.",
                 templated=True,
             ),
         ),

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from table_core.datatypes.kinds import DataType, Field
 
-__all__ = ["ORC_ID", "PARQUET_ID", "leaf_counts", "leaf_paths", "schema_with_ids"]
+__all__ = ["ORC_ID", "PARQUET_ID", "asked_paths", "leaf_counts", "leaf_paths", "schema_with_ids"]
 
 PARQUET_ID: Final = "PARQUET:field_id"
 ORC_ID: Final = "paimon.id"
@@ -80,6 +80,29 @@ def _map(key_type: DataType, value: DataType, owner: int, depth: int, key: str) 
             nullable=value.nullable,
         ),
     )
+
+
+def asked_paths(asked: pa.Schema, stored: pa.Schema) -> list[str]:
+    """What to call the columns ``asked`` of a file, where of a ROW only some members are asked for."""
+    return [path for field in asked for path in _asked(field, stored.field(field.name).type, "")]
+
+
+def _asked(field: pa.Field, stored: pa.DataType, above: str) -> Iterator[str]:
+    path = f"{above}{field.name}"
+    if not (pa.types.is_struct(field.type) and pa.types.is_struct(stored)):
+        yield path
+        return
+    below = {member.name: member.type for member in stored}
+    parts = [
+        part
+        for member in field.type
+        if member.name in below
+        for part in _asked(member, below[member.name], f"{path}.")
+    ]
+    whole = len(parts) == len(below) and all(
+        part == f"{path}.{n}" for part, n in zip(parts, below, strict=True)
+    )
+    yield from [path] if whole or not parts else parts
 
 
 def leaf_paths(name: str, type_: Any) -> Iterator[str]:

@@ -30,7 +30,7 @@ from table_core.storage.columns.data_format import (
     own_option,
     rows_within,
 )
-from table_core.storage.columns.stored_schema import ORC_ID, schema_with_ids
+from table_core.storage.columns.stored_schema import ORC_ID, asked_paths, schema_with_ids
 from table_core.storage.orc.before_1970 import mend_fractions
 from table_core.storage.orc.chars import has_chars, trimmed
 from table_core.storage.orc.in_batches import rows_in_batches
@@ -147,7 +147,7 @@ def _stripe(
 ) -> pa.RecordBatch:
     """The columns ``schema`` of one stripe, as Arrow gives them or, where it cannot, as we do."""
     try:
-        return file.read_stripe(number, columns=schema.names)
+        return file.read_stripe(number, columns=asked_paths(schema, file.schema))
     except pa.ArrowInvalid as error:
         if "nanosecond" not in str(error):
             raise

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from table_core.datatypes.arrow import arrow_schema
 from table_core.storage.columns.conform import misfit, missing_columns, read_batch
 from table_core.storage.columns.data_format import ALL, check_rows, decoding, rows_within
-from table_core.storage.columns.stored_schema import leaf_counts
+from table_core.storage.columns.stored_schema import asked_paths, leaf_counts
 from table_core.storage.parquet.batch_sizes import PIECE_BYTES_MIN, batch_budget, groups_by_width
 from table_core.storage.parquet.footer import read_chunk_stats
 from table_core.storage.parquet.page_room import require_pages_fit
@@ -121,6 +121,7 @@ class ParquetFormat:
                 file=file,
                 fields=fields,
                 columns=columns,
+                paths=asked_paths(schema, stored),
                 integers=frozenset(integers),
                 chunks=chunks,
                 batch_rows=batch_rows,
@@ -142,6 +143,8 @@ class _Reading:
     fields: Sequence[Field]
     columns: Mapping[str, pa.DataType]
     """As they are stored."""
+    paths: Sequence[str]
+    """What of them is read."""
     integers: frozenset[str]
     chunks: Callable[[], list[list[ChunkStats]]]
     batch_rows: int
@@ -152,24 +155,24 @@ class _Reading:
         self, groups: Sequence[int], ranges: Sequence[RowRange] | None
     ) -> Iterator[pa.RecordBatch]:
         """The rows of ``groups``, or those of ``ranges`` in them."""
-        storage, path, file, names = self.storage, self.path, self.file, list(self.columns)
+        storage, path, file = self.storage, self.path, self.file
         schema = arrow_schema(self.fields)
         left, batch_bytes = _rows(file, groups), self.batch_bytes
         with decoding(storage, path):
             budget = batch_budget(
                 file, groups, self.columns, self.chunks, self.batch_rows, batch_bytes
             )
-        a_column = (batch_bytes or 0) // max(len(names), 1)
+        a_column = (batch_bytes or 0) // max(len(self.columns), 1)
         reader = file if budget.holds_groups else _in_pieces(self.source, file, a_column)
         size = min(budget.rows, max(left, 1))  # Arrow makes room for so many at once
         if ranges is not None:
             here = [row_range for row_range in ranges if row_range.group in groups]
-            batches = row_range_batches(reader, here, names, size, batch_bytes)
+            batches = row_range_batches(reader, here, self.paths, size, batch_bytes)
         else:
             batches = reader.iter_batches(
                 size,
                 row_groups=groups,
-                columns=names,
+                columns=self.paths,
                 use_threads=reader is file and not self.parallel,
             )
         while True:

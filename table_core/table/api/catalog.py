@@ -29,9 +29,10 @@ from table_core.table.metadata.documents import Metadata
 from table_core.table.metadata.new_schema import new_schema
 from table_core.table.metadata.several import failed_of
 from table_core.table.metadata.table_files import delete_files, is_table, refuse_leftovers
+from table_core.table.read.kept_values import KeptValues
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     from table_core.ports import Clock, Ids, Storage
@@ -271,18 +272,24 @@ class Catalog(CatalogUpkeep):
         commit: CommitAs | None = None,
         *,
         expect: int | None = None,
+        allow: str | Collection[str] = (),
     ) -> Table:
         """Apply ``changes`` as one new schema. After a lost race, retry on the newest schema.
 
         A second call under the user and identifier of ``commit`` changes nothing. ``expect`` is the
         id of a schema: if the newest schema of the table is another one, nothing is done.
 
+        ``allow="narrow"``: a column may get a type, or NOT NULL, that does not hold every value of the
+        old one. Then all stored values are looked at, and one that does not fit stops the change.
+
         Raises:
             SchemaError: a change is not allowed; all problems at once.
+            DataError: a stored value does not fit its new type.
             CommitConflictError: the newest schema is not ``expect``.
         """
         access = self.table(name).access
-        schema = alter(access, changes_of(changes), commit, expect=expect)
+        keeps = KeptValues.of(access, allow)
+        schema = alter(access, changes_of(changes), commit, expect=expect, keeps=keeps)
         _warn_of_retention(name, access.schema, schema)
         # Not opened anew: a store that fails now would say that nothing has changed.
         return Table(replace(access, schema=schema))

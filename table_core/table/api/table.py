@@ -225,7 +225,8 @@ class Table(Frames, Shown, Upkeep):
     ) -> Scan:
         """The rows of one state of the table; by default the newest.
 
-        Time travel reads under the schema of that snapshot.  ``where`` is SQL text or
+        Time travel reads under the schema of that snapshot.  ``columns`` are names, also of members of
+        a ROW, such as ``s.a``; the column of the result has that name.  ``where`` is SQL text or
         ``tc.col("amount") > 10``.
         """
         return batch_scan(
@@ -271,16 +272,19 @@ class Table(Frames, Shown, Upkeep):
         after: int | None = None,
         consumer: str | None = None,
         poll_seconds: float | None = None,
+        columns: Sequence[str] | None = None,
     ) -> Iterator[pa.Table]:
         """Batches of changes, without end, from where ``scan.mode`` says (default: a full state).
 
         A batch counts as read when the next one is requested; then ``consumer`` moves on.
         ``poll_seconds`` is the pause between polls; default: ``continuous.discovery-interval``, or
-        1.
+        1.  ``columns`` as in ``read``.
         """
         from table_core.table.read.following import follow
 
-        return follow(self.access, after=after, consumer=consumer, poll_seconds=poll_seconds)
+        return follow(
+            self.access, after=after, consumer=consumer, poll_seconds=poll_seconds, columns=columns
+        )
 
     def system(self, name: str) -> Scan:
         """A system table, e.g. ``snapshots``, ``files``, ``options``."""

@@ -24,6 +24,8 @@ from table_core.table.metadata.new_schema import new_schema
 from table_core.table.metadata.refs.branches import branch_access
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from table_core.schema.change import SchemaChange
     from table_core.schema.table_schema import TableSchema
     from table_core.table.metadata.access import TableAccess
@@ -50,10 +52,11 @@ def alter(
     *,
     expect: int | None = None,
     undoes: bool = False,
+    keeps: Callable[[TableSchema, TableSchema], None] | None = None,
 ) -> TableSchema:
     """Apply ``changes`` to the newest schema; the schema that holds them.
 
-    ``expect`` is the schema that the changes were decided on: to another one nothing is done.
+    ``keeps`` refuses a new schema that loses values of the one before.  ``expect`` is the schema that the changes were decided on: to another one nothing is done.
     ``undoes``: they take back what came by ``commit``, so that under that name it can be asked for anew.
 
     With a user and an identifier, the schema names who made it and what was asked, so that the same
@@ -90,6 +93,8 @@ def alter(
         path = layout.schema_path(evolved.id, access.branch)
         if evolved == newest:
             return evolved
+        if keeps is not None:
+            keeps(newest, evolved)
         if access.storage.create(path, new_schema(evolved)):
             _require_same(access, newest, path)
             return evolved

@@ -27,6 +27,7 @@ from table_core.scan.incremental import changed_buckets
 from table_core.scan.plan import ScanPlan, live_entries
 from table_core.scan.prune import Pruner
 from table_core.scan.split import Split
+from table_core.schema.members import picked
 from table_core.schema.table_schema import SEQUENCE_FIELD
 from table_core.table.files.row_form import RowForm
 from table_core.table.read.scan import Scan, bound_where, selected_fields
@@ -202,7 +203,7 @@ class _Comparing:
             yield from marked.combine_chunks().to_batches()
 
     def _result(self, rows: pa.Table) -> pa.Table:
-        columns = [rows[f.name] for f in self.fields]
+        columns = [picked(rows, field) for field in self.fields]
         if self.with_number:
             columns.insert(0, rows[SEQUENCE_COLUMN])
         if self.with_kind:

@@ -19,14 +19,15 @@ from table_core.scan.follow import Deliver, Ended, Wait
 from table_core.table.files.row_form import RowForm
 from table_core.table.metadata.positions import place_at
 from table_core.table.read.producers import waits_unseen
-from table_core.table.read.scan import Scan
+from table_core.table.read.scan import Scan, selected_fields
 from table_core.table.read.source_rows import waiting_plan
 from table_core.table.read.split_reader import SplitReader
 from table_core.table.read.stream_plan import StreamPlanner
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
+    from table_core.datatypes.kinds import Field
     from table_core.ondisk.snapshot import Snapshot
     from table_core.scan.follow import Start
     from table_core.table.metadata.access import TableAccess
@@ -44,6 +45,7 @@ def follow(
     after: int | None,
     consumer: str | None,
     poll_seconds: float | None,
+    columns: Sequence[str] | None = None,
     shown: Callable[[RowReader], RowReader] = lambda reader: reader,
     with_number: bool = False,
     begins: RowForm = RowForm.INSERTS,
@@ -71,7 +73,8 @@ def follow(
             value=poll_seconds,
         )
     poll_ms = int(poll_seconds * 1000)
-    following = _Following(planner, poll_ms, shown, with_number, begins)
+    fields = selected_fields(access.schema, columns)
+    following = _Following(planner, poll_ms, fields, shown, with_number, begins)
     return following.tables(planner.begin(after))
 
 
@@ -79,6 +82,7 @@ def follow(
 class _Following:
     planner: StreamPlanner
     poll_ms: int
+    fields: tuple[Field, ...]
     shown: Callable[[RowReader], RowReader]
     with_number: bool
     begins: RowForm
@@ -126,11 +130,10 @@ class _Following:
         return Scan(self._reader(RowForm.CHANGES), lambda: waiting_plan(access, full))
 
     def _reader(self, form: RowForm) -> RowReader:
-        access = self.planner.access
         return self.shown(
             SplitReader(
-                access=access,
-                fields=access.schema.fields,
+                access=self.planner.access,
+                fields=self.fields,
                 form=form,
                 with_number=self.with_number,
                 ignores_damage=True,

@@ -19,6 +19,7 @@ from table_core.predicate.bind import bind
 from table_core.predicate.expression import Condition, Expression
 from table_core.scan.prune import Explain
 from table_core.schema.column_names import column_names
+from table_core.schema.members import selected
 from table_core.table.files.row_form import RowForm
 from table_core.table.read.split_reader import CORES, PartReader, SplitReader
 from table_core.table.read.state_plan import (
@@ -303,7 +304,7 @@ def state_scan(
         return Scan(reader, plan, limit=limit, state=plan)
     theirs = bound_where(fallback.schema, where)
     rest = StatePlanner(access=fallback, where=theirs, limit=planner.limit, streams=planner.streams)
-    same = fallback.schema.select(field.name for field in fields)
+    same = selected(fallback.schema, (field.name for field in fields))
     return Scan(
         reader,
         lambda: plan_with_fallback(planner, state.snapshot, rest, explicit=state.explicit),
@@ -324,8 +325,8 @@ def refuse_negative(limit: int | None) -> None:
 
 
 def selected_fields(schema: TableSchema, columns: Sequence[str] | None) -> tuple[Field, ...]:
-    """The fields called ``columns``, all by default."""
-    return schema.fields if columns is None else schema.select(column_names("columns", columns))
+    """The columns, and members of ROWs, called ``columns``; all columns by default."""
+    return schema.fields if columns is None else selected(schema, column_names("columns", columns))
 
 
 def bound_where(schema: TableSchema, where: str | Expression | None) -> Bound | None:

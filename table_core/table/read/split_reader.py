@@ -33,6 +33,7 @@ from table_core.options import keys_identity, keys_merge, keys_scan
 from table_core.predicate.bound import AllOf, conjuncts, on_columns
 from table_core.predicate.by_stats import equal_values, may_match
 from table_core.predicate.to_arrow import mask
+from table_core.schema.members import held, picked
 from table_core.schema.projection import evolve_ranges
 from table_core.schema.table_schema import SEQUENCE_FIELD
 from table_core.storage.columns.data_format import WHOLE, Part
@@ -65,6 +66,8 @@ _SPLITS_AT_ONCE: Final = 4
 """How many splits a whole scan merges at once. Each has its share of the memory."""
 CORES: Final = min(_SPLITS_AT_ONCE, os.cpu_count() or 1)
 """So many threads compute at the same time; of files on this machine, that is all they do."""
+_TAKES_ROWS_WHOLE: Final = frozenset({"deduplicate", "first-row"})
+"""Merge engines that take one version of a row or another, and look at none of its values."""
 _PARTS_AT_ONCE: Final = 8
 """Of files elsewhere, which are waited for: so many, where nothing is merged."""
 
@@ -91,10 +94,8 @@ class SplitReader:
     _needed: tuple[Field, ...] = field(init=False)
 
     def __post_init__(self) -> None:
-        asked = {f.name for f in self.fields}
-        if self.where is not None:
-            asked |= self.where.columns
-        needed = tuple(f for f in self.access.schema.fields if f.name in asked)
+        whole = () if self.where is None else self.where.columns
+        needed = held(self.access.schema.fields, self.fields, whole)
         object.__setattr__(self, "_needed", needed)
 
     @property
@@ -222,6 +223,9 @@ class SplitReader:
         names = set(engine.required_columns([f.name for f in self._needed]))
         names |= {*schema.trimmed_primary_keys, *(f.name for f in self._needed)}
         fields = tuple(f for f in schema.fields if f.name in names)
+        if schema.options.get(keys_merge.MERGE_ENGINE) in _TAKES_ROWS_WHOLE:
+            pruned = {f.name: f for f in self._needed}
+            fields = tuple(pruned.get(f.name, f) for f in fields)
         engine = engine_for(schema, [f.name for f in fields])
         ordering = {SEQUENCE_COLUMN, *engine.order.key} - {f.name for f in self._needed}
         without = () if with_system or self.with_number else tuple(ordering)
@@ -346,7 +350,7 @@ class SplitReader:
     def _result(self, rows: pa.Table, split: Split) -> pa.Table:
         if rows.schema.equals(self.schema()):
             return rows
-        columns = [rows[f.name] for f in self.fields]
+        columns = [picked(rows, field) for field in self.fields]
         if self.with_number:
             columns.insert(0, rows[SEQUENCE_COLUMN])
         if self.form.with_kind:

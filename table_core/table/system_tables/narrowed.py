@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from table_core.datatypes.arrow import fields_from_arrow
+from table_core.datatypes.arrow import arrow_field, fields_from_arrow
 from table_core.predicate.to_arrow import mask
+from table_core.schema.members import picked
 from table_core.schema.table_schema import TableSchema
 from table_core.table.read.scan import (
     MemoryScan,
@@ -64,7 +65,15 @@ class _Part:
 
     def of(self, rows: pa.Table) -> pa.Table:
         kept = rows if self.where is None else rows.filter(mask(self.where, rows))
-        return kept.select([field.name for field in self.fields])
+        columns = [picked(kept, field) for field in self.fields]
+        return pa.Table.from_arrays(columns, schema=self.schema(kept.schema))
+
+    def schema(self, whole: pa.Schema) -> pa.Schema:
+        """Of rows that come as ``whole``."""
+        own = set(whole.names)
+        return pa.schema(
+            whole.field(f.name) if f.name in own else arrow_field(f) for f in self.fields
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +89,7 @@ class _Narrowed:
         return self.part.fields
 
     def schema(self) -> pa.Schema:
-        whole = self.reader.schema()
-        return pa.schema([whole.field(field.name) for field in self.fields])
+        return self.part.schema(self.reader.schema())
 
     def read(self, split: Split) -> Iterator[pa.Table]:
         for table in self.reader.read(split):

@@ -18,11 +18,11 @@ import pyarrow as pa
 import pytest
 
 from table_core.datatypes.text import parse_type, type_text
+from table_core.datatypes.widths import Width, width
 from table_core.declaration import applying
 from table_core.declaration.compare import Action
 from table_core.declaration.document import parse
 from table_core.declaration.model import Declaration
-from table_core.declaration.widths import Width, width
 from table_core.errors import SchemaError, TableError
 from table_core.schema import change
 from table_core.table.api.catalog import Catalog

@@ -1,4 +1,4 @@
-"""Which of two types holds every value of the other, unchanged: what an apply may do unasked.
+"""Which of two types holds every value of the other, unchanged: what may be done unasked.
 
 A type is *wider* where each value of the other one is a value of it and means the same.  What only
 looks alike does not count: a longer CHAR pads its values, a DOUBLE rounds large numbers.
@@ -12,7 +12,7 @@ from typing import Final
 from table_core.datatypes.kinds import MAX_LENGTH, Atomic, DataType, Root, with_nullability
 from table_core.datatypes.text import type_text
 
-__all__ = ["Width", "holds_all", "union", "width"]
+__all__ = ["Width", "holds_all", "keeps_all", "union", "width"]
 
 _DIGITS: Final = {Root.TINYINT: 3, Root.SMALLINT: 5, Root.INT: 10, Root.BIGINT: 19}
 _INTEGERS: Final = tuple(_DIGITS)
@@ -28,6 +28,8 @@ _OF_LENGTH: Final = {
 }
 _OF_PRECISION: Final = (Root.TIME, Root.TIMESTAMP, Root.TIMESTAMP_LTZ)
 _DECIMAL_DIGITS_MAX: Final = 38
+_MICROS: Final = 6
+"""With more digits a TIMESTAMP does not reach as far as a DATE."""
 
 
 class Width(StrEnum):
@@ -60,6 +62,21 @@ def holds_all(current: DataType, agreed: DataType) -> bool:
     """Whether who expects ``agreed`` can take all that a column of ``current`` gives, NULL too."""
     fits = width(current, agreed) in {Width.SAME, Width.NARROWER} or _same_parts(current, agreed)
     return fits and (agreed.nullable or not current.nullable)
+
+
+def keeps_all(old: DataType, new: DataType) -> bool:
+    """Whether each value of a column of ``old`` can be told once the column is of ``new``."""
+    old, new = (with_nullability(t, nullable=True) for t in (old, new))
+    if old == new or not isinstance(new, Atomic):
+        return old == new
+    is_text = new.root is Root.VARCHAR and new.length == MAX_LENGTH
+    if not isinstance(old, Atomic):
+        return is_text
+    if is_text and old.root not in _OF_LENGTH[Root.VARBINARY]:  # bytes are not always text
+        return True
+    of_day = old.root is Root.DATE and new.root is Root.TIMESTAMP and new.precision <= _MICROS
+    of_truth = old.root is Root.BOOLEAN and new.root in _INTEGERS
+    return of_day or of_truth or _holds(new, old)
 
 
 def _same_parts(current: DataType, agreed: DataType) -> bool:
