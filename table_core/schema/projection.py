@@ -104,18 +104,20 @@ def project(
     present = {
         f.id: f for f in file_schema.fields if file_columns is None or f.name in file_columns
     }
-    sources = tuple(_source(present.get(field.id), field) for field in read_fields)
+    sources = tuple(
+        _pruned(present[field.id], field) if field.id in present else None for field in read_fields
+    )
     wanted = {source.id: source for source in sources if source is not None}
     return Projection(tuple(read_fields), tuple(wanted.values()), sources)
 
 
-def _source(stored: Field | None, read: Field) -> Field | None:
-    """``stored`` with the members that ``read`` has, to read no others; one that it lacks is NULL."""
-    if stored is None or not isinstance(stored.type, Row) or not isinstance(read.type, Row):
+def _pruned(stored: Field, read: Field) -> Field:
+    """``stored`` with the members that ``read`` has, to read no others."""
+    if not isinstance(stored.type, Row) or not isinstance(read.type, Row):
         return stored
     wanted = {member.id: member for member in read.type.fields}
     kept = tuple(
-        _source(member, wanted[member.id]) for member in stored.type.fields if member.id in wanted
+        _pruned(member, wanted[member.id]) for member in stored.type.fields if member.id in wanted
     )
     if not kept:  # some member tells which ROWs are NULL
         kept = stored.type.fields[:1]

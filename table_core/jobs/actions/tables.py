@@ -154,7 +154,7 @@ ACTIONS: Final = (
             ),
             Parameter(
                 name="allow",
-                kind=Kind.NAMES,
+                shape=kinds.NAMES,
                 default=(),
                 about="narrow: types may become ones that do not hold every value, if all stored values fit.",
                 templated=True,

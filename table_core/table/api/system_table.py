@@ -8,7 +8,7 @@ from table_core.errors import ArgumentError, UnsupportedFeatureError
 from table_core.table.api.table import Table
 from table_core.table.metadata.timestamps import epoch_ms
 from table_core.table.system_tables.listing import system_scan
-from table_core.table.system_tables.narrowed import narrowed
+from table_core.table.system_tables.narrowed import narrowed, narrowed_tables
 from table_core.table.system_tables.state import STATES, at_state
 
 if TYPE_CHECKING:
@@ -145,6 +145,7 @@ class SystemTable(Table):
         after: int | None = None,
         consumer: str | None = None,
         poll_seconds: float | None = None,
+        columns: Sequence[str] | None = None,
     ) -> Iterator[pa.Table]:
         """Changes for ever, as ``Table.follow``: of ``$audit_log`` and ``$binlog`` only.
 
@@ -158,6 +159,7 @@ class SystemTable(Table):
                 f"{self._name} has no changes; $audit_log and $binlog can be followed",
                 feature=f"following ${plain}",
             )
-        return follow_log(
+        tables = follow_log(
             self._described, plain, after=after, consumer=consumer, poll_seconds=poll_seconds
         )
+        return tables if columns is None else narrowed_tables(tables, self._scan().schema, columns)

@@ -21,7 +21,7 @@ from table_core.table.read.scan import (
 from table_core.table.system_tables.partition_listing import PartitionListing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from table_core.datatypes.kinds import Field
     from table_core.predicate.bound import Bound
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from table_core.scan.split import Split
     from table_core.table.read.scan import RowReader
 
-__all__ = ["narrowed"]
+__all__ = ["narrowed", "narrowed_tables"]
 
 
 def narrowed(
@@ -46,14 +46,24 @@ def narrowed(
         PredicateError: ``where`` does not parse or does not fit.
     """
     refuse_negative(limit)
-    shown = fields_from_arrow(scan.schema)
-    schema = TableSchema(id=0, fields=shown, highest_field_id=-1)
-    part = _Part(selected_fields(schema, columns), bound_where(schema, where))
+    part = _Part.of_columns(scan.schema, columns, where)
     if isinstance(scan, PartitionListing) and part.where is not None:
         scan = scan.of(part.where)
     if isinstance(scan, MemoryScan):
         return MemoryScan(part.of(scan.to_arrow()).slice(0, limit))
-    return scan.shown_by(_Narrowed(scan.reader, part, shown), limit=limit)
+    return scan.shown_by(_Narrowed(scan.reader, part, fields_from_arrow(scan.schema)), limit=limit)
+
+
+def narrowed_tables(
+    tables: Iterable[pa.Table], schema: pa.Schema, columns: Sequence[str]
+) -> Iterator[pa.Table]:
+    """``columns`` of ``tables`` of ``schema``.
+
+    Raises:
+        NotFoundError: no such column.
+    """
+    part = _Part.of_columns(schema, columns, None)
+    return map(part.of, tables)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +72,13 @@ class _Part:
 
     fields: tuple[Field, ...]
     where: Bound | None
+
+    @classmethod
+    def of_columns(
+        cls, shown: pa.Schema, columns: Sequence[str] | None, where: str | Expression | None
+    ) -> _Part:
+        schema = TableSchema(id=0, fields=fields_from_arrow(shown), highest_field_id=-1)
+        return cls(selected_fields(schema, columns), bound_where(schema, where))
 
     def of(self, rows: pa.Table) -> pa.Table:
         kept = rows if self.where is None else rows.filter(mask(self.where, rows))

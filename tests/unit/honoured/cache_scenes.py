@@ -91,3 +91,14 @@ def kept(options: Options) -> Any:
 @shows("lookup.cache.bloom.filter.fpp", "0.0001", False, True)
 def filters(options: Options) -> Any:
     return _looked_into(options, SetClock())[1][0].filter.size > 600_000
+
+
+@shows("lookup.cache.bloom.filter.enabled", "false", True, False)
+def has_filter(options: Options) -> Any:
+    return _looked_into(options, SetClock())[1][0].filter is not None
+
+
+@shows("lookup.cache-spill-compression", "zstd", False, True)
+def packed(options: Options) -> Any:
+    plain = _looked_into({}, SetClock())[1][0].disk_bytes
+    return _looked_into(options, SetClock())[1][0].disk_bytes < plain

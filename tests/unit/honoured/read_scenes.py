@@ -58,6 +58,19 @@ def by_time(options: Options) -> Any:
     return keys(handle(three(), options))
 
 
+@shows("scan.timestamp", "2026-11-20 13:00:00", [1, 2, 3], [1, 2])
+def by_timestamp(options: Options) -> Any:
+    return keys(handle(three(), options))
+
+
+@shows("scan.watermark", "20", [1, 2, 3], [1, 2])
+def by_watermark(options: Options) -> Any:
+    table = made(keys=())
+    for key in (1, 2, 3):
+        put(table, [key], commit=tc.CommitAs(watermark=key * 10))
+    return keys(handle(table, options))
+
+
 @shows("scan.mode", "from-snapshot", "OptionError", [1, 2])
 def by_mode(options: Options) -> Any:
     return keys(handle(three(), {"scan.snapshot-id": "2", **options})) if options else "OptionError"
@@ -84,6 +97,23 @@ def between_numbers(options: Options) -> Any:
     table.tags.create("after")
     asked = {"incremental-between": "before,after", **options}
     return handle(table, asked).read().to_arrow()["v"].to_pylist()
+
+
+@shows("incremental-between-scan-mode", "diff", [2], [])
+def between_states(options: Options) -> Any:
+    """A row that came and went is a change, and no difference."""
+    table = made({"write-only": "true"}, changelog_producer="input")
+    put(table, [1])
+    put(table, [2])
+    put_kinds(table, ("-D", 2, 2))
+    return keys(handle(table, {"incremental-between": "1,3", **options}))
+
+
+@shows("table-read.sequence-number.enabled", "true", False, True)
+def numbers(options: Options) -> Any:
+    table = made(options)
+    put(table, [1])
+    return "_SEQUENCE_NUMBER" in table.system("audit_log").schema.names
 
 
 @shows("incremental-to-auto-tag", "2026-11-20", [1, 2, 3, 4], [2, 3])
@@ -152,6 +182,23 @@ def discovery(options: Options) -> Any:
     table = made(keys=())
     put(table, [1])
     return _followed(table, options)[1]
+
+
+def _consumed(options: Options) -> list[int]:
+    table = three()
+    table.access.storage.write("consumer/consumer-c", b'{"nextSnapshot": 3}')
+    more = {"scan.mode": "from-snapshot", "scan.snapshot-id": "1"}
+    return _followed(table, {**more, **options})[0]
+
+
+@shows("consumer-id", "c", [1, 2, 3], [3])
+def progress(options: Options) -> Any:
+    return _consumed(options)
+
+
+@shows("consumer.ignore-progress", "true", [3], [1, 2, 3])
+def progress_ignored(options: Options) -> Any:
+    return _consumed({"consumer-id": "c", **options})
 
 
 @shows("consumer.changelog-only", "true", [1, 2, 3], [3])

@@ -13,37 +13,32 @@ import pytest
 
 from table_core.options.classes import OptionClass, class_of
 from tests.option_keys import ASKING
-from tests.unit.honoured import cache_scenes, commit_scenes, file_scenes, merge_scenes, read_scenes
+from tests.unit.honoured import (
+    cache_scenes,
+    commit_scenes,
+    file_scenes,
+    merge_scenes,
+    read_scenes,
+    upkeep_scenes,
+)
 from tests.unit.honoured.scenes import SCENES
 
 HONOURED = [key for key in ASKING if class_of(key) is OptionClass.HONOURED]
 TESTS = Path(__file__).parents[2]
 ELSEWHERE = {
     "interop/test_clustered_keys.py": "clustering.columns",
-    "interop/test_differential_lives.py": (
-        "lookup.cache-spill-compression lookup.cache.bloom.filter.enabled"
-    ),
-    "interop/test_manifest_merging.py": "manifest.delete-file-drop-stats",
-    "interop/test_scan_modes.py": "consumer.ignore-progress scan.timestamp scan.watermark",
-    "interop/test_system_tables.py": (
-        "incremental-between-scan-mode table-read.sequence-number.enabled"
-    ),
-    "interop/test_upkeep.py": "partition.timestamp-pattern",
     "golden/test_file_indexes.py": "file-index.read.enabled",
-    "spark/test_spark_streams.py": "consumer-id",
     "unit/lsm/test_universal.py": (
-        "compaction.force-up-level-0 compaction.incremental-size-threshold compaction.offpeak-ratio "
-        "compaction.offpeak.end.hour compaction.offpeak.start.hour compaction.optimization-interval "
-        "compaction.size-ratio compaction.total-size-threshold force-lookup lookup-compact"
+        "compaction.force-up-level-0 compaction.offpeak-ratio compaction.offpeak.end.hour "
+        "compaction.offpeak.start.hour compaction.size-ratio compaction.total-size-threshold "
+        "force-lookup lookup-compact"
     ),
     "unit/table/test_after_commit.py": (
-        "consumer.expiration-time end-input.check-partition-expire "
-        "partition.expiration-check-interval sink.process-time-zone sink.watermark-time-zone "
-        "snapshot.expire.execution-mode snapshot.watermark-idle-timeout tag.time-expire-enabled"
+        "consumer.expiration-time end-input.check-partition-expire sink.process-time-zone "
+        "sink.watermark-time-zone snapshot.expire.execution-mode "
+        "snapshot.watermark-idle-timeout tag.time-expire-enabled"
     ),
-    "unit/table/test_append_deletions.py": "deletion-vector.index-file.target-size",
     "unit/table/test_following.py": "scan.bounded.watermark streaming-read-overwrite",
-    "unit/table/test_idle_partitions.py": "partition.expiration-batch-size",
     "unit/table/test_lent_rows.py": "scan.fallback-branch",
     "unit/table/test_lookup_join.py": "lookup.cache-max-disk-size lookup.cache-max-memory-size",
     "unit/table/test_manifest_sort.py": "manifest-sort.enabled manifest-sort.partition-field",
@@ -51,26 +46,20 @@ ELSEWHERE = {
     "unit/table/test_sort_compaction.py": "clustering.strategy",
     "unit/table/test_what_is_left_out.py": "postpone.merge-on-read",
     "unit/table/test_spilling.py": (
-        "local-merge-buffer-size sort-spill-threshold spill-compression "
-        "write-buffer-spill.max-disk-size write-buffer-spillable"
+        "local-merge-buffer-size write-buffer-spill.max-disk-size write-buffer-spillable"
     ),
     "unit/table/test_stream_plan.py": (
         "scan.creation-time-millis scan.file-creation-time-millis streaming-read-append-overwrite"
     ),
-    "unit/table/test_who_commits.py": "partition.timestamp-formatter",
-    "spark/test_spark_order.py": "source.split.open-file-cost source.split.target-size",
-    "unit/table/test_write_buffers.py": "read.batch-size write-buffer-size",
-    "unit/test_expire_changelogs.py": (
-        "changelog.num-retained.max changelog.num-retained.min changelog.time-retained"
-    ),
+    "unit/table/test_write_buffers.py": "write-buffer-size",
+    "unit/test_expire_changelogs.py": "changelog.time-retained",
     "unit/test_file_index_building.py": "file-index.in-manifest-threshold",
     "unit/test_partial_update.py": "partial-update.remove-record-on-sequence-group",
     "unit/test_record_expiry.py": "record-level.expire-time record-level.time-field",
-    "unit/test_scan.py": ("deletion-vectors.merge-on-read scan.plan-sort-partition"),
-    "unit/key_tables.py": "manifest.full-compaction-threshold-size",
+    "unit/test_scan.py": "deletion-vectors.merge-on-read scan.plan-sort-partition",
 }
 SHOWN = {key: file for file, keys in ELSEWHERE.items() for key in keys.split()}
-ROOMS = (cache_scenes, commit_scenes, file_scenes, merge_scenes, read_scenes)
+ROOMS = (cache_scenes, commit_scenes, file_scenes, merge_scenes, read_scenes, upkeep_scenes)
 
 
 @pytest.mark.parametrize("key", SCENES)
@@ -88,6 +77,6 @@ def test_another_test_shows_it(key: str) -> None:
 
 def test_every_honoured_option_is_shown() -> None:
     shown = [*SCENES, *SHOWN]
-    assert len(ROOMS) == 5
+    assert len(ROOMS) == 6
     assert sorted(shown) == sorted(set(shown))
     assert sorted(shown) == sorted(HONOURED)

@@ -146,10 +146,11 @@ def test_rows_of_a_fallback_branch_have_members() -> None:
 
 
 def test_system_tables_have_members() -> None:
-    catalog, table = made({"bucket": "1"}, "k")
+    catalog, table = made({"bucket": "1", "changelog-producer": "input"}, "k")
     put(table, ROWS)
-    rows = catalog.table("d.t$audit_log").read(columns=WANTED).to_arrow()
-    assert by_key(rows) == SEEN
+    log = catalog.table("d.t$audit_log")
+    assert by_key(log.read(columns=WANTED).to_arrow()) == SEEN
+    assert by_key(next(log.follow(columns=WANTED))) == SEEN
 
 
 def test_a_column_whose_name_has_a_dot_is_found_first() -> None:
