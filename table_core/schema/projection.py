@@ -142,7 +142,8 @@ def _converted(array: Any, source: DataType, target: DataType) -> Any:
         return array
     match source, target:
         case Row(old), Row(new):
-            children = dict(zip((f.id for f in old), array.flatten(), strict=True))
+            members = dict(zip((m.name for m in array.type), array.flatten(), strict=True))
+            children = {f.id: members[f.name] for f in old}
             types = {f.id: f.type for f in old}
             parts = [
                 _converted(children[f.id], types[f.id], f.type)
