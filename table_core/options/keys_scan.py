@@ -110,7 +110,7 @@ SCAN_TIMESTAMP: Final[Option[str | None]] = Option(
     "scan.timestamp",
     parse.text,
     None,
-    "time at which a read starts, as text; UTC if it has no zone",
+    "time at which a read starts, as text; UTC if it has no zone, and in Java the zone of the process",
     fits=fits.timestamp,
 )
 SCAN_TIMESTAMP_MILLIS: Final[Option[int | None]] = Option(

@@ -58,7 +58,7 @@ _TEMPORAL: Final = {
     "TIMESTAMP": Root.TIMESTAMP_LTZ,
     "TIMESTAMPNTZ": Root.TIMESTAMP,
 }
-_TYPES: Final = {"TEXT": "STRING", "BINARY": "BYTES", "VARBINARY": "BYTES"}
+_TYPES: Final = {"TEXT": "STRING", "BINARY": "BYTES", "VARBINARY": "BYTES", "TIME": "TIME(3)"}
 
 
 _T = TypeVar("_T")

@@ -12,6 +12,7 @@ Source: ``org.apache.paimon.schema.SchemaValidation#validateStartupMode``, ``Cor
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -54,6 +55,7 @@ _STARTS: Final[Mapping[str, _Start]] = {
     ),
     "incremental": _Start(_RANGES, (_ID, *_TIMES, _FILES, _TAG)),
 }
+_STORED_TIME: Final = re.compile(r"\d{4}-\d{2}-\d{2}( \d{2}:\d{2}:\d{2}(\.\d{1,9})?)?")
 _OTHERS: Final = _Start((), (*_TIMES, _FILES, _ID, _TAG, *_RANGES))
 _DECIDES: Final = (
     (_TIMES, "from-timestamp"),
@@ -77,6 +79,12 @@ def scan_option_problems(options: TableOptions, *, of_handle: bool = False) -> I
     if not of_handle and options.is_set(keys_scan.SCAN_VERSION):
         yield "scan.version is for one read, and is not stored: use scan.snapshot-id or scan.tag-name"
         return
+    text = options.get(keys_scan.SCAN_TIMESTAMP)
+    if not of_handle and text is not None and not _STORED_TIME.fullmatch(text):
+        yield (
+            f"scan.timestamp {text!r} is not stored: Paimon reads times such as '2026-01-31 12:30:15' alone, "
+            "in the zone of its process; use scan.timestamp-millis"
+        )
     decided = mode == "incremental" and not options.is_set(keys_scan.SCAN_MODE)
     if decided and not of_handle and not any(options.is_set(option) for option in _RANGES[:2]):
         yield "incremental-to-auto-tag needs scan.mode=incremental where it is stored"

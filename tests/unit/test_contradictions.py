@@ -26,6 +26,8 @@ APPEND = [
     {"scan.mode": "from-snapshot", "scan.snapshot-id": "1", "scan.tag-name": "x"},
     {"scan.snapshot-id": "1", "scan.timestamp-millis": "5"},
     {"scan.timestamp": "2026-01-01 00:00:00", "scan.timestamp-millis": "5"},
+    {"scan.timestamp": "2026-01-01T00:00:00"},
+    {"scan.timestamp": "2026-01-01 00:00:00Z"},
     {"scan.version": "1"},
     {"incremental-between": "1,2", "incremental-between-timestamp": "1,2"},
     {"incremental-between": "1,2", "scan.snapshot-id": "1"},

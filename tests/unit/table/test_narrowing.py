@@ -98,6 +98,16 @@ def test_a_type_that_holds_all_needs_no_word(old: str, new: str) -> None:
     assert catalog.alter_table(name, tc.UpdateColumnType("v", new)).definition.id == 1
 
 
+def test_a_time_that_gets_a_zone_is_utc() -> None:
+    """Java reads it in the zone of its process, so a change needs the word."""
+    catalog, name = made("k INT, v TIMESTAMP(6)", DAY)
+    change = tc.UpdateColumnType("v", "TIMESTAMP(6) WITH LOCAL TIME ZONE")
+    with pytest.raises(SchemaError, match="narrow"):
+        catalog.alter_table(name, change)
+    table = catalog.alter_table(name, change, allow="narrow")
+    assert table.read().to_arrow()["v"].to_pylist() == [DAY.replace(tzinfo=dt.UTC)]
+
+
 def test_a_table_without_rows_needs_no_word() -> None:
     catalog, name = made("k INT, v BIGINT")
     assert catalog.alter_table(name, tc.UpdateColumnType("v", "INT")).definition.id == 1

@@ -93,3 +93,14 @@ def test_a_table_whose_folders_would_have_no_name_is_not_made(type_: pa.DataType
 def test_text_that_is_no_time_is_refused(type_: pa.DataType, value: Any, text: str) -> None:
     with pytest.raises(ArgumentError, match="does not fit"):
         one_of(type_, value).partition({"p": text})
+
+
+def test_folders_that_each_process_would_name_by_its_zone_are_refused() -> None:
+    schema = pa.schema([("p", pa.timestamp("us", tz="UTC")), ("n", pa.int64())])
+    catalog = new_catalog()
+    options = {"partition.legacy-name": "false"}
+    with pytest.raises(SchemaError, match="by the zone of each process"):
+        catalog.create_table("d.t", schema, partition_by=("p",), options=options)
+    table = catalog.create_table("d.t", schema, partition_by=("p",))
+    write_rows(table, pa.table({"p": pa.array([UTC_MOMENT], schema.field("p").type), "n": [1]}))
+    assert table.read(where="n = 1").to_arrow()["p"].to_pylist() == [UTC_MOMENT]
