@@ -127,6 +127,8 @@ def decode_index_manifest(body: bytes, *, path: str) -> list[IndexEntry]:
             refuse_version("index manifest", record["_VERSION"], path)
         if record["_KIND"] not in {0, 1}:
             raise corrupt(path, f"_KIND: expected 0 or 1, got {record['_KIND']}")
+        if not -(2**31) <= record["_BUCKET"] < 2**31:
+            raise corrupt(path, f"_BUCKET: {record['_BUCKET']} is no int")
         entries.append(
             IndexEntry(
                 kind=EntryKind(record["_KIND"]),

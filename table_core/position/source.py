@@ -24,6 +24,7 @@ __all__ = [
     "TopicsId",
     "birth_of",
     "source_from_document",
+    "time_of_birth",
 ]
 
 _MAIN: Final = "main"
@@ -36,6 +37,15 @@ def birth_of(schema: bytes, time_millis: int) -> str:
     time.  A table that is dropped and recreated gets another one.
     """
     return f"{time_millis}-{hashlib.sha256(schema).hexdigest()[:16]}"
+
+
+def time_of_birth(birth: str) -> int:
+    """The time in ``birth_of``, in epoch milliseconds.
+
+    >>> time_of_birth(birth_of(b"{}", 1_700_000_000_000))
+    1700000000000
+    """
+    return int(birth.rpartition("-")[0])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

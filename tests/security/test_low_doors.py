@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import traceback
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +11,18 @@ import pyarrow as pa
 import pytest
 
 import table_core as tc
-from table_core.errors import ArgumentError, OptionError, TableError
+from table_core.cdc.kafka.registry import SchemaRegistry
+from table_core.errors import ArgumentError, CorruptFileError, OptionError, TableError
+from table_core.ondisk.index_manifest import (
+    IndexEntry,
+    decode_index_manifest,
+    encode_index_manifest,
+)
+from table_core.storage.stores.jdbc import JdbcDatabase
 from table_core.storage.stores.local import LocalStorage
 from tests.tables import write_rows
 
+SECRET = "hunter2-hunter2"
 ROWS = pa.table({"id": [1]})
 
 
@@ -72,3 +82,33 @@ def test_an_option_that_no_store_knows_is_refused_when_it_is_opened(
 ) -> None:
     with pytest.raises(OptionError, match="storage_options"):
         tc.open_catalog("s3://bucket/wh", {"key": "a", "secret": "hush", **options})
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda: JdbcDatabase(f"jdbc:mysql://ada:{SECRET}/x", {}).rows("SELECT 1"),
+        lambda: JdbcDatabase(f"jdbc:postgresql://ada:{SECRET}@[::1/x", {}).rows("SELECT 1"),
+        lambda: JdbcDatabase(f"jdbc:mysql://ada:{SECRET}@h:99999999/x", {}).rows("SELECT 1"),
+        lambda: SchemaRegistry(f"http://h/?token={SECRET}"),
+        lambda: SchemaRegistry(f"http://{SECRET}@h"),
+        lambda: SchemaRegistry(f"http://{SECRET}:@[::1"),
+        lambda: tc.KafkaSource("h:9092", "t", options={f"sasl.password={SECRET}": "x"}),
+        lambda: tc.KafkaSource("h:9092", "t", options={"no.such": "x", "sasl.password": SECRET}).open(),
+    ],
+)
+def test_an_address_or_an_option_that_is_none_is_refused_and_not_repeated(
+    ask: Callable[[], Any],
+) -> None:
+    with pytest.raises(TableError) as caught:
+        ask()
+    assert SECRET not in "".join(traceback.format_exception(caught.value))
+    assert SECRET not in str(caught.value.facts)
+
+
+def test_a_bucket_that_is_no_number_of_one_is_told_by_its_file() -> None:
+    entry = IndexEntry(
+        partition=b"", bucket=2**40, index_type="HASH", file_name="index-x", file_size=1, row_count=1
+    )
+    with pytest.raises(CorruptFileError, match="index-manifest-1: _BUCKET"):
+        decode_index_manifest(encode_index_manifest([entry]), path="index-manifest-1")

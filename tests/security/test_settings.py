@@ -208,12 +208,34 @@ JAAS = "org.apache.kafka.common.security.plain.PlainLoginModule required "
         ("sasl.jaas.config", f"{JAAS}username=\"a\";com.sun.security.auth.module.JndiLoginModule required;"),
         ("listener.name.x.sasl.jaas.config", "a.B required;"),
         ("sasl.jaas.config", ""),
+        ("sasl.login.callback.handler.class", "a.B"),
+        ("kafka.sasl.client.callback.handler.class", "a.B"),
+        ("SASL.Login.Class", "a.B"),
+        ("sasl.oauthbearer.jwt.retriever.class", "a.B"),
+        ("sasl.login.callback.handler.class", "software.amazon.msk.auth.iam.IAMClientCallbackHandlerX"),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("member", ["options", "java_options"])
 def test_a_source_chooses_no_code_of_the_client(member: str, name: str, value: str) -> None:
     with pytest.raises(ArgumentError, match="what program runs"):
         KafkaSource("h:9092", "t", **{member: {name: value}})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("sasl.oauthbearer.token.endpoint.url", "file:///etc/hostname"),
+        ("sasl.oauthbearer.jwks.endpoint.url", " FILE:/etc/hostname"),
+        (" sasl.jaas.config", "a.B required;"),
+        ("sasl.jaas.config\n", "a.B required;"),
+        ("plugin.library.paths\u00a0", "/tmp/evil.so"),
+    ],
+)
+def test_a_source_reads_no_file_by_an_address_and_its_options_have_a_grammar(
+    name: str, value: str
+) -> None:
+    with pytest.raises(ArgumentError, match=r"no http|no name"):
+        KafkaSource("h:9092", "t", java_options={name: value})
 
 
 def test_a_source_says_how_to_log_in() -> None:
@@ -226,6 +248,7 @@ def test_a_source_says_how_to_log_in() -> None:
         "sasl.kerberos.service.name": "kafka",
         "ssl.ca.location": "/etc/ca.pem",
         "sasl.login.callback.handler.class": "software.amazon.msk.auth.iam.IAMClientCallbackHandler",
+        "sasl.oauthbearer.token.endpoint.url": "https://id.example.com/token",
     }
     assert KafkaSource("h:9092", "t", options=login, java_options=login).options == login
 

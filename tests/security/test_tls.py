@@ -17,6 +17,7 @@ from table_core.cdc.kafka import registry
 from table_core.cdc.kafka.registry import SchemaRegistry
 from table_core.errors import ArgumentError, OptionError, StorageUnavailableError, TableError
 from table_core.options.tls import default_mode, is_loopback, mode_of, mysql_source_tls, mysql_tls
+from table_core.storage.stores import mysql_connection as mysql_driver
 from table_core.storage.stores.jdbc import JdbcDatabase
 from table_core.storage.stores.jdbc_tls import mysql_settings, postgres_settings
 
@@ -57,6 +58,18 @@ def mysql(client: socket.socket) -> bytes:
     )  # fmt: skip
     client.sendall(struct.pack("<I", len(hello))[:3] + b"\0" + hello)
     return client.recv(4096)
+
+
+def asking(plugin: bytes, then: bytes = b"") -> Callable[[socket.socket], bytes]:
+    """A MySQL without TLS that wants to be logged in to another way."""
+
+    def talk(client: socket.socket) -> bytes:
+        heard = mysql(client)
+        ask = b"\xfe" + plugin + b"\0" + then
+        client.sendall(struct.pack("<I", len(ask))[:3] + b"\x02" + ask)
+        return heard + client.recv(4096)
+
+    return talk
 
 
 def postgres(client: socket.socket) -> bytes:
@@ -141,6 +154,39 @@ def test_java_names_become_the_modes_that_they_are() -> None:
     }
     own = {"ssl": "true", "sslmode": "require", "sslrootcert": "/ca"}
     assert postgres_settings(own, "x") == {"sslmode": "require", "sslrootcert": "/ca"}
+
+
+@pytest.mark.parametrize("plugin", [b"mysql_clear_password", b"dialog"])
+@pytest.mark.parametrize("kind", ["source", "catalog"])
+def test_a_server_without_tls_does_not_choose_to_get_the_password_in_clear(
+    plugin: bytes, kind: str
+) -> None:
+    server = Plain(asking(plugin, b"\x01Password: "))
+    with pytest.raises(TableError, match="password in clear"):
+        if kind == "source":
+            tc.MySqlSource("127.0.0.1", "ada", SECRET, port=server.port).connect()
+        else:
+            where = f"jdbc:mysql://127.0.0.1:{server.port}/x"
+            JdbcDatabase(where, {"user": "ada", "password": SECRET}).rows("SELECT 1")
+    server.listener.close()
+    assert SECRET.encode() not in server.heard
+
+
+def test_a_server_that_sends_a_packet_without_end_takes_no_memory(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(mysql_driver, "_PACKET_MAX", 48 << 20)
+
+    def endless(client: socket.socket) -> bytes:
+        mysql(client)
+        for part in range(2, 256):
+            client.sendall(b"\xff\xff\xff" + bytes([part]) + b"x" * 0xFFFFFF)
+        return b""
+
+    server = Plain(endless)
+    with pytest.raises(TableError, match="a packet of more than"):
+        tc.MySqlSource("127.0.0.1", "ada", SECRET, port=server.port).connect()
+    server.listener.close()
 
 
 def test_a_source_on_another_machine_has_to_prove_who_it_is(

@@ -1,4 +1,4 @@
-"""Attack: a task of another team, and who may start a compaction.  Goal: the rows of a table on the tables page."""
+"""Attack: a task of another team, who may write an XCom, and who may start a compaction.  Goal: the rows of a table on the tables page."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ import pytest
 from paimon_provider.pages.answers import Asker
 from paimon_provider.pages.cache import packed, writing
 from paimon_provider.pages.lines import make_lines
-from paimon_provider.pages.rows_right import named_dags, require_rows, rows_right
+from paimon_provider.pages.rows_right import named_dags, rows_right
 from table_core.errors import AccessDeniedError, ArgumentError
 
 URI = "paimon://c/hr/salaries"
+MADE_MS = 1_800_000_000_000
 EVERY = ("payroll", "of_ben", "actions")
 
 
@@ -34,12 +35,17 @@ class Dags:
 def db(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     monkeypatch.setenv("AIRFLOW__PAIMON__CACHE_FOLDER", str(tmp_path))
     with closing(writing()) as found:
-        found.execute("INSERT INTO creation VALUES (?, 'payroll', 1)", (URI,))
+        says_created(found, "payroll")
         yield found
 
 
-def may(db: Any, *dags: str) -> bool:
-    return rows_right(Dags(), Asker(db, set(dags), 0), URI).may  # type: ignore[arg-type]
+def says_created(db: Any, dag_id: str, since: int = MADE_MS - 5_000, until: int = MADE_MS + 900) -> None:
+    """A task of ``dag_id`` ran then, and says that it created the table."""
+    db.execute("INSERT INTO creation VALUES (?, ?, ?, ?)", (URI, dag_id, since, until))
+
+
+def may(db: Any, *dags: str, made_ms: int | None = MADE_MS) -> bool:
+    return rows_right(Dags(), Asker(db, set(dags), 0), URI, made_ms).may  # type: ignore[arg-type]
 
 
 def claims(db: Any) -> None:
@@ -66,10 +72,33 @@ def test_no_writer_moves_the_right(db: Any) -> None:
 
 
 def test_a_second_creator_takes_rights_and_gives_none(db: Any) -> None:
-    db.execute("INSERT INTO creation VALUES (?, 'of_ben', 0)", (URI,))
+    says_created(db, "of_ben")
     assert not may(db, "of_ben")
     assert not may(db, "payroll")
     assert may(db, "payroll", "of_ben")
+
+
+@pytest.mark.parametrize("apart_ms", [20_000, 86_400_000])
+@pytest.mark.parametrize("honest", [True, False])
+def test_who_says_so_of_a_table_that_was_there_takes_no_rows(
+    db: Any, apart_ms: int, honest: bool
+) -> None:
+    """A sync, or the task of another Dag, made it.  Any task may say the same, and any user who may write an XCom."""
+    if not honest:
+        db.execute("DELETE FROM creation")
+    says_created(db, "of_ben", MADE_MS + apart_ms, MADE_MS + apart_ms + 60_000)
+    says_created(db, "of_ben", MADE_MS - apart_ms - 60_000, MADE_MS - apart_ms)
+    assert not may(db, "of_ben")
+    assert may(db, "payroll") is honest
+    assert may(db, *EVERY)
+
+
+def test_a_table_that_was_made_again_is_not_of_who_made_the_first(db: Any) -> None:
+    assert not may(db, "payroll", made_ms=MADE_MS + 3_600_000)
+    says_created(db, "payroll", MADE_MS + 3_599_000, MADE_MS + 3_601_000)
+    assert may(db, "payroll", made_ms=MADE_MS + 3_600_000)
+    for never in (-1, 0, 2**63, 10**30):
+        assert not may(db, "payroll", made_ms=never)
 
 
 def test_rows_of_no_known_creator_are_for_who_may_read_every_dag(db: Any) -> None:
@@ -116,14 +145,14 @@ def test_another_name_of_a_table_gives_no_right_to_its_rows(
     db: Any, monkeypatch: pytest.MonkeyPatch, uri: str
 ) -> None:
     """A branch and a system table have the rows of their table, and another spelling is the table itself."""
-    db.execute("INSERT INTO creation VALUES (?, 'of_ben', 0)", (uri,))
+    db.execute("INSERT INTO creation VALUES (?, 'of_ben', 0, ?)", (uri, 2 * MADE_MS))
     document = packed(json.dumps({"table": "hr.salaries"}))
     db.execute("INSERT INTO document VALUES ('line', ?, '', 0, ?)", (uri, document))
     make_lines(db, [uri])
     assert db.execute("SELECT count(*) FROM line").fetchone() == (0,)
     for option in ("", '{"hr.salaries": "payroll", "*.*": "of_ben", "paimon://*/*/*": "of_ben"}'):
         monkeypatch.setenv("AIRFLOW__PAIMON__ROWS_OF", option)
-        assert not rows_right(Dags(), Asker(db, {"of_ben"}, 0), uri).may  # type: ignore[arg-type]
+        assert not rows_right(Dags(), Asker(db, {"of_ben"}, 0), uri, MADE_MS).may  # type: ignore[arg-type]
 
 
 def test_the_configuration_comes_before_the_creator(
@@ -133,4 +162,4 @@ def test_the_configuration_comes_before_the_creator(
     assert may(db, "of_ben")
     assert not may(db, "payroll")
     with pytest.raises(AccessDeniedError, match="rows_of"):
-        require_rows(Dags(), Asker(db, {"payroll"}, 0), URI)  # type: ignore[arg-type]
+        rows_right(Dags(), Asker(db, {"payroll"}, 0), URI, MADE_MS).require(URI)  # type: ignore[arg-type]

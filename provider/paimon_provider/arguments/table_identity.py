@@ -53,7 +53,10 @@ class TableIdentity:
     @classmethod
     def of_uri(cls, uri: str) -> TableIdentity | None:
         """The identity that ``uri`` stands for; None if it is no plain URI of a table."""
-        parts = urlsplit(uri)
+        try:
+            parts = urlsplit(uri)
+        except ValueError:  # e.g. a bracket that is not closed
+            return None
         path = [unquote(part) for part in parts.path.removeprefix("/").split("/")]
         if parts.scheme != SCHEME or parts.query or len(path) != 2 or not all(path):
             return None

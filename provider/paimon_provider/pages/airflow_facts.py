@@ -12,6 +12,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import sqlalchemy as sa
 from airflow.models.asset import AssetEvent, AssetModel
+from airflow.models.taskinstance import TaskInstance
 from airflow.models.xcom import XComModel
 
 from paimon_provider._compat import Feature, has
@@ -40,6 +41,8 @@ _LATE: Final = 100
 """So many events are looked at again: one that was committed late has a smaller id than others."""
 _LATE_MS: Final = 10_000
 _HOURS_KEPT: Final = 25
+_TOLD_WITHIN_MS: Final = 3_600_000
+"""A task tells that it made a table so soon: one that runs for days has not made all tables of these days."""
 
 
 def copy_airflow_facts(session: Session, db: sqlite3.Connection, now_ms: int) -> set[str]:
@@ -239,10 +242,7 @@ def _runs(session: Session, db: sqlite3.Connection) -> set[str]:
             ),
         )
         if _says_created(told_result):
-            db.execute(
-                "INSERT OR IGNORE INTO creation VALUES (?, ?, ?)",
-                (base, row.dag_id, millis(row.ended)),
-            )
+            _keep_creation(session, db, base, row)
         touched.add(base)
     set_meta(db, "run_ms", newest)
     for base in touched:
@@ -263,11 +263,30 @@ def _says_created(result: Mapping[str, Any]) -> bool:
     return action == "clone" or (action == "create-table" and details.get("created") is True)
 
 
+def _keep_creation(session: Session, db: sqlite3.Connection, base: str, row: Any) -> None:
+    """When the task that says so ran, as Airflow says: a table that is older or younger is not what it made."""
+    who = (TaskInstance.dag_id, TaskInstance.task_id, TaskInstance.run_id, TaskInstance.map_index)
+    times = sa.select(TaskInstance.start_date, TaskInstance.end_date).where(
+        *(one == getattr(row, one.key) for one in who)
+    )
+    began, ended = session.execute(times).one_or_none() or (None, None)
+    if began is None:  # cleared, and about to run again: what it left is of another run
+        return
+    until = min(millis(row.ended), millis(ended) if ended else millis(row.ended))
+    since = max(millis(began), until - _TOLD_WITHIN_MS)
+    db.execute(
+        "INSERT OR REPLACE INTO creation VALUES (?, ?, ?, ?)", (base, row.dag_id, since, until)
+    )
+
+
 def table_of_link(link: object) -> str | None:
     """The URI of the table whose page ``link`` leads to; None if it is no such link."""
     if not isinstance(link, str):
         return None
-    query = parse_qs(urlsplit(link).query)
+    try:
+        query = parse_qs(urlsplit(link).query)
+    except ValueError:  # an address that is none
+        return None
     uri = (query.get("table") or query.get("search") or [""])[0]
     parts = split_uri(uri)
     return None if parts is None else parts[0]

@@ -139,7 +139,7 @@ def table(dags: Dags, session: SessionDep, uri: Uri) -> dict[str, Any]:
     with cache_for(dags) as asker:
         line, events = require_line(asker, uri)
         detail = of_table.detail_answer(asker, uri)
-        right = rows_right(session, asker, uri)
+        right = rows_right(session, asker, uri, of_table.made_ms(asker, uri))
         return {
             **line_answer(asker, line, events),
             **detail,

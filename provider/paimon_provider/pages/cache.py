@@ -35,7 +35,7 @@ __all__ = [
     "writing",
 ]
 
-_VERSION: Final = 3
+_VERSION: Final = 4
 _FILE: Final = "tables.db"
 _LOCK: Final = "tables.lock"
 _BUSY_SECONDS: Final = 5
@@ -59,7 +59,8 @@ CREATE TABLE run (
     PRIMARY KEY (base, at, dag_id, run_id, task_id, map_index)) WITHOUT ROWID;
 CREATE INDEX run_dag ON run (dag_id, run_id);
 CREATE TABLE creation (
-    base TEXT NOT NULL, dag_id TEXT NOT NULL, at INTEGER NOT NULL, PRIMARY KEY (base, dag_id)) WITHOUT ROWID;
+    base TEXT NOT NULL, dag_id TEXT NOT NULL, since INTEGER NOT NULL, until INTEGER NOT NULL,
+    PRIMARY KEY (base, dag_id, since)) WITHOUT ROWID;
 CREATE TABLE commit_user (
     user TEXT PRIMARY KEY, dag_id TEXT, task_id TEXT, run_id TEXT, map_index INTEGER) WITHOUT ROWID;
 CREATE TABLE document (

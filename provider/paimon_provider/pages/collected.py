@@ -106,12 +106,14 @@ def _kept(batch: Any, db: sqlite3.Connection) -> set[str]:
             part.column("_ROW_KIND").to_pylist() if "_ROW_KIND" in names else ["+I"] * len(kinds)
         )
         _put(zip(kinds, uris, parts, texts, signs, strict=True), db)
-        touched |= set(uris)
+        touched |= {uri for uri in uris if isinstance(uri, str)}
     return touched
 
 
 def _put(rows: Iterable[tuple[str, str, str, str | None, str]], db: sqlite3.Connection) -> None:
     for kind, uri, part, text, sign in rows:
+        if not (isinstance(uri, str) and isinstance(kind, str) and isinstance(part, str)):
+            continue  # a row that no collector wrote
         if kind == Kind.STATE.value or len(uri) > _URI_MAX:
             continue
         if sign == "-D" or text is None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, TypeVar
 
 from fastapi import APIRouter, Depends, Query
 from fastapi.responses import StreamingResponse
@@ -16,10 +16,11 @@ from paimon_provider.pages.answers import require_line
 from paimon_provider.pages.api import Dags, Uri, cache_for, not_kept
 from paimon_provider.pages.bars import BarsOf
 from paimon_provider.pages.live import LIVE, Viewer
-from paimon_provider.pages.rows_right import require_rows
+from paimon_provider.pages.rows_right import RowsRight, rows_right
 from paimon_provider.pages.text import cell_text
 from paimon_provider.pages.warehouses import hook_of
 from table_core.errors import ArgumentError, NotFoundError, StorageUnavailableError
+from table_core.position.source import time_of_birth
 
 __all__ = ["router"]
 
@@ -28,43 +29,68 @@ _SAMPLE_S: Final = 20.0
 _KEEP_ALIVE_S: Final = 15.0
 _STREAM_S: Final = 1800.0
 """Then the browser connects anew, and the right to see rows is asked for again."""
-_READERS: Final = ThreadPoolExecutor(2, thread_name_prefix="paimon-sample")
+_READERS: Final = ThreadPoolExecutor(4, thread_name_prefix="paimon-sample")
 Column = Annotated[str, Query(max_length=_COLUMN_MAX)]
+T = TypeVar("T")
 
 router = APIRouter(prefix="/api/table", dependencies=[Depends(not_kept)])
 
 
-def table_with_rows(dags: Dags, uri: Uri) -> tuple[str, str]:
+async def table_with_rows(dags: Dags, uri: Uri) -> tuple[str, str]:
     """URI and name of a table whose rows who asks may see.
 
     Raises:
         NotFoundError: no such table.
         AccessDeniedError: they may not.
+        StorageUnavailableError: the warehouse does not say in time when the table was made.
     """
-    from airflow.utils.session import create_session
-
-    # A session of its own: one of the route's would stay open as long as the stream.
-    with cache_for(dags) as asker, create_session() as session:
-        line, _ = require_line(asker, uri)
-        require_rows(session, asker, uri)
-        return uri, str(line["table"])
+    return await _within_time(uri, _allowed, dags, uri)
 
 
 RowsOf = Annotated[tuple[str, str], Depends(table_with_rows)]
 
 
-@router.get("/sample")
-async def sample(of: RowsOf, limit: Annotated[int, Query(ge=1, le=100)] = 20) -> dict[str, Any]:
-    """Some rows of the newest state, as text."""
-    reading = asyncio.get_running_loop().run_in_executor(_READERS, _sample, *of, limit)
+def _allowed(dags: frozenset[str], uri: str) -> tuple[str, str]:
+    name, right = _asked(dags, uri, None)
+    if right.rests_on_creation:  # what is collected may be of a table that was there before
+        _, right = _asked(dags, uri, time_of_birth(_table(uri, name).birth))
+    right.require(uri)
+    return uri, name
+
+
+def _asked(dags: frozenset[str], uri: str, made_ms: int | None) -> tuple[str, RowsRight]:
+    """The table's name and the right to its rows.
+
+    A session of its own: one of the route's would stay open as long as the stream.
+    """
+    from airflow.utils.session import create_session
+
+    with cache_for(dags) as asker, create_session() as session:
+        line, _ = require_line(asker, uri)
+        return str(line["table"]), rows_right(session, asker, uri, made_ms)
+
+
+async def _within_time(uri: str, read: Callable[..., T], *arguments: Any) -> T:
+    """What ``read`` gives, in a thread of those that read warehouses.
+
+    Raises:
+        StorageUnavailableError: it takes too long.
+    """
+    reading = asyncio.get_running_loop().run_in_executor(_READERS, read, *arguments)
     try:
         return await asyncio.wait_for(reading, _SAMPLE_S)
     except TimeoutError as error:
         raise StorageUnavailableError(
             f"the rows did not come within {_SAMPLE_S:.0f} s: the warehouse is slow, or others read",
-            path=of[0],
+            path=uri,
             reason="timeout",
         ) from error
+
+
+@router.get("/sample")
+async def sample(of: RowsOf, limit: Annotated[int, Query(ge=1, le=100)] = 20) -> dict[str, Any]:
+    """Some rows of the newest state, as text."""
+    return await _within_time(of[0], _sample, *of, limit)
 
 
 def _sample(uri: str, name: str, limit: int) -> dict[str, Any]:

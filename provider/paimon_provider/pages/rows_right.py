@@ -2,6 +2,9 @@
 
 Airflow's configuration says it, or Airflow's record of who created the table.  What says who *wrote* it, a
 snapshot, an event, an asset or the name of a commit, can be made by whoever writes: none of them is asked.
+
+A record is what a task has said, and any task may say that it created a table.  So it counts only for a table
+that came into being while that task ran: Airflow says when it ran, and the table when it was made.
 """
 
 from __future__ import annotations
@@ -26,14 +29,17 @@ if TYPE_CHECKING:
 
     from paimon_provider.pages.answers import Asker
 
-__all__ = ["RowsRight", "named_dags", "require_rows", "rows_right"]
+__all__ = ["RowsRight", "named_dags", "rows_right"]
 
 _WHERE_FROM: Final = {
     "configuration": "[paimon] rows_of names who may see rows of this table",
     "creation": "rows of this table are for who may read the Dag that created it",
-    "every": "no record says which Dag created this table, so its rows are for who may read every Dag",
+    "every": "no record says which Dag created this table when it was made, so its rows are for who may read every Dag",
     "several": "several Dags say that they created this table, so its rows are for who may read all of them",
 }
+_CLOCKS_MS: Final = 10_000
+"""So far may the clocks of who makes a table and of Airflow be apart."""
+_MOMENT_MAX_MS: Final = 2**52
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,15 +56,41 @@ class RowsRight:
         """Where the right comes from, in a sentence."""
         return _WHERE_FROM[self.source]
 
+    @property
+    def rests_on_creation(self) -> bool:
+        """Whether it is another one by when the table was made, for who asks."""
+        return self.source in {"creation", "several"} and bool(self.dags)
+
+    def require(self, uri: str) -> None:
+        """Refuse who may not see rows of the table ``uri``.
+
+        Raises:
+            AccessDeniedError: says where the right would come from.
+        """
+        if not self.may:
+            raise AccessDeniedError(
+                f"{self.reason}. You may not: ask an administrator for that right, or to name a Dag of "
+                "yours in [paimon] rows_of",
+                path=uri,
+                reason="no right to read the Dag",
+            )
+
     def document(self) -> dict[str, Any]:
         """As the page is told."""
         return {"source": self.source, "reason": self.reason, "dags": [*self.dags]}
 
 
-def rows_right(session: Session, asker: Asker, uri: str) -> RowsRight:
+def rows_right(session: Session, asker: Asker, uri: str, made_ms: int | None) -> RowsRight:
     """Whether who asks may see rows of the table ``uri``, and where the right comes from.
 
     Whoever may read every Dag may see every table.
+
+    Args:
+        session: Airflow's database.
+        asker: who asks.
+        uri: the table's asset.
+        made_ms: when the table that is there now was made; None where that is not known: to foretell the
+            answer, and never to show rows by it.
 
     Raises:
         ArgumentError: ``[paimon] rows_of`` cannot be read: then nobody sees rows.
@@ -71,29 +103,12 @@ def rows_right(session: Session, asker: Asker, uri: str) -> RowsRight:
     if named is not None:
         may = any(dag_id in asker.dags for dag_id in named)
         return _right(session, asker, may, "configuration", named)
-    creators = _creators(asker, uri)
+    creators = _creators(asker, uri, made_ms)
     if not creators:
         return _right(session, asker, False, "every", ())
-    # A record is made by a task, so another Dag can make one too: it takes rights away, and gives none.
+    # Tasks of two Dags ran at that time and say the same: a second one takes rights away, and gives none.
     may = all(dag_id in asker.dags for dag_id in creators)
     return _right(session, asker, may, "creation" if len(creators) == 1 else "several", creators)
-
-
-def require_rows(session: Session, asker: Asker, uri: str) -> None:
-    """Refuse who may not see rows.
-
-    Raises:
-        AccessDeniedError: says where the right would come from.
-        ArgumentError: ``[paimon] rows_of`` cannot be read.
-    """
-    right = rows_right(session, asker, uri)
-    if not right.may:
-        raise AccessDeniedError(
-            f"{right.reason}. You may not: ask an administrator for that right, or to name a Dag of "
-            "yours in [paimon] rows_of",
-            path=uri,
-            reason="no right to read the Dag",
-        )
 
 
 def named_dags(uri: str) -> tuple[str, ...] | None:
@@ -156,7 +171,14 @@ def _right(
     return RowsRight(may, source, tuple(one for one in dags if one in asker.dags))
 
 
-def _creators(asker: Asker, uri: str) -> tuple[str, ...]:
-    """The Dags of which Airflow has a record that they created the table."""
-    rows = asker.db.execute("SELECT dag_id FROM creation WHERE base = ? ORDER BY dag_id", (uri,))
+def _creators(asker: Asker, uri: str, made_ms: int | None) -> tuple[str, ...]:
+    """The Dags of which Airflow has a record that they created the table, in a task that ran when it was made."""
+    query = "SELECT DISTINCT dag_id FROM creation WHERE base = ?"
+    values: list[Any] = [uri]
+    if made_ms is not None:
+        if not 0 <= made_ms <= _MOMENT_MAX_MS:  # no task ran then
+            return ()
+        query += " AND since <= ? AND until >= ?"
+        values += [made_ms + _CLOCKS_MS, made_ms - _CLOCKS_MS]
+    rows = asker.db.execute(f"{query} ORDER BY dag_id", values)
     return tuple(row[0] for row in rows)

@@ -22,6 +22,7 @@ __all__ = [
     "detail_answer",
     "history_answer",
     "levels_answer",
+    "made_ms",
     "options_answer",
     "partitions_answer",
     "refs_answer",
@@ -299,6 +300,12 @@ def schemas_answer(asker: Asker, uri: str) -> dict[str, Any]:
         id, at = _whole(one.get("id")), _iso_of(one.get("at_ms"))
         schemas.append({"id": id, "at": at, "changes": changes})
     return {"schemas": schemas}
+
+
+def made_ms(asker: Asker, uri: str) -> int | None:
+    """When the table was made, as its first schema says; None where that one was not collected."""
+    schemas = _records(asker.document(uri, Kind.SCHEMAS).get("schemas"))
+    return next((_number(one.get("at_ms")) for one in schemas if one.get("id") == 0), None)
 
 
 @cache

@@ -19,7 +19,7 @@ __all__ = ["require_client_options"]
 _CODE: Final = re.compile(
     r"""(?ix) ^(?:kafka\.)?(?:
       plugin\.library\.paths | ssl\.engine\.location | sasl\.kerberos\.kinit\.cmd | sasl\.kerberos\.kinit\.path
-    | .*(?:classes|reporters|providers|serializer) | ssl\.engine\.factory\.class
+    | .*(?:classes|reporters|providers|serializer)
     | ssl\.providers? | partition\.assignment\.strategy
     )$"""
 )
@@ -36,6 +36,17 @@ _MODULES: Final = frozenset(
     }
 )
 """Who may log in: other modules look up objects at an address, or run what they are told."""
+_CLASS: Final = re.compile(r"(?i).*\.class")
+_CLASSES: Final = frozenset(
+    {
+        "software.amazon.msk.auth.iam.IAMClientCallbackHandler",
+        "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginCallbackHandler",
+        "org.apache.kafka.common.security.oauthbearer.secured.OAuthBearerLoginCallbackHandler",
+    }
+)
+"""What those modules ask for a name and a token: any other class would be made, whatever it does."""
+_NAME: Final = re.compile(r"[A-Za-z0-9._-]+")
+_ADDRESS: Final = re.compile(r"(?i).*\.url")
 _QUOTED: Final = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'")
 
 
@@ -46,6 +57,21 @@ def require_client_options(options: Mapping[str, Any], argument: str) -> None:
         ArgumentError: names the option, and what to do instead.
     """
     for name, value in options.items():
+        if not _NAME.fullmatch(name):
+            begin = re.sub(r"[^A-Za-z0-9._-].*", "…", name, flags=re.DOTALL)  # the rest may be a secret
+            raise ArgumentError(
+                f"{argument}: {begin!r} is no name of an option: it has letters, digits and . _ - only",
+                argument=argument,
+                value=begin,
+            )
+        if _CLASS.fullmatch(name) and str(value).strip() not in _CLASSES:
+            raise _refused(argument, name, f"it is one of {', '.join(sorted(_CLASSES))}")
+        if _ADDRESS.fullmatch(name) and not _is_web(value):
+            raise ArgumentError(
+                f"{argument}: {name!r} is no http or https address: the client would read a file of this machine",
+                argument=argument,
+                value=name,
+            )
         if _CODE.match(name):
             raise _refused(argument, name, "set the machine up so, outside of the source")
         if _KERBEROS.match(name) and not _WORD.fullmatch(str(value)):
@@ -58,6 +84,10 @@ def require_client_options(options: Mapping[str, Any], argument: str) -> None:
                 raise _refused(
                     argument, name, f"its module is one of {', '.join(sorted(_MODULES))}"
                 )
+
+
+def _is_web(value: object) -> bool:
+    return str(value).strip().lower().startswith(("http://", "https://"))
 
 
 def _refused(argument: str, name: str, mend: str) -> ArgumentError:

@@ -60,6 +60,17 @@ class _SameHost(urllib.request.HTTPRedirectHandler):
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
+def _is_plain(url: str) -> bool:
+    """Whether ``url`` is an address that can be shown."""
+    try:
+        parts = urllib.parse.urlsplit(url)
+        _ = parts.port
+    except ValueError:
+        return False
+    is_bare = not (parts.query or parts.fragment) and parts.username is None
+    return parts.scheme in {"http", "https"} and bool(parts.hostname) and is_bare
+
+
 @dataclass(frozen=True, slots=True)
 class SchemaRegistry:
     """What answers ``GET /schemas/ids/NUMBER`` as Confluent's registry does.
@@ -83,13 +94,12 @@ class SchemaRegistry:
                     value=name,
                 )
         for url in self._urls:
-            parts = urllib.parse.urlsplit(url)
-            if parts.scheme not in {"http", "https"} or parts.password is not None:
+            if not _is_plain(url):
                 raise ArgumentError(
-                    "registry is an http or https address without a password; that one belongs "
-                    "into registry_options",
+                    "registry is an http or https address without a password, and nothing behind its path; who "
+                    "asks belongs into registry_options",
                     argument="registry",
-                    value=parts.hostname or "",
+                    value="",
                 )
 
     @property

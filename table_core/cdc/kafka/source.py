@@ -109,7 +109,7 @@ class KafkaSource:
         """Connect.
 
         Raises:
-            StorageUnavailableError: no broker answers.
+            ArgumentError: the client does not know an option, or cannot use it.
         """
         try:
             driver = importlib.import_module("confluent_kafka")
@@ -125,7 +125,14 @@ class KafkaSource:
             "queued.max.messages.kbytes": _AHEAD_KB,
             **self.options,
         }
-        return KafkaReading(self, driver, driver.Consumer(config, logger=_Silent()))
+        try:
+            consumer = driver.Consumer(config, logger=_Silent())
+        except driver.KafkaException as error:
+            text = error.args[0].str() if error.args else "no reason"
+            raise ArgumentError(
+                f"options: Kafka's client cannot use them: {text}", argument="options", value=sorted(self.options)
+            ) from None
+        return KafkaReading(self, driver, consumer)
 
 
 def topics_meant(wanted: str | Sequence[str], known: Iterable[str]) -> list[str]:

@@ -7,7 +7,6 @@ import re
 import struct
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from table_core.cdc.apply.server import ServerConnection, driver_of
@@ -19,7 +18,8 @@ from table_core.errors import (
     EventError,
     StorageUnavailableError,
 )
-from table_core.options.tls import mysql_source_tls, system_context
+from table_core.options.tls import mysql_source_tls
+from table_core.storage.stores.mysql_connection import mysql_connection
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -98,7 +98,7 @@ class MySqlSource:
     def _raw(self) -> Any:
         _driver()
         with _named(self):
-            return _connection()(
+            return mysql_connection()(
                 host=self.host,
                 port=self.port,
                 user=self.user,
@@ -321,17 +321,6 @@ class MySqlConnection(ServerConnection):
 
 def _driver() -> Any:
     return driver_of("pymysql", "MySqlSource", "mysql")
-
-
-@cache
-def _connection() -> Any:
-    """The driver's connection; where TLS is only preferred, it loads the system's certificates once, not for each."""
-    base = importlib.import_module("pymysql.connections").Connection
-
-    def context(self: Any, said: Any) -> Any:
-        return base._create_ssl_ctx(self, said) if said else system_context("prefer")  # noqa: SLF001 - no public way
-
-    return type("Connection", (base,), {"_create_ssl_ctx": context})
 
 
 @contextmanager

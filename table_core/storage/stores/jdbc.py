@@ -21,6 +21,7 @@ from table_core.errors import (
     UnsupportedFeatureError,
 )
 from table_core.storage.stores.jdbc_tls import mysql_settings, postgres_settings
+from table_core.storage.stores.mysql_connection import mysql_connection
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -203,7 +204,7 @@ class JdbcDatabase:
         tls = mysql_settings(properties, self.shown)
         if properties:
             raise self._unknown(properties)
-        return driver.connect(
+        return mysql_connection()(
             **tls,
             host=parts.hostname or "localhost",
             port=parts.port or 3306,
@@ -243,7 +244,15 @@ class JdbcDatabase:
         return connection
 
     def _parts(self) -> tuple[urllib.parse.SplitResult, dict[str, str]]:
-        parts = urllib.parse.urlsplit(self.uri[len("jdbc:") :])
+        try:
+            parts = urllib.parse.urlsplit(self.uri[len("jdbc:") :])
+            _ = parts.port
+        except ValueError:  # whose text may have a part of the password
+            raise OptionError(
+                f"uri is no address of {self.kind}: write it as jdbc:{self.kind}://host:port/database",
+                option="uri",
+                value=None,
+            ) from None
         query = dict(urllib.parse.parse_qsl(parts.query, keep_blank_values=True))
         return parts, {key: value for key, value in query.items() if key not in _IGNORED}
 
