@@ -94,7 +94,9 @@ def test_an_option_that_no_store_knows_is_refused_when_it_is_opened(
         lambda: SchemaRegistry(f"http://{SECRET}@h"),
         lambda: SchemaRegistry(f"http://{SECRET}:@[::1"),
         lambda: tc.KafkaSource("h:9092", "t", options={f"sasl.password={SECRET}": "x"}),
-        lambda: tc.KafkaSource("h:9092", "t", options={"no.such": "x", "sasl.password": SECRET}).open(),
+        lambda: tc.KafkaSource(
+            "h:9092", "t", options={"no.such": "x", "sasl.password": SECRET}
+        ).open(),
     ],
 )
 def test_an_address_or_an_option_that_is_none_is_refused_and_not_repeated(
@@ -108,7 +110,12 @@ def test_an_address_or_an_option_that_is_none_is_refused_and_not_repeated(
 
 def test_a_bucket_that_is_no_number_of_one_is_told_by_its_file() -> None:
     entry = IndexEntry(
-        partition=b"", bucket=2**40, index_type="HASH", file_name="index-x", file_size=1, row_count=1
+        partition=b"",
+        bucket=2**40,
+        index_type="HASH",
+        file_name="index-x",
+        file_size=1,
+        row_count=1,
     )
     with pytest.raises(CorruptFileError, match="index-manifest-1: _BUCKET"):
         decode_index_manifest(encode_index_manifest([entry]), path="index-manifest-1")

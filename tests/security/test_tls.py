@@ -162,12 +162,12 @@ def test_a_server_without_tls_does_not_choose_to_get_the_password_in_clear(
     plugin: bytes, kind: str
 ) -> None:
     server = Plain(asking(plugin, b"\x01Password: "))
+    catalog = JdbcDatabase(
+        f"jdbc:mysql://127.0.0.1:{server.port}/x", {"user": "ada", "password": SECRET}
+    )
+    source = tc.MySqlSource("127.0.0.1", "ada", SECRET, port=server.port)
     with pytest.raises(TableError, match="password in clear"):
-        if kind == "source":
-            tc.MySqlSource("127.0.0.1", "ada", SECRET, port=server.port).connect()
-        else:
-            where = f"jdbc:mysql://127.0.0.1:{server.port}/x"
-            JdbcDatabase(where, {"user": "ada", "password": SECRET}).rows("SELECT 1")
+        source.connect() if kind == "source" else catalog.rows("SELECT 1")
     server.listener.close()
     assert SECRET.encode() not in server.heard
 

@@ -39,7 +39,9 @@ def db(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         yield found
 
 
-def says_created(db: Any, dag_id: str, since: int = MADE_MS - 5_000, until: int = MADE_MS + 900) -> None:
+def says_created(
+    db: Any, dag_id: str, since: int = MADE_MS - 5_000, until: int = MADE_MS + 900
+) -> None:
     """A task of ``dag_id`` ran then, and says that it created the table."""
     db.execute("INSERT INTO creation VALUES (?, ?, ?, ?)", (URI, dag_id, since, until))
 

@@ -110,7 +110,7 @@ def _kept(batch: Any, db: sqlite3.Connection) -> set[str]:
     return touched
 
 
-def _put(rows: Iterable[tuple[str, str, str, str | None, str]], db: sqlite3.Connection) -> None:
+def _put(rows: Iterable[tuple[Any, Any, Any, Any, str]], db: sqlite3.Connection) -> None:
     for kind, uri, part, text, sign in rows:
         if not (isinstance(uri, str) and isinstance(kind, str) and isinstance(part, str)):
             continue  # a row that no collector wrote

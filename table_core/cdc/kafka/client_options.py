@@ -58,7 +58,9 @@ def require_client_options(options: Mapping[str, Any], argument: str) -> None:
     """
     for name, value in options.items():
         if not _NAME.fullmatch(name):
-            begin = re.sub(r"[^A-Za-z0-9._-].*", "…", name, flags=re.DOTALL)  # the rest may be a secret
+            begin = re.sub(
+                r"[^A-Za-z0-9._-].*", "…", name, flags=re.DOTALL
+            )  # the rest may be a secret
             raise ArgumentError(
                 f"{argument}: {begin!r} is no name of an option: it has letters, digits and . _ - only",
                 argument=argument,

@@ -130,7 +130,9 @@ class KafkaSource:
         except driver.KafkaException as error:
             text = error.args[0].str() if error.args else "no reason"
             raise ArgumentError(
-                f"options: Kafka's client cannot use them: {text}", argument="options", value=sorted(self.options)
+                f"options: Kafka's client cannot use them: {text}",
+                argument="options",
+                value=sorted(self.options),
             ) from None
         return KafkaReading(self, driver, consumer)
 

@@ -53,7 +53,8 @@ def mysql_connection() -> Any:
             if self._parts > _PACKET_MAX:
                 self._force_close()
                 raise refused(
-                    _FIRST_OF_CLIENT, f"the server sends a packet of more than {_PACKET_MAX:,} bytes"
+                    _FIRST_OF_CLIENT,
+                    f"the server sends a packet of more than {_PACKET_MAX:,} bytes",
                 )
             return data
 
