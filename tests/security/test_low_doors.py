@@ -20,6 +20,7 @@ from table_core.ondisk.index_manifest import (
 )
 from table_core.storage.stores.jdbc import JdbcDatabase
 from table_core.storage.stores.local import LocalStorage
+from table_core.table.system_tables.documents import rows_table
 from tests.tables import write_rows
 
 SECRET = "hunter2-hunter2"
@@ -119,3 +120,9 @@ def test_a_bucket_that_is_no_number_of_one_is_told_by_its_file() -> None:
     )
     with pytest.raises(CorruptFileError, match="index-manifest-1: _BUCKET"):
         decode_index_manifest(encode_index_manifest([entry]), path="index-manifest-1")
+
+
+@pytest.mark.parametrize("number", [2**40, 2**70])
+def test_a_number_in_the_metadata_that_fits_no_column_is_told(number: int) -> None:
+    with pytest.raises(CorruptFileError, match="level: a value in the table's metadata"):
+        rows_table([("level", pa.int32(), False)], [[1], [number]])

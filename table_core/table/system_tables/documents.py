@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 
 from table_core.datatypes.text import field_to_json, type_text
+from table_core.errors import CorruptFileError
 from table_core.ondisk import layout
 from table_core.options.stored_json import json_object
 from table_core.table.metadata.refs.branches import branch_names
@@ -40,11 +41,23 @@ _TIME: Final = pa.timestamp("ms")
 
 
 def rows_table(columns: Sequence[tuple[str, Any, bool]], rows: Iterable[Sequence[Any]]) -> pa.Table:
-    """A table of ``(name, type, nullable)`` columns from rows of metadata."""
+    """A table of ``(name, type, nullable)`` columns from rows of metadata.
+
+    Raises:
+        CorruptFileError: a number in the metadata is larger than any that a writer stores there.
+    """
     records = list(rows)
     schema = pa.schema([pa.field(name, type_, nullable=null) for name, type_, null in columns])
-    arrays = [pa.array([row[at] for row in records], field.type) for at, field in enumerate(schema)]
+    arrays = [_column(field, [row[at] for row in records]) for at, field in enumerate(schema)]
     return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def _column(field: pa.Field, values: Sequence[Any]) -> pa.Array:
+    try:
+        return pa.array(values, field.type)
+    except (pa.ArrowInvalid, OverflowError) as error:
+        what = f"{field.name}: a value in the table's metadata is no {field.type}: {error}"
+        raise CorruptFileError(what, path=field.name, problems=[what]) from error
 
 
 def local_ms(access: TableAccess, at_ms: int) -> int:
