@@ -98,7 +98,7 @@ class GaveUpError(TableError):
 
 
 class OutcomeUnknownError(TableError):
-    """It is unknown whether the write landed. Facts: ``user``, ``id``, ``floor``."""
+    """It is unknown whether the write landed. Facts: ``user``, ``id``, ``floor``; of a tag or branch ``table``."""
 
     kind = ErrorKind.UNKNOWN_OUTCOME
 

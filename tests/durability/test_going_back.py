@@ -200,7 +200,7 @@ def test_acknowledged_commits_are_there_or_a_rollback_took_them_back(
             print(list(zip(verbs, counts, strict=True)), sum(len(one.landed) for one in told))
             assert sum(counts) > 0
         judge(place, told, gone)
-        if where == "local" and PROFILE == "nightly":
+        if PROFILE == "nightly":
             paimon_reads_the_same(place, tmp_path)
 
 
@@ -226,11 +226,17 @@ def judge(place: Place, told: list[Told], gone: set[str]) -> None:
 
 
 def paimon_reads_the_same(place: Place, folder: Path) -> None:
+    """Paimon has no client of S3 here: it reads a copy, file by file."""
     from tests.interop.judge import Judge
 
+    storage, copy = place.table().access.storage, folder / "wh"
+    for info in storage.walk(""):
+        path = copy / "d.db" / "t" / info.path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(storage.read(info.path))
     paimon = Judge(folder / "judge.log")
     try:
-        theirs = paimon.table(Path(place.uri.removeprefix("file://")), "d.t").read()
+        theirs = paimon.table(copy, "d.t").read()
     finally:
         paimon.close()
     ours = place.table().read().to_arrow()["k"].to_pylist()

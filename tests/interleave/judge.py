@@ -123,7 +123,7 @@ class Judge:
             for step in steps:
                 name, _, part = step.partition("#")
                 verb = VERBS[name]
-                call = verb.steps[int(part)] if part else verb.call
+                call = (*verb.steps, *verb.halves)[int(part)] if part else verb.call
                 oks.append(_do(call, lake.catalog(), _who(steps, step)).ok is True)
             self._serial[steps] = tuple(oks), seen(lake)
         return self._serial[steps]
@@ -245,7 +245,7 @@ def _raw(error: BaseException | None) -> str | None:
 
 
 def _lives(name: str, ok: bool | None) -> Iterable[tuple[str, ...]]:
-    """What may have happened of a verb: all of it, nothing, or some of its steps."""
+    """What may have happened of a verb: all of it, nothing, some of its steps, or a half where nobody can tell."""
     verb = VERBS[name]
     whole: list[tuple[str, ...]] = (
         [(name,)] if not verb.steps else [tuple(f"{name}#{n}" for n in range(len(verb.steps)))]
@@ -253,7 +253,8 @@ def _lives(name: str, ok: bool | None) -> Iterable[tuple[str, ...]]:
     if ok is True:
         return whole
     parts = [whole[0][:n] for n in range(len(verb.steps))] if verb.steps else [()]
-    return parts if ok is False else [*parts, *whole]
+    halves = [(f"{name}#{len(verb.steps) + n}",) for n in range(len(verb.halves))]
+    return parts if ok is False else [*parts, *halves, *whole]
 
 
 def _orders(chosen: tuple[tuple[str, ...], ...]) -> Iterable[tuple[str, ...]]:

@@ -73,6 +73,8 @@ class Kind:
     options: dict[str, str]
     key: tuple[str, ...] = ("p", "k")
     partition_by: tuple[str, ...] = ()
+    is_expired: bool = False
+    """Tags and the branch are all that keeps older states."""
 
     @property
     def is_key_table(self) -> bool:
@@ -102,6 +104,7 @@ KINDS: Final = {
         Kind("input", {"bucket": "1", "changelog-producer": "input"}, partition_by=("p",)),
         Kind("partial-update", {"bucket": "1", "merge-engine": "partial-update", "partial-update.remove-record-on-delete": "true"}),
         Kind("aggregation", {"bucket": "1", **_SUM}),
+        Kind("key, expired", {"bucket": "1"}, is_expired=True),
         Kind("first-row", {"bucket": "1", "merge-engine": "first-row", "changelog-producer": "lookup"}),
     )
 }  # fmt: skip
@@ -145,6 +148,8 @@ class Lake:
         table.consumers.reset("reader", next_snapshot=(table.latest_snapshot().id - 1))
         table.compact()
         write_rows(table, row("b", 2, 200))
+        if kind.is_expired:
+            table.expire_snapshots(retain_max=2, retain_min=1)
         other = catalog.create_table("d.s", SCHEMA, options={"bucket": "-1"})
         write_rows(other, row("a", 1, 1000))
         clock.at = BEGUN_MS

@@ -30,6 +30,8 @@ class Verb:
     """It makes a tag, a branch or an option that another verb may want at the same time."""
     steps: tuple[Call, ...] = ()
     """What it does one after the other, if each could be seen alone."""
+    halves: tuple[Call, ...] = ()
+    """What may be there of it where its outcome is unknown."""
     keys_only: bool = False
     partitions_only: bool = False
     by_hand: bool = False
@@ -108,6 +110,10 @@ def _branch_write(catalog: tc.Catalog, who: tc.CommitAs) -> object:
     return write_rows(catalog.table("d.t$branch_side"), row("a", 60, 60), commit=who)
 
 
+_both_names: Final = _on(
+    lambda t, who: t.tags.create("older", snapshot=t.tags.get("old").snapshot.id)
+)
+_base_of_made: Final = _on(lambda t, who: t.tags.create("made-base"))
 _NO_DELETES: Final = frozenset({"first-row"})
 _ALL: Final = (
     Verb("append", _put(("a", 10, 1), ("b", 11, 2))),
@@ -134,9 +140,9 @@ _ALL: Final = (
     Verb("tag head", _on(lambda t, who: t.tags.create("new")), names=True),
     Verb("tag a snapshot", _on(lambda t, who: t.tags.create("first", snapshot=1)), names=True),
     Verb("replace tag", _on(lambda t, who: t.tags.replace("old")), goes_back=True),
-    Verb("rename tag", _on(lambda t, who: t.tags.rename("old", "older")), goes_back=True),
+    Verb("rename tag", _on(lambda t, who: t.tags.rename("old", "older")), goes_back=True, halves=(_both_names,)),
     Verb("delete tag", _on(lambda t, who: t.tags.delete("mid", if_exists=True)), goes_back=True),
-    Verb("branch of head", _on(lambda t, who: t.branches.create("made", snapshot=t.latest_snapshot().id)), names=True),
+    Verb("branch of head", _on(lambda t, who: t.branches.create("made", snapshot=t.latest_snapshot().id)), names=True, halves=(_base_of_made,)),
     Verb("branch of tag", _on(lambda t, who: t.branches.create("made", tag="old")), names=True),
     Verb("rename branch", _on(lambda t, who: t.branches.rename("side", "aside")), goes_back=True),
     Verb("delete branch", _on(lambda t, who: t.branches.delete("side", if_exists=True)), goes_back=True),

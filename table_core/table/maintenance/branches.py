@@ -95,6 +95,7 @@ class Branches:
         Raises:
             AlreadyExistsError: the name is taken, and ``if_not_exists`` and ``replace`` are off; or
                 somebody else made the tag ``<name>-base``.
+            OutcomeUnknownError: the table was dropped or renamed meanwhile, and the branch may have gone along.
             CommitConflictError: somebody else makes that branch just now; or ``snapshot`` may be one of those
                 that a rollback or fast-forward which is under way meets on its way.
             NotFoundError: no such tag or snapshot.
@@ -116,7 +117,8 @@ class Branches:
             self.delete(name, if_exists=True)
         if is_new and not dry_run:
             maker = made_by if to_publish else None
-            started = self._made(name, tag, snapshot, maker=maker, if_not_exists=if_not_exists)
+            with access.staying(f"branch {name!r} was made"):
+                started = self._made(name, tag, snapshot, maker=maker, if_not_exists=if_not_exists)
             is_new = started is not None
             tag, snapshot = started or (tag, snapshot)
         elif is_new:
@@ -273,6 +275,7 @@ class Branches:
 
         Raises:
             NotFoundError: there is none, and ``if_exists`` is off.
+            OutcomeUnknownError: the table was dropped or renamed meanwhile, and the branch may have gone along.
             ArgumentError: ``main``, or a name that no branch may have; or the table reads the branch
                 (``scan.fallback-branch``).
         """
@@ -293,9 +296,11 @@ class Branches:
         # While the branch is there, its files outlive the tag, and are told of as orphans later.
         done = delete_tags(access, bases, action="delete-branch", dry_run=dry_run)
         if there and not dry_run:  # what makes it a branch goes first
-            storage.delete([layout.schema_path(Metadata(storage).schema_ids()[0], name)])
+            first = Metadata(storage).schema_ids()[:1]
+            storage.delete([layout.schema_path(id, name) for id in first])
         if not dry_run:
             storage.delete_tree(folder)
+            access.require_stayed(f"branch {name!r} was deleted")
         details = {"branch": name, "deleted": there, "documents_deleted": len(documents)}
         return replace(done, details={**details, **done.details})
 

@@ -46,16 +46,20 @@ def forget_tags(
 
     Raises:
         NotFoundError: one is not there; nothing is deleted then.
+        OutcomeUnknownError: the table was dropped or renamed meanwhile, and tags may have gone along.
     """
     left = {name: tagged(access, name).snapshot for name in tag_names(access)}
     names = list(dict.fromkeys(names))
     for name in names:
         if name not in left:
             tagged(access, name)
-    done = Forgotten(known=frozenset(left))
-    for name in sorted(names, key=lambda name: (left[name].id, name)):
-        state = left.pop(name)
-        _forget(access, done, name, state, left.values(), dry_run=dry_run)
+    done, what = Forgotten(known=frozenset(left)), f"tags {sorted(names)} were deleted"
+    with access.staying(what):
+        for name in sorted(names, key=lambda name: (left[name].id, name)):
+            state = left.pop(name)
+            _forget(access, done, name, state, left.values(), dry_run=dry_run)
+    if names and not dry_run:  # what is deleted where the table was is not deleted where it is
+        access.require_stayed(what)
     return done, len(left)
 
 

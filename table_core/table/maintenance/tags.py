@@ -117,6 +117,7 @@ class Tags:
         Raises:
             NotFoundError: no such tag, or no such snapshot.
             CommitConflictError: a rollback took that snapshot back meanwhile; the tag is as it was.
+            OutcomeUnknownError: the table was dropped or renamed meanwhile, and the tag went along.
         """
         self.access.require_same()
         access, old = self.access, self.get(name)
@@ -129,13 +130,19 @@ class Tags:
         # Whatever expires now, one of the two tags holds each state until files may go.
         hold = f"{name}-{access.ids.uuid()}"
         write_tag(access, hold, chosen, _HOLD_MS, keeper)
-        tag = new_tag(access, chosen, retained_ms)
-        access.storage.write(layout.tag_path(name, access.branch), tag.to_json())
+        tag, path = new_tag(access, chosen, retained_ms), layout.tag_path(name, access.branch)
+        access.storage.write(path, tag.to_json())
         if is_taken_back(access, chosen):  # a rollback lists tags once its snapshots are gone
-            access.storage.write(layout.tag_path(name, access.branch), old.to_json())
+            if (
+                not access.metadata.schema_ids()
+            ):  # nothing is left at the place that the table has left
+                access.storage.delete([path])
+            access.require_stayed(f"tag {name!r} was replaced")
+            access.storage.write(path, old.to_json())
             require_tagged(access, hold, chosen)
         mark_made(access, name)
-        done = forget_state(access, name, old.snapshot, chosen, dry_run=False)
+        with access.staying(f"tag {name!r} was replaced"):
+            done = forget_state(access, name, old.snapshot, chosen, dry_run=False)
         access.storage.delete(
             [layout.tag_path(hold, access.branch), layout.tag_success_path(hold, access.branch)]
         )
@@ -148,6 +155,7 @@ class Tags:
             NotFoundError: no such tag.
             AlreadyExistsError: ``to`` is taken.
             CommitConflictError: a rollback took its snapshot back meanwhile; the tag is gone.
+            OutcomeUnknownError: the table was dropped or renamed meanwhile; both tags may have gone along.
         """
         access = self.access
         refuse_tags(access)
@@ -158,9 +166,10 @@ class Tags:
         refuse_second(access, to, tag.snapshot.id, but=name)
         if not dry_run:
             self._move(name, to, tag)
-            taken = is_taken_back(access, tag.snapshot)  # by a rollback that has listed tags before
-            if taken and target_of(access, tag.snapshot.state) is not None:
-                require_tagged(access, to, tag.snapshot)
+            if is_taken_back(access, tag.snapshot):
+                access.require_stayed(f"tag {name!r} was renamed to {to!r}")
+                if target_of(access, tag.snapshot.state) is not None:  # that has listed tags before
+                    require_tagged(access, to, tag.snapshot)
         return unchanged(access, "rename-tag", {"tag": name, "to": to}, dry_run=dry_run)
 
     def _move(self, name: str, to: str, tag: Tag) -> None:
@@ -171,6 +180,7 @@ class Tags:
         Raises:
             AlreadyExistsError: ``to`` is taken by now.
             NotFoundError: ``tag`` was deleted or replaced meanwhile; there is no tag ``to``.
+            OutcomeUnknownError: the table was dropped or renamed meanwhile.
         """
         access = self.access
         add_tag(access, to, tag)
@@ -180,6 +190,7 @@ class Tags:
             is_there = self.get(name) == tag
         if not is_there or not access.storage.delete([old]):
             access.storage.delete([new])
+            access.require_stayed(f"tag {name!r} was renamed to {to!r}")
             raise NotFoundError(
                 f"{access.name}: somebody has deleted, renamed or replaced the tag {name!r} meanwhile; there is "
                 f"no tag {to!r}",
@@ -194,6 +205,7 @@ class Tags:
 
         Raises:
             NotFoundError: there is none, and ``if_exists`` is off.
+            OutcomeUnknownError: the table was dropped or renamed meanwhile, and the tag may have gone along.
             ArgumentError: a name that no tag can have.
         """
         there = name in self.list()

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from table_core.commit.basis import Opened
 from table_core.datatypes.wall_clock import WallClock
-from table_core.errors import NotFoundError
+from table_core.errors import ErrorKind, NotFoundError, OutcomeUnknownError, TableError
 from table_core.ondisk.binary_row import decode_row, sort_key
 from table_core.ondisk.manifest import fold_entries
 from table_core.options import keys_merge
@@ -159,6 +160,37 @@ class TableAccess:
                 name=self.name,
                 available=[],
             )
+
+    def require_stayed(self, what: str) -> None:
+        """Require that the table is still here, now that ``what`` was done to a name in its folder.
+
+        A rename takes along what was done before, and nothing of what comes after.
+
+        Raises:
+            OutcomeUnknownError: it was dropped or renamed meanwhile, or another one is in its place.
+        """
+        try:
+            self.require_same()
+        except NotFoundError as error:
+            raise OutcomeUnknownError(
+                f"{self.name}: the table or branch was dropped or renamed while {what}. If it was renamed, look "
+                "there whether that was done",
+                table=self.name,
+            ) from error
+
+    @contextmanager
+    def staying(self, what: str) -> Iterator[None]:
+        """Within, ``what`` is done: something is not found, and so is the table, if that went meanwhile.
+
+        Raises:
+            OutcomeUnknownError: as ``require_stayed``.
+        """
+        try:
+            yield
+        except TableError as error:
+            if error.kind is ErrorKind.NOT_FOUND:
+                self.require_stayed(what)
+            raise
 
     def as_new_as(self, files: Iterable[DataFile]) -> TableAccess:
         """The same table, in a schema at least as new as that of any of ``files``.

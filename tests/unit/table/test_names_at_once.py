@@ -3,7 +3,7 @@
 Method: the second runs whole before each call of the first that changes something; three kinds of kills for the first.
 
 Mutants: a tag is written, not created; a branch is made without a turn; a rename of a tag does not look for the old one;
-whoever deletes a tag does not look for tags that came since.
+whoever deletes a tag does not look for tags that came since; nobody looks whether the table is still there.
 """
 
 from __future__ import annotations
@@ -17,8 +17,10 @@ import pytest
 import table_core as tc
 from table_core.errors import ErrorKind, TableError
 from table_core.storage.stores.faults import Call, Crash, Fault, Faults
-from tests.interleave.lake import KINDS, Lake, rows_of
+from tests.interleave.judge import Case, Judge, changeable
+from tests.interleave.lake import KINDS, Lake, forget, rows_of
 from tests.interleave.verbs import VERBS
+from tests.lanes import PROFILE, SEED, sampled
 
 CHANGES = {"create", "write", "delete", "move", "delete_tree"}
 MAKERS = {
@@ -65,6 +67,7 @@ def met(first: Act, second: Act, begun: Lake, at: int) -> tuple[Lake, bool, bool
             done.append(tried(second, lake.catalog()))
 
     worked = tried(first, lake.catalog(Faults(meanwhile)))
+    forget()  # a document that is gone is missed
     return lake, worked, done[0]
 
 
@@ -141,6 +144,41 @@ def test_a_tag_that_is_renamed_while_it_is_deleted_keeps_its_files_or_is_not_the
             assert "old" not in now.tags, place
             if "x" in now.tags:
                 assert rows_of(now, tag="x") == expected, place
+
+
+NAMED = ("tag head", "tag a snapshot", "replace tag", "rename tag", "delete tag", "branch of head", "branch of tag", "delete branch", "rename branch", "move consumer", "delete consumer")  # fmt: skip
+
+
+@pytest.mark.parametrize("verb", sampled(NAMED, 4))
+def test_who_names_something_in_a_table_that_is_renamed_is_not_told_what_is_not_so(
+    verb: str,
+) -> None:
+    """What was done before goes along; what comes after is done to nothing."""
+    judge, each = Judge("key, expired"), 5 if PROFILE == "ci" else 1
+    calls = [call for call in judge.calls(verb) if changeable(call)]
+    for call in calls[SEED % each :: each]:
+        found = judge.run(Case(judge.kind, verb, "rename", call.index))
+        assert found is None, str(found)
+
+
+def test_a_tag_whose_table_is_renamed_is_of_unknown_outcome_and_nothing_is_left_behind() -> None:
+    """On a store that does not tell whether it deleted something, too."""
+    acts: dict[str, Act] = {
+        "write tag/tag-old": lambda t: t.tags.replace("old"),
+        "delete tag/tag-old": lambda t: t.tags.delete("old"),
+        "create tag/tag-new": lambda t: t.tags.create("new"),
+    }
+    for at, act in acts.items():
+        now = lake()
+
+        def meanwhile(call: Call, at: str = at, now: Lake = now) -> None:
+            if f"{call.name} {call.path}" == at:
+                now.catalog().rename_table("d.t", "d.u")
+
+        with pytest.raises(tc.errors.OutcomeUnknownError, match="renamed while tag"):
+            act(now.catalog(Faults(meanwhile)).table("d.t"))
+        assert sorted(now.catalog().tables("d")) == ["s", "u"], at
+        assert not list(now.storage.walk("d.db/t")), at
 
 
 def test_a_branch_of_the_head_is_not_made_while_the_table_is_rolled_back() -> None:

@@ -133,6 +133,7 @@ def write_tag(
 
     Raises:
         AlreadyExistsError: somebody has made a tag of that name meanwhile.
+        OutcomeUnknownError: the table was dropped or renamed meanwhile.
         NotFoundError: the snapshot expired meanwhile; there is no tag then.
         CommitConflictError: it was taken back meanwhile; there is no tag then.
     """
@@ -165,6 +166,7 @@ def require_tagged(
     Raises:
         NotFoundError: it expired meanwhile.
         CommitConflictError: it was taken back meanwhile.
+        OutcomeUnknownError: the table was dropped or renamed meanwhile, and the tag may have gone along.
     """
     path = layout.tag_path(name, access.branch)
     if keeper is not None:
@@ -173,6 +175,7 @@ def require_tagged(
                 return
     if is_taken_back(access, snapshot):
         access.storage.delete([path])
+        access.require_stayed(f"tag {name!r} was made")
         problem = f"snapshot {snapshot.id} was taken back by a rollback while it was tagged"
         raise CommitConflictError(
             f"{access.name}: {problem}; there is no tag {name!r}. Tag a snapshot that is there",
@@ -182,6 +185,7 @@ def require_tagged(
         )
     if snapshot.id < access.metadata.floor():
         access.storage.delete([path])
+        access.require_stayed(f"tag {name!r} was made")
         raise NotFoundError(
             f"{access.name}: snapshot {snapshot.id} expired while it was tagged; tag a newer one",
             name=str(snapshot.id),
