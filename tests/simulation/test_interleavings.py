@@ -102,6 +102,17 @@ def no_stale_rows(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(attempts, "stale_rows", lambda part, since, bounds: iter(()))
 
 
+def waiting_rows_have_no_neighbours(patch: pytest.MonkeyPatch) -> None:
+    """Rows that wait for their bucket are compared with others that wait, and with none that have one."""
+    before = attempts.stale_rows
+
+    def same_bucket(part: Any, since: Any, bounds: Any) -> Iterator[Any]:
+        mine = {(entry.partition, entry.bucket) for entry in part.entries}
+        yield from (c for c in before(part, since, bounds) if (c.partition, c.bucket) in mine)
+
+    patch.setattr(attempts, "stale_rows", same_bucket)
+
+
 def replaces(patch: pytest.MonkeyPatch) -> None:
     """A snapshot is written over one that is there."""
 
@@ -202,6 +213,7 @@ Bug = Callable[[pytest.MonkeyPatch], None]
 BUGS: dict[str, tuple[Bug, str, list[tuple[str, str]]]] = {
     "no conflicts": (no_conflicts, "append", [("compact", "delete"), ("update", "truncate")]),
     "no stale rows": (no_stale_rows, "key", [("update one", "upsert"), ("update one", "truncate")]),
+    "waiting rows": (waiting_rows_have_no_neighbours, "postponed", [("update", "truncate")]),
     "replaces": (replaces, "append", [("append", "upsert")]),
     "believes the hint": (believes_the_hint, "append", [("roll back one", "append"), ("append", "roll back one")]),
     "no search": (no_search, "append", [("append", "read")]),

@@ -12,8 +12,10 @@ import pytest
 
 import table_core as tc
 from table_core.ondisk import layout
+from table_core.storage.stores.faults import Faults, FaultyStorage
 from table_core.table.maintenance.branches import Branches
 from table_core.table.maintenance.tags import Tags
+from table_core.table.metadata.documents import Metadata
 from tests.clocks import SetClock
 from tests.tables import new_catalog, write_rows
 
@@ -26,6 +28,12 @@ OPTIONS = {
     "snapshot.time-retained": "1 ms",
     "snapshot.num-retained.min": "1",
 }
+
+
+class Elsewhere(FaultyStorage):
+    """A store of another machine, which has a clock of its own."""
+
+    uri = "elsewhere://d.db/t"
 
 
 def create(**options: str) -> Any:
@@ -141,6 +149,19 @@ def test_exactly_as_young_as_the_floor_is_young(after_ms: int, goes: int) -> Non
     clock = SetClock(made.modified_ms + DAY_MS + after_ms)
     done = tc.Table(replace(table.access, clock=clock)).remove_orphan_files()
     assert (done.files_deleted, done.details["young_files"]) == (goes, 1 - goes)
+
+
+def test_a_clock_that_is_days_ahead_of_the_store_makes_no_file_old(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """It would take what a writer is about to commit."""
+    table = create()
+    path = orphan(table)
+    store = Elsewhere(table.access.storage, Faults.none())
+    far = replace(later(table).access, storage=store, metadata=Metadata(store))
+    assert tc.Table(far).remove_orphan_files().details["young_files"] == 1
+    assert path in paths(table)
+    assert "ahead of the store's" in caplog.text
 
 
 def test_a_file_without_a_time_is_young() -> None:
