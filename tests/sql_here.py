@@ -22,12 +22,15 @@ class SqlHere(EmbeddedEngine):
     every other test of flows.
     """
 
-    def query_tables(
-        self, sql: str, tables: Mapping[str, pa.Table], parameters: Mapping[str, Any] | None = None
+    def query_readers(
+        self,
+        sql: str,
+        readers: Mapping[str, pa.RecordBatchReader],
+        parameters: Mapping[str, Any] | None = None,
     ) -> pa.Table:
-        """Rows of ``sql`` over ``tables``."""
+        """Rows of ``sql`` over ``readers``."""
         with duckdb.connect() as connection:
-            for name, rows in tables.items():
-                connection.register(name, rows)
+            for name, rows in readers.items():
+                connection.register(name, rows.read_all())
             relation = connection.sql(sql, params=dict(parameters or {}))
             return pa.RecordBatchReader.from_stream(relation).read_all()

@@ -37,7 +37,7 @@ _KIND: Final = pa.field(ROW_KIND_COLUMN, pa.string())
 
 
 class EmbeddedEngine:
-    """Computes in this process; every view is in memory while its query runs.
+    """Computes in this process; views of a query pass by, to the process that runs it.
 
     ``progress`` is told each stage as it begins; ``limits`` bound what SQL takes.
     """
@@ -61,20 +61,34 @@ class EmbeddedEngine:
             ArgumentError: DuckDB refuses the SQL; its message says where.
             MissingPackageError: DuckDB is not installed.
         """
-        tables = {name: view_rows(view) for name, view in views.items()}
-        return self.query_tables(sql, tables, parameters)
+        readers = {name: view_rows(view) for name, view in views.items()}
+        return self.query_readers(sql, readers, parameters)
 
     def query_tables(
         self, sql: str, tables: Mapping[str, pa.Table], parameters: Mapping[str, Any] | None = None
     ) -> pa.Table:
-        """Rows of ``sql``, one SELECT, over Arrow tables; ``query`` over views ends here.
+        """Rows of ``sql``, one SELECT, over Arrow tables.
 
         Raises:
-            ArgumentError: it is not one SELECT, it wants more than ``tables``, it finds more rows than
+            ArgumentError: see ``query_readers``.
+        """
+        readers = {name: rows.to_reader() for name, rows in tables.items()}
+        return self.query_readers(sql, readers, parameters)
+
+    def query_readers(
+        self,
+        sql: str,
+        readers: Mapping[str, pa.RecordBatchReader],
+        parameters: Mapping[str, Any] | None = None,
+    ) -> pa.Table:
+        """Rows of ``sql``, one SELECT, over rows that are read once; every query ends here.
+
+        Raises:
+            ArgumentError: it is not one SELECT, it wants more than ``readers``, it finds more rows than
                 the limits have memory for, or DuckDB refuses it.
         """
         text, names = one_select(sql)
-        return rows_of(text, tables, named(parameters, names), self.limits)
+        return rows_of(text, readers, named(parameters, names), self.limits)
 
     def sharing(self, action: str, target: str) -> Share:  # noqa: ARG002
         """Nobody to share with."""
@@ -133,10 +147,12 @@ def one_select(sql: str) -> tuple[str, set[str]]:
     return str(statements[0].query), parameters
 
 
-def view_rows(view: View) -> pa.Table:
+def view_rows(view: View) -> pa.RecordBatchReader:
     """The rows of ``view``; no rows and the table's columns where there is no snapshot."""
     scan = view.scan()
     if scan is not None:
-        return scan.to_arrow()
+        return scan.to_reader()
     rows = view.table.arrow_schema.empty_table()
-    return rows.add_column(0, _KIND, pa.array([], _KIND.type)) if view.changes else rows
+    return (
+        rows.add_column(0, _KIND, pa.array([], _KIND.type)) if view.changes else rows
+    ).to_reader()

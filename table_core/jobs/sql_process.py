@@ -75,9 +75,14 @@ _PARSERS: Final[Mapping[str, Callable[[str], int]]] = {
 
 
 def rows_of(
-    sql: str, tables: Mapping[str, pa.Table], parameters: Mapping[str, Any], limits: SqlLimits
+    sql: str,
+    tables: Mapping[str, pa.RecordBatchReader],
+    parameters: Mapping[str, Any],
+    limits: SqlLimits,
 ) -> pa.Table:
     """Rows of ``sql``, one SELECT, over ``tables``, with the values of its ``$name``.
+
+    ``tables`` go to the local disk, a batch at a time.
 
     Raises:
         ArgumentError: DuckDB refuses it, or it takes more memory, disk or time than it may.
@@ -85,8 +90,9 @@ def rows_of(
     with tempfile.TemporaryDirectory(prefix="paimon-sql-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
         for number, rows in enumerate(tables.values()):
-            with pa.ipc.new_stream(str(folder / str(number)), rows.schema) as sink:
-                sink.write_table(rows)
+            with rows, pa.ipc.new_stream(str(folder / str(number)), rows.schema) as sink:
+                for batch in rows:
+                    sink.write_batch(batch)
         asked = {
             "sql": sql,
             "parameters": dict(parameters),

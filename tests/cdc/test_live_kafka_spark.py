@@ -42,7 +42,7 @@ def spark(jars: str) -> Iterator[SparkSession]:
 def few_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
     """The recordings are small: parallel batches as soon as a hundred records wait."""
     monkeypatch.setattr(parallel_batches, "_MANY", 60)
-    monkeypatch.setattr(kafka_reader, "window_is_full", lambda _, lines: lines >= 30)
+    monkeypatch.setattr(kafka_reader, "window_is_full", lambda _, lines, __: lines >= 30)
 
 
 class SparkTopics(Topics):

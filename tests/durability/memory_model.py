@@ -10,6 +10,7 @@ the peak is that of the process, above what it had before the verb.
 from __future__ import annotations
 
 import gc
+import json
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -21,6 +22,8 @@ import pyarrow as pa
 
 import table_core as tc
 from table_core.errors import TableError
+from table_core.jobs.embedded import EmbeddedEngine
+from table_core.jobs.flow import View
 from tests.tables import new_catalog, write_rows
 
 _POOL = np.random.default_rng(7).integers(97, 123, 1 << 22, dtype=np.uint8).tobytes()
@@ -191,9 +194,51 @@ def _delete(table: tc.Table, _: Shape) -> None:
 
 
 def _merge(table: tc.Table, shape: Shape) -> None:
+    """Some rows are brought, and all others go, where the engine lets them."""
     rows = next(shape.batches(0))
     clauses = [tc.MatchedUpsert(), tc.NotMatchedInsert()]
+    if "merge-engine" not in shape.options:
+        clauses.append(tc.NotMatchedBySourceDelete())
     table.merge_into(rows, on=["k"], when=clauses)
+
+
+def _sql(table: tc.Table, _: Shape) -> None:
+    head = table.latest_snapshot()
+    assert head is not None
+    view = View(table=table, snapshot=head.id)
+    EmbeddedEngine().query("SELECT max(length(v)) FROM t", {"t": view})
+
+
+def _cdc(table: tc.Table, shape: Shape) -> None:
+    catalog = tc.open_catalog(table.uri.rpartition("/d.db")[0])
+    limits = {name: table.options[name] for name in ("write-buffer-size", "read.memory-limit")}
+    options = {"bucket": "1", "write-only": "true", **limits}
+    source = tc.FilesSource(f"{table.uri}-events/*.jsonl")
+    tc.sync_table(catalog, "d.synced", source, primary_key=["k"], options=options)
+
+
+def events(folder: Path, shape: Shape) -> None:
+    """The rows of ``shape`` as change events."""
+    folder.mkdir()
+    about = {"db": "d", "table": "t", "connector": "mysql"}
+    with (folder / "events.jsonl").open("w") as lines:
+        for run in range(min(shape.runs, 8)):
+            for rows in shape.batches(run):
+                for row in rows.to_pylist():
+                    event = {"op": "u", "before": None, "after": row, "source": about}
+                    lines.write(json.dumps(event) + "\n")
+
+
+def _task(table: tc.Table, shape: Shape) -> None:
+    """What a task of Spark does that reads splits, and one that writes rows."""
+    from table_core.spark.writing.in_tasks import prepared_by_share
+
+    scan = table.read()
+    for split in scan.splits():
+        for batch in scan.read_split(split):
+            del batch
+    batches = (rows for run in range(min(shape.runs, 8)) for rows in shape.batches(run))
+    prepared_by_share(table.access, batches, 2)
 
 
 def _expire(table: tc.Table, _: Shape) -> None:
@@ -216,6 +261,9 @@ VERBS: dict[str, tuple[Callable[[tc.Table, Shape], None], dict[str, str]]] = {
     "update": (_update, {}),
     "delete": (_delete, {}),
     "merge": (_merge, {}),
+    "sql": (_sql, {}),
+    "cdc": (_cdc, {}),
+    "task": (_task, {}),
     "expire": (_expire, {}),
     "orphans": (_orphans, {}),
 }
@@ -231,7 +279,9 @@ def fits(verb: str, shape: Shape) -> bool:
     only_append, only_keyed = {"sorted"}, {"lookup", "changelog", "minor"}
     if verb in (only_keyed if not shape.keyed else only_append):
         return False
-    if verb == "merge":  # holds the rows of the target: said in docs/scale.md
+    if verb in {"sql", "cdc"} and shape.kind in {"nested", "columns"}:
+        return False
+    if verb == "cdc" and (shape.options or not shape.keyed or shape.runs > 100):
         return False
     if (
         verb in {"update", "delete"} and shape.width > 1 << 20
@@ -263,6 +313,8 @@ def run(folder: str, shape: Shape, verb: str, limit_mb: int) -> str:
     """Do ``verb``; what it added to the memory of this process, or the error that names an option."""
     act, options = VERBS[verb]
     catalog = tc.open_catalog(folder)
+    if verb == "cdc":
+        events(Path(folder, "d.db", "t-events"), shape)
     if options:
         catalog.alter_table("d.t", [tc.SetOption(*option) for option in options.items()])
     table, limit = catalog.table("d.t"), f"{limit_mb} mb"

@@ -26,6 +26,9 @@ BY_DAY = {
     ("full", "wide runs", 32),
     ("write", "large", 256),
     ("write", "large", 32),
+    ("merge", "document", 64),
+    ("sql", "document", 32),
+    ("cdc", "document", 32),
 }
 CASES = [
     (verb, shape, limit)

@@ -63,7 +63,7 @@ def alike(value: Any) -> Any:
 
 def in_windows_of(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Have a run take so many lines at once."""
-    monkeypatch.setattr(reader, "window_is_full", lambda _, lines: lines >= size)
+    monkeypatch.setattr(reader, "window_is_full", lambda _, lines, __: lines >= size)
 
 
 def assert_same(feed: Feed, expected: dict[int, dict[str, Any]]) -> None:

@@ -188,7 +188,7 @@ def test_the_cut_of_a_stream_makes_no_difference(
         )
         with monkeypatch.context() as patch:
             if cut == "windows":
-                small = lambda size, count: count >= 3  # noqa: E731
+                small = lambda size, count, newest: count >= 3  # noqa: E731
                 patch.setattr(lines, "window_is_full", small)
                 patch.setattr(files, "window_is_full", small)
                 patch.setattr(files, "_BLOCK_BYTES", 700)

@@ -1,6 +1,7 @@
 """Goal: ``merge_into`` does what SQL's MERGE does, whatever clauses there are and in whatever order.
 
-Method: random target and source rows and random clauses, given to us and, as one statement, to DuckDB.
+Method: random target and source rows and random clauses, given to us and, as one statement, to DuckDB.  Half of
+the time the target passes by row by row, as a large one does window by window.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import duckdb
 import pytest
 
 from tests.property.merge_clauses import SCHEMA, clauses, rows
+from tests.row_by_row import row_by_row
 from tests.tables import new_catalog, write_rows
 
 TABLES = {
@@ -23,7 +25,11 @@ TABLES = {
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("kind", TABLES)
-def test_clauses_do_what_they_do_in_sql(kind: str, seed: int) -> None:
+def test_clauses_do_what_they_do_in_sql(
+    kind: str, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if seed % 2:
+        row_by_row(monkeypatch)
     chance, (key, options) = random.Random(f"{kind} {seed}"), TABLES[kind]
     catalog = new_catalog()
     table = catalog.create_table("d.t", SCHEMA, primary_key=key, options=options)

@@ -10,12 +10,17 @@ import pytest
 
 from tests.lanes import sampled
 from tests.property.engine_statements import SCHEMA, cases, walk
+from tests.row_by_row import row_by_row
 from tests.tables import new_catalog
 
 NAMES = SCHEMA.names
 
 
 @pytest.mark.parametrize(("engine", "producer", "vectors"), sampled(cases(), 3))
-def test_a_table_is_what_its_statements_say(engine: str, producer: str, vectors: str) -> None:
+def test_a_table_is_what_its_statements_say(
+    engine: str, producer: str, vectors: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if producer == "none":
+        row_by_row(monkeypatch)
     outcomes = walk(new_catalog(), engine, producer, vectors, steps=8)
     assert outcomes["done"] >= (0 if engine == "first-row" else 2), outcomes

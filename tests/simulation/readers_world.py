@@ -106,7 +106,7 @@ class Union(EmbeddedEngine):
         self.before_write = before_write
 
     def query(self, sql: str, views: Any, parameters: Any = None) -> pa.Table:
-        rows = [view_rows(view).select(["id"]) for view in views.values()]
+        rows = [view_rows(view).read_all().select(["id"]) for view in views.values()]
         return pa.concat_tables(rows)
 
     def write(self, table: Any, rows: Any, commit: Any, overwrite: Any) -> Any:

@@ -41,21 +41,26 @@ __all__ = ["WINDOW_BYTES", "LineDecoder", "LineReader", "plain_settings", "windo
 AtLines = TypeVar("AtLines", FilesPosition, OffsetsPosition)
 """How far lines were read: in files, or in topics."""
 _log = logging.getLogger(__name__)
-WINDOW_BYTES: Final = 16 << 20
+WINDOW_BYTES: Final = 8 << 20
 WINDOW_LINES: Final = 20_000
-_LARGEST: Final = 3
+_LARGEST: Final = 6
+_SCHEMA_MEMBER: Final = b'"schema":'
+_HEAD_BYTES: Final = 1 << 10
+"""A line with an embedded schema begins with it, behind what tells of its record."""
 _POLL_MS: Final = 1000
 _SILENT_MS: Final = 600_000
 """A run without an end outlasts a source that is away for so long, e.g. because it is started anew."""
 
 
-def window_is_full(size: int, lines: int) -> bool:
-    """Whether so much of the source is put into order at once, and no more.
+def window_is_full(size: int, lines: int, newest: bytes) -> bool:
+    """Whether so much of the source is put into order at once, and no more; ``newest`` begins with a line of it.
 
-    Embedded schemas are cut out before anything is parsed, so lines that are long by them may be more.
+    Embedded schemas are cut out before anything is parsed, so of lines that are long by them there may be more.
     """
-    enough = size >= WINDOW_BYTES and lines >= WINDOW_LINES
-    return enough or size >= _LARGEST * WINDOW_BYTES
+    if size < WINDOW_BYTES or size >= _LARGEST * WINDOW_BYTES:
+        return size >= WINDOW_BYTES
+    has_schema = newest.find(_SCHEMA_MEMBER, 0, _HEAD_BYTES) >= 0
+    return not has_schema or lines >= WINDOW_LINES
 
 
 def plain_settings(source: Any) -> PlainSettings:

@@ -226,7 +226,7 @@ class FilesReader(LineReader[FilesPosition]):
             waiting.append((path, block))
             size += len(block.body)
             lines += block.lines - block.first_line + 1
-            if window_is_full(size, lines):
+            if window_is_full(size, lines, block.body):
                 yield waiting
                 waiting, size, lines = [], 0, 0
         if waiting:

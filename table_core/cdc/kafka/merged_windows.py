@@ -100,7 +100,8 @@ def merged_windows(
             len(reading.ends) != ended
         ):  # each that ends is one more; looked at for each record it would cost most
             coming, ended = shares.keys() - reading.ends.keys(), len(reading.ends)
-        if window_is_full(share.size * len(coming), len(share.lines) * len(coming)):
+        parts = len(coming)
+        if window_is_full(share.size * parts, len(share.lines) * parts, line):
             waiting.add(at)
         if waiting and coming <= waiting:
             yield _window(shares, coming)

@@ -31,23 +31,20 @@ from table_core.ondisk.layout import POSTPONE_BUCKET
 from table_core.spark.session.conditions import named
 from table_core.spark.session.own_columns import own_column
 from table_core.spark.verbs.column_cast import as_field
-from table_core.table.dml import merge_into as clauses
 from table_core.table.dml.key_changes import KeyChanges, wanted_rows
 
 if TYPE_CHECKING:
     from collections import Counter
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator
 
     from pyspark.sql import DataFrame
 
-    from table_core.table.dml.merge_into import MergeClause
     from table_core.table.metadata.access import TableAccess
 
 __all__ = [
     "CLAUSE_COLUMN",
     "OLD_COLUMN",
     "by_key",
-    "keys_move",
     "needs_old",
     "new_rows",
     "versions_of",
@@ -61,43 +58,6 @@ _OCCUPIED: Final = own_column("occupied")
 _SIDE: Final = own_column("side")
 _ELSEWHERE: Final = -1
 """In place of a clause: the row was counted already."""
-
-
-def keys_move(
-    access: TableAccess,
-    source: Sequence[str],
-    on: Mapping[str, str],
-    when: Sequence[MergeClause],
-) -> bool:
-    """Whether a row could come to a key that it is not matched by.
-
-    A row that is not matched by more than the key may have the key of one that is there, and so may a row
-    whose key a default completes.
-    """
-    key = access.schema.primary_keys
-    narrower = not set(on) <= set(key)
-    completed = any(access.schema.field(name).default is not None for name in key)
-    return any(
-        ((narrower or completed) and not clauses.needs_target(clause))
-        or not _stays(clause, name, source, on)
-        for clause in when
-        if not clauses.deletes(clause)
-        for name in key
-    )
-
-
-def _stays(clause: MergeClause, name: str, source: Sequence[str], on: Mapping[str, str]) -> bool:
-    values: Mapping[str, str] | None = getattr(clause, "values", None)
-    if clauses.needs_target(clause):
-        return (
-            name not in values
-            if values is not None
-            else on.get(name, name) == name and (name in on or name not in source)
-        )
-    theirs = on.get(name)
-    if theirs is None:
-        return False
-    return theirs == name if values is None else values.get(name) == f"source.{theirs}"
 
 
 def needs_old(access: TableAccess) -> bool:

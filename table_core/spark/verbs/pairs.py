@@ -29,10 +29,11 @@ from table_core.spark.session.failures import MARK
 from table_core.spark.session.own_columns import own_column
 from table_core.spark.session.schema_bridge import spark_type
 from table_core.spark.verbs.column_cast import as_field, meet_exactly, with_keys_of
-from table_core.spark.verbs.key_merge import CLAUSE_COLUMN, OLD_COLUMN, keys_move
+from table_core.spark.verbs.key_merge import CLAUSE_COLUMN, OLD_COLUMN
 from table_core.spark.verbs.sql_text import expression_of
 from table_core.spark.writing.frames import table_spelling
 from table_core.table.dml import merge_into as clauses
+from table_core.table.dml.merge_checks import keys_move
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

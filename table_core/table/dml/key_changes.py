@@ -10,9 +10,9 @@ deleted.  So a key that moves takes the old row away, and two rows may change pl
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -31,14 +31,14 @@ from table_core.table.read.committed_rows import committed_rows
 from table_core.table.write.coerce import coerce
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     import numpy.typing as npt
 
     from table_core.ondisk.snapshot import Snapshot
     from table_core.table.metadata.access import TableAccess
 
-__all__ = ["KeyChanges", "changes_of", "target_rows", "wanted_rows", "with_kind"]
+__all__ = ["KeyChanges", "MetRows", "target_rows", "wanted_rows", "windows", "with_kind"]
 
 
 def wanted_rows(access: TableAccess, rows: pa.Table, *, inserted: bool) -> pa.Table:
@@ -158,35 +158,79 @@ class KeyChanges:
         )
 
 
-def target_rows(access: TableAccess, head: Snapshot | None) -> tuple[pa.Table, pa.Table]:
-    """The rows of a key table, and what is left of deleted keys where that may count."""
+def target_rows(
+    access: TableAccess, head: Snapshot | None, at_least: int
+) -> Iterator[tuple[pa.Table, pa.Table]]:
+    """The rows of a key table, and what is left of deleted keys where that may count; ``at_least`` bytes at a time."""
     scan = committed_rows(access, head)
     if Versions(access.schema).is_plain:
-        return scan.to_arrow(), arrow_schema(access.schema.fields).empty_table()
-    audit_rows = scan.read_by(lambda reader: replace(reader, form=RowForm.AUDIT)).to_arrow()
-    rows, kinds = audit_rows.drop_columns([ROW_KIND_COLUMN]), audit_rows[ROW_KIND_COLUMN]
-    gone = pc.is_in(kinds, value_set=pa.array(["-D", "-U"]))
-    return rows.filter(pc.invert(gone)), rows.filter(gone)
+        none = arrow_schema(access.schema.fields).empty_table()
+        yield from ((rows, none) for rows in windows(scan.to_batches(), at_least))
+        return
+    audit = scan.read_by(lambda reader: replace(reader, form=RowForm.AUDIT))
+    for window in windows(audit.to_batches(), at_least):
+        rows, kinds = window.drop_columns([ROW_KIND_COLUMN]), window[ROW_KIND_COLUMN]
+        gone = pc.is_in(kinds, value_set=pa.array(["-D", "-U"]))
+        yield rows.filter(pc.invert(gone)), rows.filter(gone)
 
 
-def changes_of(
-    access: TableAccess,
-    target: pa.Table,
-    deleted: pa.Table,
-    touched: Any,
-    updated: list[pa.Table],
-    inserted: list[pa.Table],
-) -> KeyChanges:
-    """The changes of the rows ``touched`` of ``target``."""
-    mask = np.zeros(target.num_rows, np.bool_)
-    mask[touched] = True
-    shape = arrow_schema(access.schema.fields)
-    keys = list(access.schema.primary_keys)
-    return KeyChanges(
-        access=access,
-        met=target.filter(pa.array(mask)),
-        wanted=pa.concat_tables([shape.empty_table(), *updated, *inserted]).combine_chunks(),
-        inserted=sum(rows.num_rows for rows in inserted),
-        others=target.select(keys).filter(pa.array(~mask)),
-        deleted=deleted,
-    )
+def windows(batches: Iterable[pa.RecordBatch], at_least: int) -> Iterator[pa.Table]:
+    """The rows of ``batches``, of so many bytes at a time."""
+    held: list[pa.RecordBatch] = []
+    size = 0
+    for batch in batches:
+        held.append(batch)
+        size += batch.nbytes
+        if size >= at_least:
+            yield pa.Table.from_batches(held)
+            held, size = [], 0
+    if held:
+        yield pa.Table.from_batches(held)
+
+
+@dataclass(slots=True)
+class MetRows:
+    """What a statement has met and decided about so far."""
+
+    access: TableAccess
+    moves: bool
+    """Whether a row may come to the key of another one: then no row is done before all are met."""
+    _met: list[pa.Table] = field(init=False, default_factory=list)
+    _updated: list[pa.Table] = field(init=False, default_factory=list)
+    _others: list[pa.Table] = field(init=False, default_factory=list)
+    _deleted: list[pa.Table] = field(init=False, default_factory=list)
+
+    def take(self, rows: pa.Table, touched: npt.NDArray[np.int64], updated: list[pa.Table]) -> None:
+        """``rows`` of the table, of which those ``touched`` go, and ``updated`` come in their place."""
+        mask = np.zeros(rows.num_rows, np.bool_)
+        mask[touched] = True
+        self._met.append(rows.filter(pa.array(mask)))
+        self._updated += updated
+        if self.moves:
+            keys = list(self.access.schema.primary_keys)
+            self._others.append(rows.select(keys).filter(pa.array(~mask)))
+
+    def take_deleted(self, rows: pa.Table) -> None:
+        """What is left of deleted keys that may come back."""
+        self._deleted.append(rows)
+
+    def done(self) -> KeyChanges | None:
+        """What can be written by now, which is forgotten then."""
+        if self.moves:
+            return None
+        changes = self.rest([])
+        self._met, self._updated = [], []
+        return changes
+
+    def rest(self, inserted: list[pa.Table]) -> KeyChanges:
+        """All that is left, and the rows that were not there."""
+        none = arrow_schema(self.access.schema.fields).empty_table()
+        keys = none.select(list(self.access.schema.primary_keys))
+        return KeyChanges(
+            access=self.access,
+            met=pa.concat_tables([none, *self._met]),
+            wanted=pa.concat_tables([none, *self._updated, *inserted]).combine_chunks(),
+            inserted=sum(rows.num_rows for rows in inserted),
+            others=pa.concat_tables([keys, *self._others]),
+            deleted=pa.concat_tables([none, *self._deleted]),
+        )

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from table_core.datatypes.arrow import arrow_schema
+from table_core.datatypes.kinds import Atomic, Root
 from table_core.errors import ArgumentError
 from table_core.schema.column_names import column_names
 from table_core.table.dml.expressions import refuse_wrong_condition, refuse_wrong_values
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "columns_of",
+    "keys_move",
     "refuse_absent",
     "refuse_clauses",
     "refuse_wrong_expressions",
@@ -108,3 +110,44 @@ def columns_of(access: TableAccess, on: Sequence[str] | Mapping[str, str]) -> di
         raise ArgumentError("on: name the columns that must be equal", argument="on", value=on)
     access.schema.select(pairs)  # refuses unknown columns by name
     return pairs
+
+
+def keys_move(
+    access: TableAccess,
+    source: Sequence[str],
+    on: Mapping[str, str],
+    when: Sequence[MergeClause],
+) -> bool:
+    """Whether a row could come to a key that it is not matched by.
+
+    A row that is not matched by more than the key may have the key of one that is there, and so may a row
+    whose key a default completes.  0.0 and -0.0 match, and are two keys.
+    """
+    key = access.schema.select(access.schema.primary_keys)
+    floats = {Root.FLOAT, Root.DOUBLE}
+    if any(isinstance(field.type, Atomic) and field.type.root in floats for field in key):
+        return True
+    narrower = not set(on) <= {field.name for field in key}
+    completed = any(field.default is not None for field in key)
+    return any(
+        ((narrower or completed) and not needs_target(clause))
+        or not _stays(clause, field.name, source, on)
+        for clause in when
+        if not deletes(clause)
+        for field in key
+    )
+
+
+def _stays(clause: MergeClause, name: str, source: Sequence[str], on: Mapping[str, str]) -> bool:
+    values: Mapping[str, str] | None = getattr(clause, "values", None)
+    theirs = on.get(name)
+    if values is not None:
+        return (
+            name not in values
+            if needs_target(clause)
+            else theirs is not None and values.get(name) == f"source.{theirs}"
+        )
+    brought = source_column(source, name)
+    if brought is None:
+        return needs_target(clause)
+    return theirs is not None and source_column(source, theirs) == brought

@@ -8,19 +8,16 @@ written like any other rows; in a table without key the files of changed rows ar
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
 
 from table_core.commit.request import ChangedRows
-from table_core.datatypes.arrow import arrow_schema
-from table_core.errors import DataError
-from table_core.merge.pairs import pairs_of, side_of
 from table_core.table.commit_io.committer import commit_parts, find_commit
-from table_core.table.dml.expressions import evaluate, holds
-from table_core.table.dml.key_changes import changes_of, target_rows, wanted_rows
+from table_core.table.commit_io.uncommitted import undone_by
+from table_core.table.dml.key_changes import KeyChanges, MetRows, target_rows, windows
 from table_core.table.dml.merge_checks import (
     columns_of,
     refuse_absent,
@@ -40,6 +37,7 @@ from table_core.table.dml.merge_clauses import (
     needs_source,
     needs_target,
 )
+from table_core.table.dml.merge_pairs import Pairing
 from table_core.table.dml.overwrite import Reads, open_writer
 from table_core.table.dml.postponed_rows import in_buckets, spreads_first
 from table_core.table.dml.redo import done_again
@@ -47,13 +45,13 @@ from table_core.table.dml.row_changes import RowChanges
 from table_core.table.files.file_reader import POSITION_COLUMN
 from table_core.table.metadata.describing import committed
 from table_core.table.read.committed_rows import committed_rows, refuse_fallback_rows
-from table_core.table.write.coerce import cast_column, gathered
+from table_core.table.write.coerce import gathered
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from table_core.ondisk.snapshot import Snapshot
-    from table_core.table.metadata.access import TableAccess
+    from table_core.table.metadata.access import Bucket, TableAccess
     from table_core.table.metadata.results import Commit, CommitAs, ResultDocument
 
 __all__ = [
@@ -138,14 +136,15 @@ def foreseen(
     refuse_fallback_rows(access, head)
     rows, columns = _source_table(source), columns_of(access, on)
     refuse_wrong_expressions(access, rows.schema, columns, when)
-    names = [field.name for field in access.schema.fields]
-    target = committed_rows(access, head).to_arrow().select(names)
-    pairs = _Pairs.of(access, target, rows, columns)
-    counts = Counter[str]()
-    for clause, chosen in pairs.through(when):
-        _count(counts, clause, chosen)
-        if not deletes(clause):
-            pairs.rows(clause, chosen)
+    names, counts = [field.name for field in access.schema.fields], Counter[str]()
+    pairing = Pairing(access, rows, columns, when)
+    for target in windows(committed_rows(access, head).to_batches(), pairing.window_bytes):
+        for clause, decided in pairing.met(target.select(names)):
+            _count(counts, clause, decided.target_at)
+            decided.computed()
+    for clause, decided in pairing.not_met():
+        _count(counts, clause, decided.source_at)
+        decided.computed()
     return described(access, head, None, counts, started_ms).having(dry_run=True)
 
 
@@ -194,22 +193,36 @@ def _write_versions(
 ) -> Commit:
     """Key table: what the clauses say is written as new versions of the rows."""
     head = in_buckets(access, head)
-    target, deleted = target_rows(access, head)
-    pairs = _Pairs.of(access, target, source, on)
-    touched = [np.zeros(0, np.int64)]
-    updated: list[pa.Table] = []
-    inserted: list[pa.Table] = []
-    for clause, chosen in pairs.through(when):
-        _count(counts, clause, chosen)
-        if needs_target(clause):
-            touched.append(pairs.target_at[chosen])
-        if not deletes(clause):
-            (updated if needs_target(clause) else inserted).append(pairs.rows(clause, chosen))
-    changes = changes_of(access, target, deleted, np.concatenate(touched), updated, inserted)
+    pairing = Pairing(access, source, on, when)
     with open_writer(access.for_whole_rows(), commit, None, Reads.of(MERGE, head)) as writer:
-        for rows in changes.written():
-            writer.write(rows)
+        for changes in _changes(access, head, pairing, counts):
+            for rows in changes.written():
+                writer.write(rows)
         return writer.commit()
+
+
+def _changes(
+    access: TableAccess, head: Snapshot | None, pairing: Pairing, counts: Counter[str]
+) -> Iterator[KeyChanges]:
+    """What is written, as soon as it is known."""
+    so_far = MetRows(access, pairing.moves)
+    for target, deleted in target_rows(access, head, pairing.window_bytes):
+        touched, updated = [np.zeros(0, np.int64)], []
+        for clause, decided in pairing.met(target):
+            _count(counts, clause, decided.target_at)
+            touched.append(decided.target_at)
+            if not deletes(clause):
+                updated.append(decided.rows())
+        so_far.take(target, np.concatenate(touched), updated)
+        so_far.take_deleted(deleted if pairing.moves else pairing.known(deleted))
+        changes = so_far.done()
+        if changes is not None:
+            yield changes
+    inserted = []
+    for clause, decided in pairing.not_met():
+        _count(counts, clause, decided.source_at)
+        inserted.append(decided.rows())
+    yield so_far.rest(inserted)
 
 
 def _rewrite(
@@ -222,30 +235,44 @@ def _rewrite(
     counts: Counter[str],
 ) -> Commit | None:
     """Table without key: files whose rows change are written anew, the new rows beside them."""
+    pairing = Pairing(access, source, on, when)
     change = RowChanges(access.for_whole_rows(), head)
-    places, tables = [], [arrow_schema(access.schema.fields).empty_table()]
-    positions: list[Any] = [np.zeros(0, np.int64)]
-    for bucket, file_name, rows in change.rows():
-        places.append((bucket, file_name, rows.num_rows))
-        positions.append(rows[POSITION_COLUMN].to_numpy())
-        tables.append(rows.drop_columns([POSITION_COLUMN]))
-    position, stops = np.concatenate(positions), np.cumsum([count for *_, count in places])
-    pairs = _Pairs.of(access, pa.concat_tables(tables), source, on)
-    for clause, chosen in pairs.through(when):
-        _count(counts, clause, chosen)
-        if not isinstance(clause, NotMatchedInsert):
-            gone = pairs.target_at[chosen]
-            place = np.searchsorted(stops, gone, "right")
-            for number in np.unique(place).tolist():
-                bucket, file_name, _ = places[number]
-                change.take_out(bucket, file_name, position[gone[place == number]])
-        if not isinstance(clause, DELETES):
-            change.put_in(pairs.rows(clause, chosen))
+    with undone_by(change.abort):
+        for places, target in _windows_of_files(change.rows(), pairing.window_bytes):
+            position, stops = target[POSITION_COLUMN].to_numpy(), np.cumsum([n for *_, n in places])
+            for clause, decided in pairing.met(target.drop_columns([POSITION_COLUMN])):
+                gone = decided.target_at
+                _count(counts, clause, gone)
+                place = np.searchsorted(stops, gone, "right")
+                for number in np.unique(place).tolist():
+                    bucket, file_name, _ = places[number]
+                    change.take_out(bucket, file_name, position[gone[place == number]])
+                if not deletes(clause):
+                    change.put_in(decided.rows())
+        for clause, decided in pairing.not_met():
+            _count(counts, clause, decided.source_at)
+            change.put_in(decided.rows())
     part = change.part()
     if part is None:
         return None
     part = replace(part, changed=changed_rows(counts))
     return commit_parts(access, commit, append=part, operation=MERGE)
+
+
+def _windows_of_files(
+    rows: Iterable[tuple[Bucket, str, pa.Table]], at_least: int
+) -> Iterator[tuple[list[tuple[Bucket, str, int]], pa.Table]]:
+    """The rows of files, of so many bytes at a time: bucket, file and number of rows in their order, and the rows."""
+    places: list[tuple[Bucket, str, int]] = []
+    held: list[pa.Table] = []
+    for bucket, file_name, table in rows:
+        places.append((bucket, file_name, table.num_rows))
+        held.append(table)
+        if sum(table.nbytes for table in held) >= at_least:
+            yield places, pa.concat_tables(held)
+            places, held = [], []
+    if held:
+        yield places, pa.concat_tables(held)
 
 
 def changed_rows(counts: Mapping[str, int]) -> ChangedRows:
@@ -264,89 +291,3 @@ def _source_table(source: Any) -> pa.Table:
         table: pa.Table = source.read().to_arrow()
         return table
     return gathered(source)
-
-
-@dataclass(frozen=True, slots=True)
-class _Pairs:
-    """Source and target rows side by side: matched ones, then those without a partner."""
-
-    access: TableAccess
-    target: pa.Table
-    source: pa.Table
-    target_at: Any
-    """Row of the target in each pair, -1 for none."""
-    source_at: Any
-
-    @classmethod
-    def of(
-        cls, access: TableAccess, target: pa.Table, source: pa.Table, on: Mapping[str, str]
-    ) -> _Pairs:
-        names = source.column_names
-        on = {mine: source_column(names, theirs) or theirs for mine, theirs in on.items()}
-        refuse_absent(on, names)
-        left = pa.table({n: target[n] for n in on})
-        right = pa.table({n: cast_column(access.schema.field(n), source[s]) for n, s in on.items()})
-        pairs = cls(access, target, source, *pairs_of(left, right, "full outer"))
-        pairs.refuse_ambiguous(on)
-        return pairs
-
-    def refuse_ambiguous(self, on: Mapping[str, str]) -> None:
-        matched = self.target_at[(self.target_at >= 0) & (self.source_at >= 0)]
-        values, counts = np.unique(matched, return_counts=True)
-        if (counts > 1).any():
-            at = int(values[np.argmax(counts > 1)])
-            key = {name: str(self.target[name][at]) for name in on}
-            raise DataError(
-                f"several source rows match the target row {key}; make the source unique on "
-                f"{list(on.values())}",
-                column=next(iter(on)),
-                row=at,
-                value=key,
-            )
-
-    def through(self, when: tuple[MergeClause, ...]) -> list[tuple[MergeClause, Any]]:
-        """The pairs that each clause decides, by number."""
-        waiting = np.ones(len(self.target_at), dtype=bool)
-        decisions = []
-        for clause in when:
-            mine = waiting & self._case(clause)
-            chosen = np.flatnonzero(mine)
-            if clause.condition is not None and len(chosen):
-                chosen = chosen[holds(clause.condition, self._both(chosen))]
-            waiting[chosen] = False
-            if len(chosen):
-                decisions.append((clause, chosen))
-        return decisions
-
-    def _case(self, clause: MergeClause) -> Any:
-        there = (self.target_at >= 0) == needs_target(clause)
-        return there & ((self.source_at >= 0) == needs_source(clause))
-
-    def _both(self, chosen: Any) -> dict[str, pa.Table]:
-        """The two sides of pairs, as tables of one length; nulls where there is no partner."""
-        sides = (("target", self.target, self.target_at), ("source", self.source, self.source_at))
-        both = {}
-        for name, rows, at in sides:
-            both[name] = side_of(rows, at[chosen])
-        return both
-
-    def rows(self, clause: MergeClause, chosen: Any) -> pa.Table:
-        """The rows that ``clause`` wants for the pairs ``chosen``, whole, in the table's types."""
-        updates = needs_target(clause)
-        both = self._both(chosen)
-        columns: dict[str, Any] = {}
-        for field in self.access.schema.fields:
-            column = self._value(clause, field.name, both)
-            if column is None and updates:
-                column = both["target"][field.name]
-            if column is not None:
-                columns[field.name] = column
-        return wanted_rows(self.access, pa.table(columns), inserted=not updates)
-
-    def _value(self, clause: MergeClause, column: str, both: Mapping[str, pa.Table]) -> Any:
-        """What ``clause`` writes into ``column``; None if it says nothing."""
-        values = getattr(clause, "values", None)
-        if values is not None:
-            return evaluate(values[column], both) if column in values else None
-        name = source_column(self.source.column_names, column)
-        return None if name is None else both["source"][name]

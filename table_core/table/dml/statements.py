@@ -14,6 +14,7 @@ from table_core.merge.engines.versions import Versions
 from table_core.options import keys_merge
 from table_core.options.argument_kinds import require_mapping
 from table_core.table.commit_io.committer import commit_parts, find_commit
+from table_core.table.commit_io.uncommitted import undone_by
 from table_core.table.dml.expressions import evaluate, refuse_wrong_values
 from table_core.table.dml.key_changes import wanted_rows, with_kind
 from table_core.table.dml.overwrite import Reads, open_writer
@@ -174,7 +175,8 @@ def _once(statement: Statement, commit: CommitAs) -> ResultDocument:
         done, rows = _write_versions(statement, head, commit)
     elif done is None:
         change = RowChanges(access.for_whole_rows(), head)
-        statement.apply(change)
+        with undone_by(change.abort):
+            statement.apply(change)
         part = change.part()
         rows = change.gone
         if part is not None:

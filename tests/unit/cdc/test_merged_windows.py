@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from table_core.cdc.files import lines as files_lines
 from table_core.cdc.kafka import merged_windows as merged
 from table_core.cdc.kafka.records import JsonRecords
 
@@ -54,9 +53,7 @@ class Broker:
 def test_windows_follow_one_another_in_the_order_of_the_log(
     monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
-    monkeypatch.setattr(files_lines, "WINDOW_BYTES", 1)
-    monkeypatch.setattr(files_lines, "WINDOW_LINES", 40)
-    monkeypatch.setattr(files_lines, "_LARGEST", 1 << 40)
+    monkeypatch.setattr(merged, "window_is_full", lambda _, lines, __: lines >= 40)
     chance = random.Random(seed)
     partitions: dict[int, list[int | None]] = {n: [] for n in range(chance.randrange(1, 5))}
     for place in range(chance.randrange(500)):
@@ -83,8 +80,7 @@ def test_windows_follow_one_another_in_the_order_of_the_log(
 def test_partitions_whose_places_are_of_no_one_log_hold_nobody_up(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(files_lines, "WINDOW_BYTES", 1)
-    monkeypatch.setattr(files_lines, "WINDOW_LINES", 10)
+    monkeypatch.setattr(merged, "window_is_full", lambda _, lines, __: lines >= 10)
     broker: Any = Broker({0: [9, 1] * 50, 1: [None] * 70, 2: []}, random.Random(1))
     last = {("t", 0): 100, ("t", 1): 70, ("t", 2): 0}
     windows = list(merged.merged_windows(broker, dict.fromkeys(last, 0), last, JsonRecords()))

@@ -10,6 +10,7 @@ import pytest
 
 import table_core as tc
 from table_core import errors
+from tests.row_by_row import row_by_row
 from tests.tables import new_catalog, rows_of, write_rows
 
 SCHEMA = pa.schema(
@@ -52,6 +53,33 @@ def test_a_source_that_brings_a_key_moves_the_rows_it_is_matched_with(table: tc.
     source = pa.table({"t": ["b"], "k": pa.array([7], pa.int32())})
     table.merge_into(source, ["t"], [tc.MatchedUpsert()])
     assert rows_of(table) == [(1, 10, "a"), (3, 30, "c"), (7, 20, "b")]
+
+
+def test_rows_that_one_row_brings_to_one_key_are_refused_however_far_apart_they_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """0.0 and -0.0 match one another, and are two keys."""
+    row_by_row(monkeypatch)
+    made = make(pa.schema([pa.field("k", pa.float64(), nullable=False), ("v", pa.int64())]))
+    put(made, k=[0.0, 1.0, -0.0], v=[1, 2, 3])
+    with pytest.raises(errors.DataError, match="several rows would have the key"):
+        made.merge_into(pa.table({"k": [-0.0], "v": [9]}), ["k"], [tc.MatchedUpsert()])
+
+
+def test_new_rows_of_one_key_are_refused_and_equal_ones_are_one(
+    monkeypatch: pytest.MonkeyPatch, table: tc.Table
+) -> None:
+    row_by_row(monkeypatch)
+    source = pa.table({"k": pa.array([4, 4], pa.int32()), "v": [1, 1], "t": ["n", "n"]})
+    table.merge_into(source, ["k"], [tc.NotMatchedInsert()])
+    assert rows_of(table)[-1] == (4, 1, "n")
+    source = pa.table({"k": pa.array([5, 5], pa.int32()), "v": [1, 2], "t": ["n", "n"]})
+    with pytest.raises(errors.DataError, match="several rows would have the key"):
+        table.merge_into(source, ["k"], [tc.NotMatchedInsert()])
+    source = pa.table({"k": pa.array([3, 3], pa.int32()), "v": [1, 2], "t": ["n", "n"]})
+    with pytest.raises(errors.DataError, match="several source rows match") as refused:
+        table.merge_into(source, ["k"], [tc.MatchedUpsert()])
+    assert refused.value.facts["row"] == 2
 
 
 def test_two_rows_may_change_places(table: tc.Table) -> None:
