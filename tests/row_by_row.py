@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -27,8 +27,8 @@ def row_by_row(monkeypatch: pytest.MonkeyPatch) -> None:
             for at in range(batch.num_rows):
                 yield pa.Table.from_batches([batch.slice(at, 1)])
 
-    def rows(change: RowChanges) -> Iterator[tuple[Bucket, str, pa.Table]]:
-        for bucket, file_name, table in whole(change):
+    def rows(change: RowChanges, *which: Any) -> Iterator[tuple[Bucket, str, pa.Table]]:
+        for bucket, file_name, table in whole(change, *which):
             for at in range(table.num_rows):
                 yield bucket, file_name, table.slice(at, 1)
 

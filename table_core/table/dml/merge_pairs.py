@@ -64,8 +64,8 @@ class Pairing:
     @property
     def window_bytes(self) -> int:
         """Bytes of the target at a time: not less than the source has, as each window is joined with all of it."""
-        limit = self.access.options.get(keys_files.READ_MEMORY_LIMIT)
-        return max(limit // _WINDOWS, self.source.nbytes)
+        source: int = self.source.nbytes
+        return max(self.access.options.get(keys_files.READ_MEMORY_LIMIT) // _WINDOWS, source)
 
     def met(self, target: pa.Table) -> Iterator[tuple[MergeClause, Decided]]:
         """What the clauses decide about rows of the target.
