@@ -134,12 +134,25 @@ class FilesExpiredError(TableError):
     kind = ErrorKind.NOT_FOUND
 
     @classmethod
-    def of(cls, path: str) -> FilesExpiredError:
-        """The error for the file ``path``, which the snapshot that is read names."""
+    def of(cls, path: str, *, needed: bool | None = None) -> FilesExpiredError:
+        """The error for the file ``path``, which the snapshot that is read names.
+
+        ``needed``: whether the newest snapshot names it too, which no expiry takes files from; None: unknown.
+        """
+        if needed:
+            return cls(
+                f"{path} is gone, and the newest snapshot needs it: something else than expiry deleted it. Put "
+                "the file back if there is a copy; 'table-core recover' says what can be saved",
+                path=path,
+            )
+        unknown = (
+            ""
+            if needed is False
+            else (". If the newest snapshot needs it, 'table-core recover' says what can be saved")
+        )
         return cls(
             f"{path} is gone: its snapshot was expired while it was read; read a newer snapshot, "
-            "or raise 'snapshot.time-retained', or create a tag or a consumer. If the newest snapshot needs it, "
-            "'table-core recover' says what can be saved",
+            f"or raise 'snapshot.time-retained', or create a tag or a consumer{unknown}",
             path=path,
         )
 

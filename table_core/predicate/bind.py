@@ -156,8 +156,9 @@ class _Binder:
                         f"{whole!r} is {_text(type_)}, which has no {step!r}", where=".".join(path)
                     )
                 of = f" in {'.'.join(path[:at])!r}" if at else ""
+                text = f"; a text is written in quotes, '{step}'" if len(path) == 1 else ""
                 raise PredicateError(
-                    f"no column {step!r}{of}; there are {names}", where=".".join(path)
+                    f"no column {step!r}{of}; there are {names}{text}", where=".".join(path)
                 )
             type_ = member.type
         return Ref(path, type_)
@@ -225,7 +226,8 @@ class _Binder:
         common = _common(first.type, second.type)
         if common is None:
             raise _refuse(
-                f"cannot compare {_text(first.type)} with {_text(second.type)}: CAST one of them",
+                f"cannot compare {_text(first.type)} with {_text(second.type)}: "
+                f"{_bare_date(left) or _bare_date(right) or 'CAST one of them'}",
                 Compare(op, left, right),
             )
         return Cmp(op, _as(first, common), _as(second, common))
@@ -367,6 +369,18 @@ def _as(term: BoundTerm, type_: Atomic) -> BoundTerm:
 
 def _is_null(term: BoundTerm) -> bool:
     return isinstance(term, Const) and term.value is None
+
+
+def _bare_date(term: Term) -> str | None:
+    """What to write where ``term`` is a date without quotes, which is a difference of numbers."""
+    match term:
+        case Arithmetic(
+            "-",
+            Arithmetic("-", Literal(int() as year), Literal(int() as month)),
+            Literal(int() as day),
+        ) if 1000 <= year <= 9999 and 1 <= month <= 12 and 1 <= day <= 31:
+            return f"write the date in quotes, '{year}-{month:02}-{day:02}'"
+    return None
 
 
 def _mismatch(operand: BoundTerm, type_: Atomic, literal: Literal) -> str:

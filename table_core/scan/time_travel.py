@@ -12,7 +12,7 @@ from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from table_core.datatypes.temporal_text import parse_timestamp
+from table_core.datatypes.temporal_text import parse_timestamp, timestamp_text
 from table_core.errors import ArgumentError, NotFoundError, OptionError
 from table_core.ondisk.snapshot import BATCH_IDENTIFIER, CommitKind
 from table_core.options import keys_scan, keys_write
@@ -224,13 +224,19 @@ def _at_time(timeline: Timeline, time_ms: int) -> Snapshot:
     snapshot = at_or_before(timeline, time_ms)
     if snapshot is None:
         ids = timeline.ids()
-        first = (
-            f"the oldest is of {timeline.snapshot(ids[0]).time_millis}" if ids else "none is there"
-        )
+        first = "none is there"
+        if ids:
+            first = f"the oldest is of {_utc(timeline.snapshot(ids[0]).time_millis)}"
         raise NotFoundError(
-            f"no snapshot at or before {time_ms}: {first}", name=str(time_ms), available=[]
+            f"no snapshot at or before {_utc(time_ms)} ({time_ms}): {first}",
+            name=str(time_ms),
+            available=[],
         )
     return snapshot
+
+
+def _utc(time_ms: int) -> str:
+    return f"{timestamp_text(time_ms * 1_000_000, 3)} UTC"
 
 
 def _at_watermark(timeline: Timeline, watermark: int) -> Snapshot:

@@ -20,6 +20,7 @@ from table_core.errors import (
     CorruptFileError,
     FilesExpiredError,
     NotFoundError,
+    TableError,
     UnsupportedFeatureError,
 )
 from table_core.ondisk import layout
@@ -184,7 +185,17 @@ class FileReader:
                 first += batch.num_rows
                 yield rows if kept is None else rows.filter(kept)
         except NotFoundError as error:
-            raise FilesExpiredError.of(path) from error
+            raise FilesExpiredError.of(path, needed=self._is_needed(file)) from error
+
+    def _is_needed(self, file: DataFile) -> bool | None:
+        """Whether the newest snapshot names ``file``; None: that cannot be read now."""
+        try:
+            live = self.access.live_entries(
+                self.access.metadata.head(), keep_partition=lambda p: p == self.partition
+            )
+        except TableError:
+            return None
+        return any(entry.file.file_name == file.file_name for entry in live)
 
     @property
     def _limit(self) -> int:

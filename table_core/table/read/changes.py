@@ -79,7 +79,9 @@ def changes_scan(
             available=[head],
         )
     if first > last or first < 0:
-        what = f"lies behind to={last}" if first > last else "is no snapshot"
+        what = "is no snapshot" if first < 0 else f"lies behind to={to}"
+        if to is None and first > last:
+            what = f"has nothing behind it: the newest snapshot is {last}"
         raise ArgumentError(f"after={first} {what}", argument="after", value=first)
     if chosen is ChangeMode.DIFF:
         from table_core.table.read.difference import difference_scan
