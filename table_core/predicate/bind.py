@@ -22,6 +22,7 @@ from table_core.datatypes.castable import (
 from table_core.datatypes.kinds import STRING, Atomic, DataType, Field, Root, Row
 from table_core.datatypes.text import parse_type, type_to_json
 from table_core.errors import PredicateError, TableError
+from table_core.options.nearest import meant
 from table_core.predicate.bound import (
     AllOf,
     AnyOf,
@@ -156,9 +157,10 @@ class _Binder:
                         f"{whole!r} is {_text(type_)}, which has no {step!r}", where=".".join(path)
                     )
                 of = f" in {'.'.join(path[:at])!r}" if at else ""
-                text = f"; a text is written in quotes, '{step}'" if len(path) == 1 else ""
+                near = meant(step, names)
+                text = "" if near or of else f"; a text is written in quotes, '{step}'"
                 raise PredicateError(
-                    f"no column {step!r}{of}; there are {names}{text}", where=".".join(path)
+                    f"no column {step!r}{of}{near}; there are {names}{text}", where=".".join(path)
                 )
             type_ = member.type
         return Ref(path, type_)

@@ -58,11 +58,13 @@ class Projection:
     """What to ask of the file: its own names and types."""
     _sources: tuple[Field | None, ...]
     """The file field of each read field, None where the file has none."""
+    _whole: tuple[Field | None, ...]
+    """The same with all their members."""
 
     @property
     def keeps_values(self) -> bool:
         """Whether ``apply`` only picks and renames columns, and adds those of NULLs."""
-        pairs = zip(self.read_fields, self._sources, strict=True)
+        pairs = zip(self.read_fields, self._whole, strict=True)
         return all(source is None or _same(source.type, field.type) for field, source in pairs)
 
     @property
@@ -104,11 +106,13 @@ def project(
     present = {
         f.id: f for f in file_schema.fields if file_columns is None or f.name in file_columns
     }
+    whole = tuple(present.get(field.id) for field in read_fields)
     sources = tuple(
-        _pruned(present[field.id], field) if field.id in present else None for field in read_fields
+        None if source is None else _pruned(source, field)
+        for source, field in zip(whole, read_fields, strict=True)
     )
     wanted = {source.id: source for source in sources if source is not None}
-    return Projection(tuple(read_fields), tuple(wanted.values()), sources)
+    return Projection(tuple(read_fields), tuple(wanted.values()), sources, whole)
 
 
 def _pruned(stored: Field, read: Field) -> Field:

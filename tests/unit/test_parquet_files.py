@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import io
 from decimal import Decimal
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import table_core as tc
 from table_core.datatypes.kinds import STRING, Array, Atomic, Field, Map, Root, Row, not_null
+from table_core.datatypes.text import parse_type
 from table_core.errors import (
     CorruptFileError,
     DataError,
@@ -21,6 +24,7 @@ from table_core.schema.table_schema import KIND_FIELD, SEQUENCE_FIELD
 from table_core.storage.columns.data_format import Wanted
 from table_core.storage.formats import RangeStats, WriterSettings, format_for
 from table_core.storage.stores.memory import MemoryStorage
+from tests.tables import write_rows
 
 INT, BIGINT = Atomic(Root.INT), Atomic(Root.BIGINT)
 FORMAT = format_for("parquet")
@@ -327,3 +331,22 @@ def test_a_column_may_be_called_like_the_field_of_another(dictionary):
     nan = pa.table({"c": [{"d": 1}], "c.d": [float("nan")]}, schema=schema)
     group = pq.read_metadata(io.BytesIO(written(floats, nan).read("f"))).row_group(0)
     assert not group.column(1).is_stats_set
+
+
+@pytest.mark.parametrize("rest", [None, b"\x0c\x05"])
+def test_a_variant_that_another_writer_shredded_is_refused(
+    tmp_path: Path, rest: bytes | None
+) -> None:
+    """Read without its parts it would be another value."""
+    catalog = tc.open_catalog(tmp_path)
+    catalog.create_database("d")
+    fields = [Field(0, "v", parse_type("VARIANT")), Field(1, "r", parse_type("ROW<v VARIANT>"))]
+    table = catalog.create_table("d.t", fields)
+    whole = {"value": b"\x0c\x05", "metadata": b"\x01\x00\x00"}
+    write_rows(table, pa.Table.from_pylist([{"v": whole, "r": {"v": whole}}], table.arrow_schema))
+    (file,) = (tmp_path / "d.db" / "t").rglob("*.parquet")
+    parts = {"metadata": b"\x01\x00\x00", "value": rest, "typed_value": 5}
+    for rows in ({"v": parts, "r": {"v": whole}}, {"v": whole, "r": {"v": parts}}):
+        pq.write_table(pa.Table.from_pylist([rows]), file)
+        with pytest.raises(UnsupportedFeatureError, match="shredded"):
+            tc.open_catalog(tmp_path).table("d.t").read().to_arrow()

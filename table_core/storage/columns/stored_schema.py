@@ -12,13 +12,22 @@ import pyarrow as pa
 
 from table_core.datatypes.arrow import arrow_type
 from table_core.datatypes.kinds import Array, Atomic, Map, Multiset, Root, Row, Vector
+from table_core.errors import UnsupportedFeatureError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from table_core.datatypes.kinds import DataType, Field
 
-__all__ = ["ORC_ID", "PARQUET_ID", "asked_paths", "leaf_counts", "leaf_paths", "schema_with_ids"]
+__all__ = [
+    "ORC_ID",
+    "PARQUET_ID",
+    "asked_paths",
+    "leaf_counts",
+    "leaf_paths",
+    "refuse_shredded",
+    "schema_with_ids",
+]
 
 PARQUET_ID: Final = "PARQUET:field_id"
 ORC_ID: Final = "paimon.id"
@@ -103,6 +112,32 @@ def _asked(field: pa.Field, stored: pa.DataType, above: str) -> Iterator[str]:
         part == f"{path}.{n}" for part, n in zip(parts, below, strict=True)
     )
     yield from [path] if whole or not parts else parts
+
+
+def refuse_shredded(type_: DataType, stored: pa.DataType, name: str, path: str) -> None:
+    """Refuse a VARIANT of which the file keeps parts in columns of their own.
+
+    Raises:
+        UnsupportedFeatureError: what this release reads would lack them.
+    """
+    match type_:
+        case Row(fields) if pa.types.is_struct(stored):
+            below = {member.name: member.type for member in stored}
+            for field in fields:
+                if field.name in below:
+                    refuse_shredded(field.type, below[field.name], f"{name}.{field.name}", path)
+        case Array(element) | Vector(element) if hasattr(stored, "value_type"):
+            refuse_shredded(element, stored.value_type, f"{name}.element", path)
+        case Map(_, value) if pa.types.is_map(stored):
+            refuse_shredded(value, stored.item_type, f"{name}.value", path)
+        case Atomic(Root.VARIANT) if pa.types.is_struct(stored):
+            if stored.get_field_index("typed_value") >= 0:
+                raise UnsupportedFeatureError(
+                    f"{path}: the VARIANT {name!r} is shredded: parts of its values lie in columns of their "
+                    "own, which this release does not read. Write the rows again without "
+                    "variant.shreddingSchema and variant.inferShreddingSchema",
+                    feature="shredded VARIANT",
+                )
 
 
 def leaf_paths(name: str, type_: Any) -> Iterator[str]:

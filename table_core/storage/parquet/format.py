@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from table_core.datatypes.arrow import arrow_schema
 from table_core.storage.columns.conform import misfit, missing_columns, read_batch
 from table_core.storage.columns.data_format import ALL, check_rows, decoding, rows_within
-from table_core.storage.columns.stored_schema import asked_paths, leaf_counts
+from table_core.storage.columns.stored_schema import asked_paths, leaf_counts, refuse_shredded
 from table_core.storage.parquet.batch_sizes import PIECE_BYTES_MIN, batch_budget, groups_by_width
 from table_core.storage.parquet.footer import read_chunk_stats
 from table_core.storage.parquet.page_room import require_pages_fit
@@ -102,6 +102,8 @@ class ParquetFormat:
             with decoding(storage, path):
                 stored = file.schema_arrow
                 missing_columns(stored.names, fields, path=path)
+                for field in fields:
+                    refuse_shredded(field.type, stored.field(field.name).type, field.name, path)
                 groups = list(wanted.part.of(file.num_row_groups))
                 chunks = cache(partial(read_chunk_stats, source))
                 groups = _wanted_groups(source, file, groups, chunks, stored, names, wanted)

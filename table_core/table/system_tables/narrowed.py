@@ -82,6 +82,8 @@ class _Part:
 
     def of(self, rows: pa.Table) -> pa.Table:
         kept = rows if self.where is None else rows.filter(mask(self.where, rows))
+        if not self.fields:
+            return kept.select([])  # which knows how many rows there are
         columns = [picked(kept, field) for field in self.fields]
         return pa.Table.from_arrays(columns, schema=self.schema(kept.schema))
 
