@@ -212,6 +212,7 @@ SAMPLED = {
     "spark/test_spark_statements.py": 4,
     "spark/test_spark_stream_modes.py": 8,
     "spark/test_spark_streams.py": 7,
+    "spark/test_spark_streams_at_once.py": 6,
     "spark/test_spark_tables.py": 2,
     "spark/test_spark_writing.py": 3,
     "storage_contract/test_foreign_names.py": 3,

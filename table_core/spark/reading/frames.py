@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from pyspark.sql import types as spark_types
 
 from table_core.datatypes.arrow import fields_from_arrow
+from table_core.datatypes.pieces import pieces
 from table_core.datatypes.row_kind import ROW_KIND_COLUMN
 from table_core.errors import ArgumentError
 from table_core.options import keys_scan
@@ -59,6 +60,8 @@ __all__ = [
 
 _NANOSECONDS: Final = ("refuse", "truncate")
 _STATES: Final = frozenset({RowForm.STATE, RowForm.INSERTS})
+_BATCH_BYTES: Final = 32 << 20
+"""Of what goes to the JVM at once, which holds it beside its heap."""
 
 
 @of_verb("read")
@@ -205,7 +208,8 @@ def read_splits(
 def batches_for_spark(rows: pa.Table, fields: Sequence[Field]) -> Iterator[pa.RecordBatch]:
     """``rows`` with the columns ``fields``, in the types in which Spark takes rows."""
     schema = arrow_for_spark(fields)
-    yield from as_spark_takes(rows, schema).to_batches(max_chunksize=1 << 16)
+    for piece in pieces(as_spark_takes(rows, schema), _BATCH_BYTES):
+        yield from piece.to_batches(max_chunksize=1 << 16)
 
 
 def result_fields(reader: RowReader | Scan) -> tuple[Field, ...]:

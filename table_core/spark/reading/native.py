@@ -53,6 +53,11 @@ _FileKind: TypeAlias = "tuple[str, int, bool]"
 _FORMATS: Final = frozenset({"parquet", "orc"})
 _NOT_IN_ORC: Final = frozenset({*TIMESTAMPS, Root.DATE, Root.CHAR})
 """Spark's ORC reader shifts times by its zone, takes dates before 1582-10-15 for Julian ones, and cuts blanks off."""
+_LONG: Final = frozenset(
+    {Root.CHAR, Root.VARCHAR, Root.BINARY, Root.VARBINARY, Root.BLOB, Root.VARIANT}
+)
+_WIDE_BYTES: Final = 1 << 20
+"""Stored bytes of a mean row from which on Spark's scan is left out: it holds 4,096 rows at once, or all of a row group."""
 _SCHEMES: Final = ("file:", "hdfs:")
 """Stores that Spark reaches as we do; others it would need credentials for."""
 _GLOB: Final = frozenset("{}[]*?\\%")
@@ -179,6 +184,7 @@ class NativeScan:
             or file.write_cols is not None
             or _is_hidden(file.file_name)
             or file.file_name in split.deletions
+            or (self._has_long and file.file_size > _WIDE_BYTES * file.row_count)
             or not self._folder_tells(split.partition)
             or self._projection(kind) is None
         ):
@@ -214,6 +220,12 @@ class NativeScan:
                 fits = fits and not any(_within(field.type, _NOT_IN_ORC) for field in self._stored)
             self._projections[kind] = projection if fits else None
         return self._projections[kind]
+
+    @property
+    def _has_long(self) -> bool:
+        """Whether a column is read whose values may be large."""
+        types = [field.type for field in self._stored]
+        return any(not isinstance(type_, Atomic) or type_.root in _LONG for type_ in types)
 
     @property
     def _stored(self) -> tuple[Field, ...]:

@@ -66,8 +66,15 @@ _COMMITTER: Final = {
     "mapreduce.output.basename": "part",
 }
 _ATTEMPTS: Final = "_temporary"
-_PAGES: Final = {"parquet.writer.version": "PARQUET_1_0"}
-"""Encodings that Paimon's vectorised reader knows, whatever the cluster's own configuration says."""
+_PAGES: Final = {
+    "parquet.writer.version": "PARQUET_1_0",
+    "parquet.page.size.row.check.min": "1",
+}
+"""Encodings that Paimon's vectorised reader knows, whatever the cluster's own configuration says.
+
+And a look at the size of pages and row groups before 100 rows are in them: of rows of 10 MB that would be a gigabyte
+for whoever writes, and again for whoever reads.
+"""
 _STATISTICS: Final = "parquet.column.statistics.enabled"
 _BOUNDS: Final = {_STATISTICS: "true", "parquet.statistics.truncate.length": str(2**31 - 1)}
 """What we know of the rows is what the footers say: all of it, whatever the session is set to."""
