@@ -315,7 +315,10 @@ def test_a_store_that_hangs_blocks_neither_the_loop_nor_a_second_thread(
     async def watch() -> Any:
         trigger = watcher(start="earliest")
         first = asyncio.ensure_future(anext(trigger.run()))
-        await asyncio.sleep(0.5)
+        async with asyncio.timeout(60):
+            while not asked:
+                await asyncio.sleep(0.01)
+        await asyncio.sleep(10 * looking._CALL_SECONDS)
         assert not first.done()
         assert len(asked) == 1, "one thread waits, however often it timed out"
         released.set()
