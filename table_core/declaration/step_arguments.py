@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Final
 from table_core.jobs import registry
 from table_core.shapes import kinds
 from table_core.shapes.containers import ListOf, MapOf, Record
-from table_core.shapes.lengths import LONG_UNITS, SECONDS_MAX, UNITS, length_of_time
+from table_core.shapes.lengths import SECONDS_MAX, UNITS, length_of_time
 from table_core.shapes.shape import AnyValue, Flag, Number, OneOf, Text
-from table_core.shapes.templated import TEMPLATE, Templated
+from table_core.shapes.templated import Templated
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -126,45 +126,14 @@ SQL_ARGUMENTS: Final = with_shape(
         ),
     }
 )
-_ON_TABLE: Final = Text(one_of=("apply", "ignore", "fail"))
+_SYNC: Final = registry.ACTIONS["sync-table"].parameters
 SYNC_SETTINGS: Final = Record(
     about="The other keywords of sync_table.",
-    members={
-        "options": MapOf(item=Text(), about="Of a table that the sync creates."),
-        "metadata_columns": TEXTS,
-        "on_truncate": _ON_TABLE,
-        "on_drop": _ON_TABLE,
-        "on_rewrite": Text(one_of=("resync", "fail")),
-        "resync_rows": kinds.COUNT,
-        "dead_letter": Text(
-            about="The table for events that cannot be applied.",
-            pattern=rf"[^./\\\s]+\.[^./\\\s]+|{TEMPLATE}",
-            what="database.table",
-        ),
-        "fill_defaults": Flag(about="Whether existing rows get the default of an added column."),
-        "commit_rows": kinds.COUNT,
-        "max_columns": kinds.COUNT,
-        "max_duration": Text(
-            pattern=rf"{length_of_time(*LONG_UNITS)}|{TEMPLATE}",
-            what="a length of time with its unit, e.g. 10 min",
-        ),
-        "max_rows": OneOf(
-            what="a number of rows or a template",
-            shapes=[kinds.COUNT, Text(pattern=TEMPLATE, what="a template")],
-        ),
-    },
+    members={p.name: _shape(replace(p, templated=True)) for p in _SYNC if p.operator is None},
 )
 SYNC_ARGUMENTS: Final = with_shape(
     {
-        "primary_key": TEXTS,
-        "partition_by": TEXTS,
-        "computed_columns": TEXTS,
-        "type_mapping": TEXTS,
-        "until": Text(
-            about="now: read what exists when the job starts. forever: read until the job is stopped.",
-            pattern=rf"now|forever|{TEMPLATE}",
-            what="now, forever or a template",
-        ),
+        **{name: _shape(p) for p in _SYNC if (name := p.in_operator) and name != "source"},
         "settings": SYNC_SETTINGS,
     }
 )

@@ -17,9 +17,11 @@ from table_core.declaration.step_arguments import (
     TAGS,
     with_shape,
 )
+from table_core.shapes import kinds
 from table_core.shapes.containers import ListOf, MapOf, Record
 from table_core.shapes.problem import Problem
 from table_core.shapes.shape import AnyValue, OneOf, Shape, Text, unexpected
+from table_core.shapes.texts import VIEW
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -27,13 +29,11 @@ if TYPE_CHECKING:
     from table_core.shapes.shape import Defs
 
 __all__ = [
-    "CLAUSES",
     "COMMON",
     "MAKES_ROWS",
     "NAME",
     "STEP",
     "VERBS",
-    "VIEW",
     "Verb",
     "changes_rows",
     "pending_view",
@@ -44,8 +44,6 @@ __all__ = [
 NAME: Final = "[A-Za-z0-9_-]{1,200}"
 """Of what becomes a task or a Dag."""
 _OF_AIRFLOW: Final = with_shape({})
-VIEW: Final = r"[^\W\d]\w*"
-"""Of a view: what SQL takes without quotes."""
 _POSITION: Final = Text(
     about="The property that records how far was read. It begins with tc.",
     pattern=r"tc\..+",
@@ -98,13 +96,6 @@ _OVERWRITE: Final = OneOf(
         _PARTITION,
     ],
 )
-CLAUSES: Final = (
-    "matched-upsert",
-    "matched-delete",
-    "not-matched-insert",
-    "not-matched-by-source-upsert",
-    "not-matched-by-source-delete",
-)
 _MERGE_SOURCE: Final = OneOf(
     what="{table} or {sql, reads}",
     shapes=[
@@ -122,7 +113,7 @@ _MERGE: Final = Record(
             least=1,
             item=Record(
                 members={
-                    "action": Text(one_of=CLAUSES),
+                    "action": kinds.CLAUSE,
                     "values": MapOf(item=Text()),
                     "condition": Text(),
                 },

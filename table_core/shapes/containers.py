@@ -26,6 +26,8 @@ class ListOf(Shape):
     item: Shape
     least: int = 0
     most: int | None = None
+    each_once: bool = False
+    """Items are names, and none comes twice."""
 
     @property
     def in_words(self) -> str:
@@ -43,6 +45,8 @@ class ListOf(Shape):
         for number, item in enumerate(value):
             for problem in self.item.problems(item):
                 yield problem.under(number)
+            if self.each_once and item in value[:number]:
+                yield Problem(message=f"{abridged(item)} comes twice", path=(number,))
 
     def _counted(self) -> str:
         if self.least == self.most:
@@ -101,7 +105,7 @@ class MapOf(Shape):
         for name, item in value.items():
             if not isinstance(name, str):
                 continue
-            if self.names and re.search(f"^(?:{self.names})$", name) is None:
+            if self.names and re.fullmatch(self.names, name) is None:
                 yield Problem(message=f"{name!r} is {self.names_are}", path=(name,), of_name=True)
             if self.taken and name == self.taken:
                 yield Problem(
@@ -132,6 +136,8 @@ class Record(Shape):
     """Members of which there must be one and no more."""
     some_of: Sequence[str] = field(default=())
     """Members of which there must be one at least."""
+    only_with: Mapping[str, str] = field(default_factory=dict)
+    """Members that mean something only beside another one."""
 
     @property
     def in_words(self) -> str:
@@ -165,12 +171,15 @@ class Record(Shape):
         for name in self.required:
             if name not in value:
                 yield Problem(message=f"member {name!r} is missing")
-        chosen = [name for name in self.exactly_one if name in value]
+        chosen = [name for name in self.exactly_one if value.get(name) is not None]
         if self.exactly_one and len(chosen) != 1:
             present = ", ".join(chosen) or "none"
             yield Problem(message=f"give one of {', '.join(self.exactly_one)}; found {present}")
         if self.some_of and not any(name in value for name in self.some_of):
             yield Problem(message=f"give at least one of {', '.join(self.some_of)}")
+        for name, other in self.only_with.items():
+            if value.get(name) is not None and value.get(other) is None:
+                yield Problem(message=f"{name} goes with {other} only", path=(name,), of_name=True)
 
     def plain(self, value: Any) -> dict[str, Any]:
         """Members to values."""

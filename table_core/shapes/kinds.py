@@ -8,10 +8,11 @@ from typing import Final
 from table_core.shapes.containers import ListOf, MapOf
 from table_core.shapes.lengths import LONG_UNITS, length_of_time
 from table_core.shapes.moment import Moment
-from table_core.shapes.shape import AnyValue, Flag, Number, OneOf, Text
+from table_core.shapes.shape import AnyValue, Flag, Nothing, Number, OneOf, Setting, Text
 
 __all__ = [
     "ASSIGNMENTS",
+    "CLAUSE",
     "CONDITION",
     "COUNT",
     "FLAG",
@@ -20,13 +21,16 @@ __all__ = [
     "MOMENT",
     "NAMES",
     "NAMES_OR_VALUES",
+    "NOTHING",
     "NUMBERS",
+    "OPTIONS",
     "PARTITIONS",
     "PATTERN",
     "POSITION",
     "RECORDS",
     "SNAPSHOT",
     "SQL",
+    "TABLE",
     "TEXT",
     "TEXT_OR_VALUES",
     "VALUES",
@@ -49,6 +53,7 @@ def words(*one_of: str) -> Text:
 
 _LONG_MAX: Final = 2**63 - 1
 """Counts, ids and times are stored in 64 bits."""
+NOTHING: Final = Nothing()
 FLAG: Final = Flag()
 COUNT: Final = Number(minimum=1, maximum=_LONG_MAX)
 INTEGER: Final = Number(minimum=-_LONG_MAX, maximum=_LONG_MAX)
@@ -62,8 +67,18 @@ TEXT: Final = Text()
 CONDITION: Final = Text(what="a SQL condition")
 SQL: Final = Text(what="a SQL query")
 PATTERN: Final = Text(what="a regular expression", judge=_compiles)
+CLAUSE: Final = words(
+    "matched-upsert",
+    "matched-delete",
+    "not-matched-insert",
+    "not-matched-by-source-upsert",
+    "not-matched-by-source-delete",
+)
+"""What a merge does with a row."""
 NAMES: Final = ListOf(item=TEXT, what="a list of names")
 VALUES: Final = MapOf(item=AnyValue(), what="names to values")
+OPTIONS: Final = MapOf(item=Setting(), what="options, by name")
+TABLE: Final = Text(pattern=r"[^./\\\s]+\.[^./\\\s]+", what="database.table")
 NUMBERS: Final = MapOf(item=Number(whole=False), what="names to numbers")
 RECORDS: Final = ListOf(item=VALUES, what="a list of mappings")
 ASSIGNMENTS: Final = MapOf(item=Text(what="SQL"), least=1, what="columns to SQL")

@@ -26,10 +26,10 @@ def length_of_time(*units: str, bare: bool = False, fraction: bool = False) -> s
     ``bare`` takes a number of seconds too, ``fraction`` digits behind a point.
     """
     more = r"(\.[0-9]+)?" if fraction else ""
-    parts = [rf"0*[0-9]{{1,{_digits(unit)}}}{more}\s*({unit})" for unit in units]
+    parts = [rf"0*[0-9]{{1,{_digits(unit)}}}{more} *({unit})" for unit in units]
     if bare:
         parts.append(rf"0*[0-9]{{1,{_DIGITS_MAX['s']}}}{more}")
-    return rf"\s*({'|'.join(parts)})\s*"
+    return rf" *({'|'.join(parts)}) *"
 
 
 def _digits(unit: str) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from table_core.errors import ArgumentError
 from table_core.shapes.problem import Problem, value_of
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from table_core.shapes.shape import Defs
 
 __all__ = ["Moment"]
+
+_LAST_MS: Final = 253_402_300_800_000
+"""The year 10,000."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +35,10 @@ class Moment(Shape):
     def problems(self, value: Any) -> Iterator[Problem]:
         """A point in time since 1970."""
         point = value_of(value)
-        if isinstance(point, bool) or not isinstance(point, str | int | datetime):
+        is_one = isinstance(point, int | datetime) or (
+            isinstance(point, str) and point.isprintable()
+        )
+        if isinstance(point, bool) or not is_one:
             yield unexpected(value, self.in_words)
             return
         try:
@@ -42,8 +48,8 @@ class Moment(Shape):
             reason = re.search("has no time zone|looks like .*", str(error))
             yield Problem(message=f"{wrong}: it {reason[0]}" if reason else wrong)
             return
-        if millis < 0:
-            yield Problem(message=f"expected {self.in_words}, found one before 1970")
+        if not 0 <= millis < _LAST_MS:
+            yield Problem(message=f"expected {self.in_words}, found one before 1970 or after 9999")
 
     def plain(self, value: Any) -> int:
         """Milliseconds since 1970, UTC."""

@@ -29,6 +29,7 @@ __all__ = [
     "Number",
     "OneOf",
     "Scalar",
+    "Setting",
     "Shape",
     "Text",
     "unexpected",
@@ -153,7 +154,7 @@ class Text(Shape):
                 yield self._unknown(value, text)
         elif self.pattern and isinstance(value, Written):
             yield unexpected(value, f"{self.what}, in quotes")
-        elif self.pattern and re.search(f"^(?:{self.pattern})$", text) is None:
+        elif self.pattern and re.fullmatch(self.pattern, text) is None:
             yield unexpected(value, self.what)
         elif self.judge is not None and (wrong := self.judge(text)):
             yield Problem(message=f"expected {self.what}, found {abridged(value)}: {wrong}")
@@ -176,6 +177,15 @@ class Text(Shape):
         return {"type": ["string", "number", "boolean"]}
 
 
+def _is_whole(value: Any) -> bool:
+    """``1``, and of a file ``1.0`` too."""
+    if not isinstance(value, Written):
+        return isinstance(value, int)
+    return isinstance(value.value, int) or (
+        math.isfinite(value.value) and value.value == int(value.value)
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Number(Shape):
     """A number."""
@@ -195,7 +205,7 @@ class Number(Shape):
         number = value_of(value)
         if isinstance(number, bool) or not isinstance(number, int | float):
             yield unexpected(value, "a number")
-        elif self.whole and not (math.isfinite(number) and number == int(number)):
+        elif self.whole and not _is_whole(value):
             yield unexpected(value, "a whole number")
         elif self.minimum is not None and not number >= self.minimum:
             yield unexpected(value, f"at least {self.minimum:g}")
@@ -245,8 +255,34 @@ class Flag(Shape):
         if not isinstance(value_of(value), bool):
             yield unexpected(value, "true or false")
 
+    def of_text(self, text: str) -> Any:
+        """``true`` or ``false``, as YAML, JSON and Python write them; other text as it is."""
+        return {"true": True, "false": False}.get(text.lower(), text)
+
     def _schema(self, defs: Defs) -> dict[str, Any]:  # noqa: ARG002 - it has no parts
         return {"type": "boolean"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting(Shape):
+    """The value of an option: text, a number or a flag.  Of a file its text."""
+
+    @property
+    def in_words(self) -> str:
+        """Text, whatever it means."""
+        return self.what or "text"
+
+    def problems(self, value: Any) -> Iterator[Problem]:
+        """Neither nothing, nor a list, nor a mapping."""
+        if not isinstance(value_of(value), str | int | float):
+            yield unexpected(value, "text")
+
+    def plain(self, value: Any) -> Any:
+        """The text of a file, which is exact."""
+        return value.text if isinstance(value, Written) else value
+
+    def _schema(self, defs: Defs) -> dict[str, Any]:  # noqa: ARG002 - it has no parts
+        return {"type": ["string", "number", "boolean"]}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

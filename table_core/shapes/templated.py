@@ -30,6 +30,8 @@ class Templated(Shape):
     """What ``inner`` takes, a template, or the text that one has rendered to."""
 
     inner: Shape
+    or_nothing: bool = False
+    """None is taken too, and what an empty template renders to."""
 
     @property
     def in_words(self) -> str:
@@ -38,7 +40,7 @@ class Templated(Shape):
 
     def problems(self, value: Any) -> Iterator[Problem]:
         """None of a template; else those of what it stands for."""
-        if is_template(value):
+        if is_template(value) or self._is_nothing(value):
             return
         for problem in self.inner.problems(self._read(value)):
             if problem.path or not problem.expected or isinstance(self.inner, Text):
@@ -48,11 +50,16 @@ class Templated(Shape):
 
     def plain(self, value: Any) -> Any:
         """A template as it is; else the inner value."""
+        if self._is_nothing(value):
+            return None
         return value if is_template(value) else self.inner.plain(self._read(value))
 
     def of_text(self, text: str) -> Any:
         """A template as it is; else the inner value."""
         return text if is_template(text) else self.inner.of_text(text)
+
+    def _is_nothing(self, value: Any) -> bool:
+        return self.or_nothing and (value is None or value in ("", "None"))
 
     def _read(self, value: Any) -> Any:
         if not isinstance(value, str) or isinstance(self.inner, Text):

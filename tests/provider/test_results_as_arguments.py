@@ -53,7 +53,7 @@ def test_what_is_templated_takes_a_result_and_what_is_not_says_so(cls: type[Base
     plain = made(cls)
     checked = {
         {"dry_run_only": "dry_run"}.get(name, name)
-        for name in vars(plain).keys() & set(cls.checks)  # type: ignore[attr-defined]
+        for name in vars(plain).keys() & set(cls.shapes)  # type: ignore[attr-defined]
     }
     checked -= {"outlets", *(["table"] if "database" in NEEDED[cls] else [])}
     refused = {argument for argument in checked if is_refused(cls, argument)}

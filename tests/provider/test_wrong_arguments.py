@@ -23,7 +23,7 @@ import paimon_provider.operators
 import paimon_provider.sensors
 import paimon_provider.triggers
 from paimon_provider._compat import BaseTrigger
-from paimon_provider.arguments import documents
+from paimon_provider.arguments import shapes
 from paimon_provider.arguments.checks import ChecksArguments, require_arguments
 from paimon_provider.failures import RETRY, airflow_failures
 from paimon_provider.hooks.paimon import PaimonHook
@@ -322,5 +322,5 @@ def test_a_mixed_list_with_a_template_waits_for_it() -> None:
 
 
 def test_the_words_of_the_checks_are_the_core_s() -> None:
-    assert set(documents.CHANGES) == set(change.__all__) - {"SchemaChange", "changes_of"}
-    assert set(documents.SYNC_KINDS) == set(SOURCE_KINDS)
+    assert set(shapes.CHANGES) == set(change.__all__) - {"SchemaChange", "changes_of"}
+    assert set(shapes.SYNC_KINDS) == set(SOURCE_KINDS)

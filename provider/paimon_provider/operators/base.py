@@ -21,11 +21,11 @@ from paimon_provider.arguments.checks import (
     ChecksArguments,
     require_arguments,
     require_early,
-    with_checks,
+    with_shapes,
 )
+from paimon_provider.arguments.shapes import NAMED
 from paimon_provider.arguments.spark_conf import literal_conf, rendered_conf
 from paimon_provider.arguments.table_identity import TableIdentity, is_template, require_named_so
-from paimon_provider.arguments.values import name_of_file
 from paimon_provider.assets import table_asset
 from paimon_provider.failures import TABLE_RETRIES, airflow_failures
 from paimon_provider.lineage.tells_lineage import TellsLineage
@@ -383,7 +383,8 @@ class PaimonDatabaseOperator(PaimonTableOperator):
     :param database: the database.  (templated)
     """
 
-    checks = with_checks(table=lambda value, _: name_of_file(value, "database"))
+    shapes = with_shapes(table=NAMED)
+    called: ClassVar[Mapping[str, str]] = {**PaimonTableOperator.called, "table": "database"}
     template_fields: Sequence[str] = ("database", "spark_conf")
     set_when_rendered: ClassVar[Sequence[str]] = ("table",)
     announces = False

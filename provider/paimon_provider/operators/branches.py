@@ -4,20 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from paimon_provider.arguments.checks import with_checks
-from paimon_provider.arguments.values import text
 from paimon_provider.operators.base import PaimonTableOperator
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 __all__ = ["PaimonCreateBranchOperator", "PaimonDeleteBranchOperator", "PaimonFastForwardOperator"]
-
-
-def _state(value: Any, name: str) -> None:
-    """Refuse what is no state; '' is that of a branch without a snapshot: a template cannot give None."""
-    if value is not None and value != "":
-        text(value, name)
 
 
 class PaimonCreateBranchOperator(PaimonTableOperator):
@@ -98,7 +90,6 @@ class PaimonFastForwardOperator(PaimonTableOperator):
     template_fields: Sequence[str] = (*PaimonTableOperator.template_fields, "branch", "state")
     action = "fast-forward"
     never_nothing = ("state",)
-    checks = with_checks(state=_state)
 
     def __init__(
         self,

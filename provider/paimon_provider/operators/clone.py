@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from paimon_provider.arguments.checks import with_checks
-from paimon_provider.arguments.values import require_table
+from paimon_provider.arguments.checks import with_shapes
 from paimon_provider.lineage.columns import Derivation
 from paimon_provider.operators.base import PaimonTableOperator
+from table_core.shapes.texts import TABLE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,7 +41,7 @@ class PaimonCloneOperator(PaimonTableOperator):
     action = "clone"
     never_nothing = ("tag",)
 
-    checks = with_checks(source=require_table)
+    shapes = with_shapes(source=TABLE)
 
     def __init__(
         self,

@@ -5,17 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from paimon_provider._compat import AirflowNotFoundException
-from paimon_provider.arguments import values
 from paimon_provider.arguments.checks import require_arguments
+from paimon_provider.arguments.shapes import count
 from paimon_provider.arguments.table_identity import TableIdentity
 from paimon_provider.failures import airflow_failures
 from paimon_provider.operators.base import PaimonDatabaseOperator
+from table_core.shapes import kinds
+from table_core.shapes.texts import TABLE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from paimon_provider._compat import Context
-    from paimon_provider.arguments.values import Check
+    from table_core.shapes.shape import Shape
 
 __all__ = ["PaimonCollectMetadataOperator"]
 
@@ -46,14 +48,14 @@ class PaimonCollectMetadataOperator(PaimonDatabaseOperator):
         *("to", "including", "excluding", "kept", "recheck", "tables", "snapshots", "detailed"),
     )
     action = "collect-metadata"
-    checks: ClassVar[Mapping[str, Check]] = {
-        **PaimonDatabaseOperator.checks,
-        "to": values.require_table,
-        "kept": values.duration,
-        "recheck": values.duration,
-        "tables": values.count(1),
-        "snapshots": values.count(1),
-        "detailed": values.count(0),
+    shapes: ClassVar[Mapping[str, Shape]] = {
+        **PaimonDatabaseOperator.shapes,
+        "to": TABLE,
+        "kept": kinds.LENGTH,
+        "recheck": kinds.LENGTH,
+        "tables": count(1),
+        "snapshots": count(1),
+        "detailed": count(0),
     }
 
     def __init__(  # noqa: PLR0913 - what users may set

@@ -6,8 +6,8 @@ import hashlib
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from paimon_provider._compat import Feature, require
-from paimon_provider.arguments.checks import with_checks
-from paimon_provider.arguments.documents import each_partition
+from paimon_provider.arguments.checks import with_shapes
+from paimon_provider.arguments.shapes import EACH_PARTITION
 from paimon_provider.operators.base import PaimonTableOperator
 from paimon_provider.watching.events import EVENT_VERSION, PARTITIONS_MAX, bounded_result
 
@@ -39,7 +39,7 @@ class PaimonDropPartitionOperator(PaimonTableOperator):
         "partitions": "json",
     }
     action = "drop-partitions"
-    checks = with_checks(partitions=each_partition)
+    shapes = with_shapes(partitions=EACH_PARTITION)
 
     def __init__(
         self,
@@ -73,7 +73,7 @@ class PaimonMarkPartitionDoneOperator(PaimonTableOperator):
         "partitions": "json",
     }
     action = "mark-done"
-    checks = with_checks(partitions=each_partition)
+    shapes = with_shapes(partitions=EACH_PARTITION)
 
     def __init__(
         self,

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from paimon_provider.arguments.checks import with_checks
-from paimon_provider.arguments.values import optional, require_table
+from paimon_provider.arguments.checks import with_shapes
 from paimon_provider.failures import airflow_failures
 from paimon_provider.operators.base import PaimonTableOperator
 from table_core.errors import ArgumentError
+from table_core.shapes.around import OrNothing
+from table_core.shapes.texts import TABLE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,7 +41,7 @@ class PaimonPositionOperator(PaimonTableOperator):
     )
     action = "set-position"
 
-    checks = with_checks(source=optional(require_table))
+    shapes = with_shapes(source=OrNothing(inner=TABLE))
 
     def __init__(
         self,

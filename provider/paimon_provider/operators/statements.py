@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from paimon_provider.arguments.checks import with_checks
-from paimon_provider.arguments.values import written
+from paimon_provider.arguments.checks import with_shapes
 from paimon_provider.operators.base import PaimonTableOperator
+from table_core.shapes.texts import FILLED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -33,7 +33,7 @@ class PaimonDeleteOperator(PaimonTableOperator):
         "parameters": "json",
     }
     action = "delete"
-    checks = with_checks(where=written)
+    shapes = with_shapes(where=FILLED)
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class PaimonUpdateOperator(PaimonTableOperator):
         "parameters": "json",
     }
     action = "update"
-    checks = with_checks(where=written)
+    shapes = with_shapes(where=FILLED)
 
     def __init__(
         self,

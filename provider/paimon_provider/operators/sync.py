@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from paimon_provider.arguments import documents, values
-from paimon_provider.arguments.checks import with_checks
+from paimon_provider.arguments.checks import with_shapes
+from paimon_provider.arguments.shapes import SERVER_SOURCE, SYNC_SOURCE, names
 from paimon_provider.connections.source import source_with
 from paimon_provider.operators.base import PaimonDatabaseOperator, PaimonTableOperator
+from table_core.shapes import kinds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,7 +24,7 @@ __all__ = [
 class _OfSource(PaimonTableOperator):
     """What the operators of this module share: the source."""
 
-    checks = with_checks(source=documents.sync_source)
+    shapes = with_shapes(source=SYNC_SOURCE)
     template_fields_renderers: ClassVar[dict[str, str]] = {
         **PaimonTableOperator.template_fields_renderers,
         "source": "json",
@@ -141,7 +142,7 @@ class PaimonSyncDatabaseOperator(_FromSource, PaimonDatabaseOperator):
     )
     action = "sync-database"
 
-    checks: ClassVar = {**PaimonDatabaseOperator.checks, "source": documents.sync_source}
+    shapes: ClassVar = {**PaimonDatabaseOperator.shapes, "source": SYNC_SOURCE}
 
     def __init__(
         self,
@@ -180,10 +181,10 @@ class PaimonResyncOperator(_WithSettings, PaimonDatabaseOperator):
         *("source", "source_conn_id", "tables", "settings"),
     )
     action = "resync"
-    checks: ClassVar = {
-        **PaimonDatabaseOperator.checks,
-        "source": documents.server_source,
-        "tables": values.names(1),
+    shapes: ClassVar = {
+        **PaimonDatabaseOperator.shapes,
+        "source": SERVER_SOURCE,
+        "tables": names(1),
     }
 
     def __init__(self, *, tables: Sequence[str], **kwargs: Any) -> None:
@@ -212,10 +213,10 @@ class PaimonSourceDoctorOperator(_OfSource, PaimonDatabaseOperator):
         *("source", "source_conn_id", "including", "excluding"),
     )
     action = "source-doctor"
-    checks: ClassVar = {
-        **PaimonDatabaseOperator.checks,
-        "source": documents.server_source,
-        "fail_on": values.one_of("error", "warning", "never"),
+    shapes: ClassVar = {
+        **PaimonDatabaseOperator.shapes,
+        "source": SERVER_SOURCE,
+        "fail_on": kinds.words("error", "warning", "never"),
     }
 
     def __init__(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from paimon_provider.arguments import documents
-from paimon_provider.arguments.checks import with_checks
+from paimon_provider.arguments.checks import with_shapes
+from paimon_provider.arguments.shapes import COLUMNS
 from paimon_provider.operators.base import PaimonTableOperator
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class PaimonCreateTableOperator(PaimonTableOperator):
     }
     action = "create-table"
 
-    checks = with_checks(columns=documents.columns)
+    shapes = with_shapes(columns=COLUMNS)
 
     def __init__(
         self,

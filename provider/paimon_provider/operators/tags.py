@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from paimon_provider.arguments.checks import with_checks
-from paimon_provider.arguments.values import name_of_file
+from paimon_provider.arguments.checks import with_shapes
+from paimon_provider.arguments.shapes import NAMED
 from paimon_provider.operators.base import PaimonTableOperator
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class PaimonCreateTagOperator(PaimonTableOperator):
         *("tag", "snapshot", "timestamp", "time_retained"),
     )
     action = "create-tag"
-    checks = with_checks(tag=name_of_file)
+    shapes = with_shapes(tag=NAMED)
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class PaimonDeleteTagOperator(PaimonTableOperator):
 
     template_fields: Sequence[str] = (*PaimonTableOperator.template_fields, "tag")
     action = "delete-tag"
-    checks = with_checks(tag=name_of_file)
+    shapes = with_shapes(tag=NAMED)
 
     def __init__(
         self,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from paimon_provider.arguments import documents, values
-from paimon_provider.arguments.checks import with_checks
+from paimon_provider.arguments.checks import with_shapes
+from paimon_provider.arguments.shapes import MERGE_SOURCE, names
 from paimon_provider.failures import airflow_failures
 from paimon_provider.lineage.columns import Derivation
 from paimon_provider.operators.base import PaimonTableOperator
@@ -187,7 +187,7 @@ class PaimonMergeIntoOperator(PaimonTableOperator):
     }
     action = "merge-into"
 
-    checks = with_checks(source=documents.merge_source, on=values.names(1))
+    shapes = with_shapes(source=MERGE_SOURCE, on=names(1))
 
     def __init__(
         self,

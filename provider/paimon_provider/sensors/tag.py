@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from paimon_provider.arguments.checks import with_checks
-from paimon_provider.arguments.values import name_of_file
+from paimon_provider.arguments.checks import with_shapes
+from paimon_provider.arguments.shapes import NAMED
 from paimon_provider.sensors.base import PaimonSensor
 from paimon_provider.waiting import wait_conditions
 
@@ -23,7 +23,7 @@ class PaimonTagSensor(PaimonSensor):
 
     template_fields: Sequence[str] = (*PaimonSensor.template_fields, "tag")
     wait = wait_conditions.TagWait
-    checks = with_checks(tag=name_of_file)
+    shapes = with_shapes(tag=NAMED)
     trigger = "PaimonTagTrigger"
 
     def __init__(self, *, tag: str, **kwargs: Any) -> None:

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from paimon_provider._compat import BaseEventTrigger, TriggerEvent, trigger_state, triggerer_stats
 from paimon_provider.arguments.checks import require_values
-from paimon_provider.arguments.documents import each_partition
+from paimon_provider.arguments.shapes import EACH_PARTITION, require
 from paimon_provider.arguments.table_identity import require_named_so
-from paimon_provider.arguments.values import text, wrong
 from paimon_provider.triggers.blocking_calls import BlockingCalls, Pause
 from paimon_provider.triggers.poll import Watch, one_poll, poll, stream_key, watches_of
 from paimon_provider.triggers.saved_positions import SavedPositions, TakenOverError, mark_keys
@@ -24,6 +23,9 @@ from paimon_provider.watching.events import Gathered, gathered
 from paimon_provider.watching.seen import Seen, since
 from table_core.errors import ArgumentError, ErrorKind, NotFoundError, TableError
 from table_core.options.nearest import require_one_of
+from table_core.shapes.containers import ListOf
+from table_core.shapes.shape import AnyValue
+from table_core.shapes.texts import LINE
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping, Sequence
@@ -90,7 +92,7 @@ class PaimonSnapshotTrigger(BaseEventTrigger):
         NewSnapshots(on=on)  # a wrong one is an error in the Dag, not in the triggerer
         require_one_of("start", start, ("latest", "earliest"))
         require_one_of("events", events, ("poll", "snapshot"))
-        text(asset_uri, "asset_uri")
+        require(LINE, asset_uri, "asset_uri")
         basic = {"table": table, "paimon_conn_id": paimon_conn_id, "poll_seconds": poll_seconds}
         require_values({**basic, "min_rows": min_rows})
         self.table = table
@@ -379,19 +381,22 @@ async def _polled(paimon_conn_id: str) -> AsyncIterator[None]:
     yield None  # never
 
 
-def _read(partitions: object) -> list[dict[str, Any]]:
+def _read(partitions: Any) -> list[dict[str, Any]]:
     """``partitions`` as mappings; Airflow keeps each as the text of one.
 
     Raises:
         ArgumentError: it is no list of them.
     """
-    if not isinstance(partitions, list | tuple):
-        raise wrong("partitions", partitions, "list of partitions")
+    require(ListOf(item=AnyValue()), partitions, "partitions")
     try:
         read = [json.loads(one) if isinstance(one, str) else one for one in partitions]
     except ValueError as error:
-        raise wrong("partitions", partitions, "list of partitions") from error
-    each_partition(read, "partitions")
+        raise ArgumentError(
+            f"partitions: expected a list of partitions: {error}",
+            argument="partitions",
+            value=partitions,
+        ) from error
+    require(EACH_PARTITION, read, "partitions")
     return [dict(one) for one in read]
 
 

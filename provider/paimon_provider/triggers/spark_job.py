@@ -13,11 +13,12 @@ from paimon_provider._compat import (
     state_of,
 )
 from paimon_provider.arguments.checks import require_values
-from paimon_provider.arguments.documents import of_members
-from paimon_provider.arguments.values import text
+from paimon_provider.arguments.shapes import require
 from paimon_provider.links import show_link_of, web_address
 from paimon_provider.triggers.blocking_calls import BlockingCalls, Pause, poll_until
 from table_core.errors import StorageUnavailableError, TableError, error_to_document
+from table_core.shapes.containers import Record
+from table_core.shapes.texts import LINE
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from paimon_provider.launchers.standalone import Queue, StandaloneLauncher, Submission
 
 __all__ = ["PaimonSparkJobTrigger"]
+
+_SUBMISSION: Final = Record(members={"id": LINE, "folder": LINE}, required=["id", "folder"])
 
 _SILENT_SECONDS: Final = 1800.0
 """How long a job is waited for that no master can tell of; the retry waits on."""
@@ -52,7 +55,7 @@ class PaimonSparkJobTrigger(BaseTrigger):
     ) -> None:
         super().__init__()  # type: ignore[no-untyped-call]  # Airflow leaves it untyped
         require_values({"paimon_conn_id": paimon_conn_id, "poll_seconds": poll_seconds})
-        of_members(("id", "folder"), id=text, folder=text)(submission, "submission")
+        require(_SUBMISSION, submission, "submission")
         self.paimon_conn_id = paimon_conn_id
         self.submission = dict(submission)
         self.poll_seconds = poll_seconds

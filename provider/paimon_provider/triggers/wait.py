@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from paimon_provider._compat import AirflowNotFoundException, BaseTrigger, TriggerEvent
 from paimon_provider.arguments.checks import require_values
-from paimon_provider.arguments.values import name_of_file, one_of, optional, wrong
+from paimon_provider.arguments.shapes import NAMED
 from paimon_provider.triggers.blocking_calls import BlockingCalls, Pause, poll_until
 from paimon_provider.waiting import wait_conditions
 from paimon_provider.watching.conditions import ON, Seen
-from table_core.errors import StorageUnavailableError, TableError, error_to_document
+from table_core.errors import ArgumentError, StorageUnavailableError, TableError, error_to_document
+from table_core.shapes import kinds
+from table_core.shapes.around import Judged, OrNothing
+from table_core.shapes.shape import AnyValue
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -97,10 +100,10 @@ class PaimonWaitTrigger(BaseTrigger):
             "missing": self.missing,
         }
         own = {
-            "on": one_of(*ON),
-            "tag": name_of_file,
-            "missing": one_of(*wait_conditions.MISSING),
-            "place": optional(_place),
+            "on": kinds.words(*ON),
+            "tag": NAMED,
+            "missing": kinds.words(*wait_conditions.MISSING),
+            "place": OrNothing(inner=Judged(inner=AnyValue(), judge=_require_place)),
         }
         require_values({**basic, **self._condition()}, **own)
 
@@ -123,12 +126,15 @@ class PaimonWaitTrigger(BaseTrigger):
         return document
 
 
-def _place(value: Any, name: str) -> None:
+def _require_place(value: Any) -> None:
     """Refuse what no sensor has noted of a snapshot."""
     try:
         Seen.from_json(value if isinstance(value, Mapping) else {})
     except (KeyError, TypeError, ValueError) as error:
-        raise wrong(name, value, "place of a snapshot, as a sensor notes it") from error
+        raise ArgumentError(
+            f"expected the place of a snapshot, as a sensor notes it, found {value!r:.60}",
+            argument="place",
+        ) from error
 
 
 class PaimonSnapshotWaitTrigger(PaimonWaitTrigger):

@@ -107,7 +107,7 @@ _UNTIL: Final = Parameter(
     templated=True,
 )
 _SETTINGS: Final = (
-    _setting("options", kinds.VALUES, "Options of tables that the sync creates."),
+    _setting("options", kinds.OPTIONS, "Options of tables that the sync creates."),
     _setting("metadata_columns", kinds.NAMES, "Columns that record where a row comes from."),
     _setting(
         "on_truncate", _ON_TABLE, "What to do if the source is truncated: apply, ignore or fail."
@@ -121,7 +121,7 @@ _SETTINGS: Final = (
     _setting(
         "resync_rows", kinds.COUNT, "Source tables with more rows are not read again unasked."
     ),
-    _setting("dead_letter", kinds.TEXT, "A table for events that cannot be applied."),
+    _setting("dead_letter", kinds.TABLE, "A table for events that cannot be applied."),
     _setting(
         "fill_defaults", kinds.FLAG, "Whether existing rows get the default of an added column."
     ),

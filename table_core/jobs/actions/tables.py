@@ -124,7 +124,7 @@ ACTIONS: Final = (
                 about="The partition columns.",
                 templated=True,
             ),
-            Parameter(name="options", shape=kinds.VALUES, about="Table options.", templated=True),
+            Parameter(name="options", shape=kinds.OPTIONS, about="Table options.", templated=True),
             Parameter(
                 name="comment",
                 shape=kinds.TEXT,

@@ -167,9 +167,9 @@ def test_each_member_of_a_verb_is_refused_by_the_others() -> None:
 
 
 def test_the_clauses_of_a_merge_are_those_of_the_table() -> None:
-    from table_core.declaration.verbs import CLAUSES
+    from table_core.shapes.kinds import CLAUSE
     from table_core.table.dml import merge_into
 
-    for clause in CLAUSES:
+    for clause in CLAUSE.one_of:
         assert hasattr(merge_into, "".join(part.title() for part in clause.split("-"))), clause
     assert set(ACTIONS) & set(VERBS) == set()

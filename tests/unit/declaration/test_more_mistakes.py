@@ -332,7 +332,7 @@ AFTER: dict[str, tuple[str, int, str]] = {
     "source mysql no connection": ('sources:\n  s: {table: a.t, sync: {kind: mysql, tables: x}}', 1, "a source of kind mysql needs 'host'"),
     "source kafka no topic": ('sources:\n  s: {table: a.t, sync: {kind: kafka}, source_connection: c}', 1, "a source of kind kafka needs 'topics'"),
     "source kafka secret": ('sources:\n  s: {table: a.t, sync: {kind: kafka, topics: x, sasl.password: y}, source_connection: c}', 1, "a source of kind kafka has no member 'sasl.password'"),
-    "source until": ('sources:\n  s: {table: a.t, sync: {kind: files, uri: x}, with: {until: tomorrow}}', 1, "expected now, forever or a template, found 'tomorrow'"),
+    "source until": ('sources:\n  s: {table: a.t, sync: {kind: files, uri: x}, with: {until: tomorrow}}', 1, "expected one of now, forever, found 'tomorrow'"),
     **{
         f"column {text}": (f"tables:\n  b.t: {{columns: {{id: INT, s: STRING, at: TIMESTAMP, y: {{type: INT, computed: year(at)}}, c: {{{text}}}}}}}", 1, wanted)
         for text, wanted in {

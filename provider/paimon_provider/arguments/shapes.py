@@ -1,0 +1,418 @@
+"""What each argument of an operator, a sensor or a trigger may be: by its name, a shape.
+
+The words are the core's own.  What knows much, the types of columns for one, is asked when such an
+argument is checked, not when a Dag is read that has none.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import MISSING, dataclass, fields
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from functools import cache
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any, Final
+
+from paimon_provider._compat import AssetAlias, BaseAsset, RetryPolicy
+from paimon_provider.arguments.timestamps import seconds_of
+from table_core.errors import ArgumentError
+from table_core.jobs.engine_choice import ENGINES, AutoLimits
+from table_core.options.spark_settings import require_settings
+from table_core.shapes import kinds
+from table_core.shapes.around import Judged, OrNothing
+from table_core.shapes.containers import ListOf, MapOf, Record
+from table_core.shapes.problem import Problem
+from table_core.shapes.shape import AnyValue, Number, OneOf, Setting, Shape, Text, unexpected
+from table_core.shapes.templated import Templated
+from table_core.shapes.texts import (
+    BRANCH,
+    FILE_NAME,
+    FILLED,
+    LINE,
+    POSITION_NAME,
+    PREFIX,
+    STATE,
+    TABLE,
+    VIEW,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+__all__ = [
+    "ARGUMENTS",
+    "CHANGES",
+    "COLUMNS",
+    "EACH_PARTITION",
+    "MERGE_SOURCE",
+    "NAMED",
+    "SERVER_SOURCE",
+    "SYNC_SOURCE",
+    "count",
+    "names",
+    "require",
+]
+
+CHANGES: Final = (
+    *("AddColumn", "DropColumn", "DropPrimaryKey", "RemoveOption", "RenameColumn", "SetOption"),
+    *("UpdateColumnComment", "UpdateColumnDefault", "UpdateColumnNullability"),
+    *("UpdateColumnPosition", "UpdateColumnType", "UpdateComment"),
+)
+"""Of a schema; names of ``table_core``."""
+SYNC_KINDS: Final = ("files", "kafka", "mysql", "postgres")
+"""As ``table_core.cdc.sync.source_kinds`` has them, which loads Arrow."""
+_LONGS_END: Final = 2**63
+_NOT_BLANK: Final = r"(.|\n)*\S(.|\n)*"
+
+
+def require(shape: Shape, value: Any, name: str) -> None:
+    """Refuse a value that does not fit.
+
+    Raises:
+        ArgumentError: names the argument, and every value in it that is wrong.
+    """
+    problems = [f"{name}{one.place}: {one.message}" for one in shape.problems(value)]
+    if problems:
+        raise ArgumentError("; ".join(problems), argument=name, value=value)
+
+
+def names(least: int = 0) -> ListOf:
+    """At least ``least`` names, each once."""
+    return ListOf(item=LINE, least=least, each_once=True)
+
+
+def count(least: int) -> Shape:
+    """A whole number of at least ``least``; a template gives it as text."""
+    return Templated(inner=Number(minimum=least, maximum=_LONGS_END - 1))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Instance(Shape):
+    """What is of a type."""
+
+    of: type | tuple[type, ...]
+
+    def problems(self, value: Any) -> Iterator[Problem]:
+        if not isinstance(value, self.of):
+            yield unexpected(value, self.what)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Length(Shape):
+    """A length of time above 0: text with its unit, seconds, or a timedelta."""
+
+    def problems(self, value: Any) -> Iterator[Problem]:
+        if isinstance(value, bool) or not isinstance(value, str | int | float | timedelta):
+            yield unexpected(value, "a length of time such as '2 h'")
+            return
+        yield from LINE.problems(value) if isinstance(value, str) else ()
+        try:
+            seconds = seconds_of(value, "it")
+        except ArgumentError as error:
+            yield Problem(message=str(error))
+            return
+        if not 0 < seconds < _LONGS_END:
+            yield unexpected(value, "a length of time above 0")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Change(Shape):
+    """A change of a schema: its class, and the members of that."""
+
+    def problems(self, value: Any) -> Iterator[Problem]:
+        import table_core
+
+        wrong = list(kinds.VALUES.problems(value))
+        if not wrong:
+            named = Record(members={"change": Text(one_of=CHANGES)}, required=["change"])
+            wrong = [one for one in named.problems(value) if one.path in {(), ("change",)}]
+        if wrong:
+            yield from wrong
+            return
+        members = {field.name: field for field in fields(getattr(table_core, value["change"]))}
+        whole = Record(
+            members=dict.fromkeys(("change", *members), AnyValue()),
+            required=[name for name, field in members.items() if field.default is MISSING],
+        )
+        yield from whole.problems(value)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Policy(Shape):
+    """An action of upkeep to its arguments, or to None; and thresholds."""
+
+    def problems(self, value: Any) -> Iterator[Problem]:
+        yield from _policy().problems(value)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Follow(Shape):
+    """An action of upkeep to the task or tasks that do it."""
+
+    def problems(self, value: Any) -> Iterator[Problem]:
+        from table_core.declaration.grammar import UPKEEP_ACTIONS
+
+        tasks = OneOf(what="a task, or a list of tasks", shapes=(LINE, names(1)))
+        yield from Record(members=dict.fromkeys(UPKEEP_ACTIONS, tasks)).problems(value)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _SyncSettings(Shape):
+    """What a sync takes beside what an operator names."""
+
+    def problems(self, value: Any) -> Iterator[Problem]:
+        from table_core.jobs.registry import action_of
+
+        members = {
+            one.name: OrNothing(inner=Templated(inner=one.shape))
+            for name in ("sync-table", "sync-database")
+            for one in action_of(name).parameters
+            if one.operator is None
+        }
+        yield from Record(members=members).problems(value)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Thresholds(Shape):
+    """When an action of upkeep becomes due or urgent."""
+
+    def problems(self, value: Any) -> Iterator[Problem]:
+        from table_core.declaration.grammar import THRESHOLDS
+
+        number = Number(minimum=0, maximum=_LONGS_END - 1, whole=False)
+        yield from Record(members=dict.fromkeys(THRESHOLDS.members, number)).problems(value)
+
+
+@cache
+def _policy() -> Record:
+    from table_core.declaration.grammar import UPKEEP_ACTIONS
+    from table_core.jobs.registry import action_of
+
+    members: dict[str, Shape] = {"thresholds": OrNothing(inner=_Thresholds())}
+    for action in UPKEEP_ACTIONS:
+        takes = {
+            one.in_operator: OrNothing(inner=ARGUMENTS.get(one.in_operator, one.shape))
+            for one in action_of(action).parameters
+            if one.in_operator is not None
+        }
+        members[action] = OrNothing(inner=Record(members=takes))
+    return Record(members=members)
+
+
+def _require_types(columns: Mapping[str, str]) -> None:
+    from table_core.declaration.foreign_types import known_type, type_hint
+
+    for column, type_ in columns.items():
+        if known_type(type_) is None:
+            raise ArgumentError(
+                f"[{column!r}]: {type_!r} is no type{type_hint(type_)}", argument="columns"
+            )
+
+
+def _require_options(options: Mapping[str, Any]) -> None:
+    from table_core.options.user_options import refuse_wrong
+
+    refuse_wrong(options)
+
+
+def _require_rules(rules: Mapping[str, Any]) -> None:
+    from table_core.table.api.check_rules import sound_rules
+
+    for one in ("sql", "where"):
+        require(OrNothing(inner=FILLED), rules.get(one), one)
+    sound_rules(rules, against=True)
+
+
+def _require_json(value: Any) -> None:
+    try:
+        json.dumps(value, default=_plain)
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(str(error), argument="parameters") from error
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, date | Decimal):
+        return str(value)
+    raise TypeError(f"{type(value).__name__} cannot be given to a job")
+
+
+def _require_source(source: Mapping[str, Any]) -> None:
+    kind = source.get("kind", "files")
+    require(Text(one_of=SYNC_KINDS), kind, "kind")
+    if kind == "files":
+        require(LINE, source.get("uri"), "uri")
+
+
+def _require_server(source: Mapping[str, Any]) -> None:
+    require(Text(one_of=("mysql", "postgres")), source.get("kind"), "kind")
+
+
+_MEMBERS: Final[Mapping[str, Any]] = {"names": _NOT_BLANK, "names_are": "no name"}
+_VALUES: Final = MapOf(item=AnyValue(), **_MEMBERS)
+_VIEWS: Final[Mapping[str, Any]] = {
+    "names": VIEW,
+    "names_are": "no name: letters, digits and _, no digit first",
+}
+_PARTITION: Final = MapOf(
+    item=_Instance(
+        of=(str, int, float, bool, date, datetime, Decimal, type(None)),
+        what="a value of a partition column",
+    ),
+    least=1,
+    **_MEMBERS,
+)
+EACH_PARTITION: Final = ListOf(item=_PARTITION)
+_ASSIGNMENTS: Final = MapOf(item=FILLED, least=1, **_MEMBERS)
+_SOURCE: Final = {"table": TABLE, "position": OrNothing(inner=POSITION_NAME)}
+_SOURCES: Final = MapOf(
+    item=Record(
+        members={**_SOURCE, "mode": kinds.words("snapshot", "changes")}, required=["table"]
+    ),
+    **_VIEWS,
+)
+_NEWEST: Final = Text(
+    pattern="snapshot", what="snapshot, for a merge reads the newest snapshot of a table"
+)
+_STATES: Final = MapOf(
+    item=Record(
+        members={"table": TABLE, "mode": _NEWEST, "position": kinds.NOTHING},
+        required=["table"],
+    ),
+    **_VIEWS,
+)
+MERGE_SOURCE: Final = Record(
+    members={
+        "table": TABLE,
+        "path": LINE,
+        "sql": FILLED,
+        "sources": OrNothing(inner=_STATES),
+    },
+    exactly_one=("table", "path", "sql"),
+    only_with={"sources": "sql"},
+)
+COLUMNS: Final = Judged(inner=MapOf(item=LINE, least=1, **_MEMBERS), judge=_require_types)
+SYNC_SOURCE: Final = Judged(inner=_VALUES, judge=_require_source)
+SERVER_SOURCE: Final = Judged(inner=_VALUES, judge=_require_server)
+_OPTIONS: Final = Judged(inner=MapOf(item=Setting(), **_MEMBERS), judge=_require_options)
+_WHEN: Final = ListOf(
+    item=Record(
+        members={
+            "action": kinds.CLAUSE,
+            "values": OrNothing(inner=_ASSIGNMENTS),
+            "condition": OrNothing(inner=FILLED),
+        },
+        required=["action"],
+    ),
+    least=1,
+)
+_ASSET: Final = _Instance(
+    of=(BaseAsset, AssetAlias), what="an asset: write [Asset(…)], or [] for none"
+)
+_MOMENT: Final = Templated(inner=kinds.MOMENT, or_nothing=True)
+_SNAPSHOT: Final = Templated(inner=kinds.POSITION, or_nothing=True)
+_COUNT: Final = OrNothing(inner=count(1))
+_LENGTH: Final = OrNothing(inner=kinds.LENGTH)
+_LINE: Final = OrNothing(inner=LINE)
+_NAMES: Final = names()
+_FILLED: Final = OrNothing(inner=FILLED)
+NAMED: Final = FILE_NAME
+"""A tag or a database that must be named."""
+ARGUMENTS: Final[Mapping[str, Shape]] = {
+    "table": TABLE,
+    "database": FILE_NAME,
+    "paimon_conn_id": LINE,
+    "catalog": _LINE,
+    "engine": OrNothing(inner=Text(one_of=ENGINES)),
+    "auto_limits": OrNothing(inner=Judged(inner=_VALUES, judge=AutoLimits.of)),
+    "events": kinds.words("changes", "any", "none"),
+    "strategy": kinds.words("full", "minor"),
+    "drift": kinds.words("apply", "fail", "ignore"),
+    "level": kinds.words("due", "urgent"),
+    "ready": kinds.words("changed", "done"),
+    "until": kinds.words("now", "forever"),
+    "missing": kinds.words("wait", "fail"),
+    "branch": BRANCH,
+    "tag": OrNothing(inner=FILE_NAME),
+    "state": OrNothing(inner=STATE),
+    "file": OneOf(what="a path", shapes=(LINE, _Instance(of=PurePath, what="a path"))),
+    "label_column": LINE,
+    "value_column": LINE,
+    "comment": OrNothing(
+        inner=Text(judge=lambda text: "it has a zero byte" if "\0" in text else "")
+    ),
+    "flow_name": _LINE,
+    "otherwise": _LINE,
+    "position": POSITION_NAME,
+    "reader": _LINE,
+    "rows_position": OrNothing(inner=POSITION_NAME),
+    "rows_uri": _LINE,
+    "source_conn_id": _LINE,
+    "table_prefix": PREFIX,
+    **dict.fromkeys(
+        (
+            *("deferrable", "dry_run_only", "if_exists", "if_not_exists", "allow_young", "apply"),
+            *("from_head", "replace", "force", "fail", "positions", "merge_shards", "done"),
+            *("start_from_trigger", "announce_partitions"),
+        ),
+        kinds.FLAG,
+    ),
+    "retain_max": _COUNT,
+    "retain_min": _COUNT,
+    "max_deletes": _COUNT,
+    "buckets": _COUNT,
+    "parallelism": count(1),
+    "min_rows": count(0),
+    "poll_seconds": Number(minimum=0.001, maximum=_LONGS_END - 1, whole=False),
+    "older_than": _MOMENT,
+    "timestamp": _MOMENT,
+    "at": kinds.MOMENT,
+    "snapshot": _SNAPSHOT,
+    "after": _SNAPSHOT,
+    "expiration_time": _LENGTH,
+    "idle_time": _LENGTH,
+    "time_retained": _LENGTH,
+    "within": _Length(),
+    "including": kinds.PATTERN,
+    "excluding": kinds.PATTERN,
+    "columns": OrNothing(inner=_NAMES),
+    "order_by": OrNothing(inner=names(1)),
+    "primary_key": _NAMES,
+    "partition_by": _NAMES,
+    "computed_columns": _NAMES,
+    "type_mapping": _NAMES,
+    "partitions": OrNothing(inner=EACH_PARTITION),
+    "changes": ListOf(item=_Change(), least=1),
+    "when": _WHEN,
+    "partition": _PARTITION,
+    "overwrite": OrNothing(
+        inner=OneOf(
+            what="table, partitions or a partition",
+            shapes=(kinds.words("partitions", "table"), _PARTITION),
+        )
+    ),
+    "values": _ASSIGNMENTS,
+    "rules": Judged(inner=_VALUES, judge=_require_rules),
+    "policy": _Policy(),
+    "thresholds": OrNothing(inner=_Thresholds()),
+    "follow": OrNothing(inner=_Follow()),
+    "parameters": OrNothing(
+        inner=MapOf(item=Judged(inner=AnyValue(), judge=_require_json), **_VIEWS)
+    ),
+    "settings": OrNothing(inner=_SyncSettings()),
+    "options": OrNothing(inner=_OPTIONS),
+    "sources": OrNothing(inner=_SOURCES),
+    "pending": OrNothing(
+        inner=Record(
+            members={"table": TABLE, "sql": FILLED, "view": Text(pattern=VIEW, what="a name")},
+            required=["table", "sql"],
+        )
+    ),
+    "spark_conf": OrNothing(inner=Judged(inner=_VALUES, judge=require_settings)),
+    "where": _FILLED,
+    "sql": _FILLED,
+    "against": OrNothing(inner=TABLE),
+    "outlets": OrNothing(inner=OneOf(what=_ASSET.what, shapes=(ListOf(item=_ASSET), _ASSET))),
+    "retry_policy": OrNothing(inner=_Instance(of=RetryPolicy, what="a RetryPolicy of Airflow")),
+}
+"""What each argument must be, by its name; a class may have its own."""
