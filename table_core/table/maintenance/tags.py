@@ -133,9 +133,7 @@ class Tags:
         tag, path = new_tag(access, chosen, retained_ms), layout.tag_path(name, access.branch)
         access.storage.write(path, tag.to_json())
         if is_taken_back(access, chosen):  # a rollback lists tags once its snapshots are gone
-            if (
-                not access.metadata.schema_ids()
-            ):  # nothing is left at the place that the table has left
+            if not access.metadata.schema_ids():  # where the table was, nothing is left
                 access.storage.delete([path])
             access.require_stayed(f"tag {name!r} was replaced")
             access.storage.write(path, old.to_json())
