@@ -109,6 +109,7 @@ NIGHT: dict[str, tuple[str, ...]] = {
     "live": ("dags/*", "provider/paimon_provider/runs/*"),
     "cluster": (*_SPARK, *_LAUNCHING),
     "cdc/test_live_kafka_cluster.py": ("table_core/cdc/kafka/*",),
+    "cdc/test_live_kafka_memory.py": ("table_core/cdc/kafka/*", "table_core/cdc/files/lines.py"),
     "cdc/test_live_kafka_spark.py": ("table_core/cdc/kafka/*", "table_core/spark/*"),
     "cdc/test_live_large_transactions.py": ("table_core/cdc/postgres/*",),
     "cdc/test_live_many_syncs.py": ("table_core/cdc/postgres/*", "table_core/cdc/apply/*"),

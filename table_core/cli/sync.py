@@ -34,6 +34,13 @@ Source = Annotated[
         "{'env': 'DB_PASSWORD'}}."
     ),
 ]
+Events = Annotated[
+    str,
+    typer.Option(
+        help="JSON as in a job, or a file of it: {'kind': 'kafka', 'servers': …, 'topics': […]} or "
+        "{'kind': 'files', 'uri': …}."
+    ),
+]
 Settings = Annotated[
     list[str] | None,
     typer.Option(
@@ -126,7 +133,7 @@ def resync(
 def replay(
     warehouse: Warehouse,
     target: Target,
-    source: Source,
+    source: Events,
     dead_letter: Annotated[str, typer.Option(help="The table of dead letters.")],
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Apply events to rows that are there, too.")

@@ -106,7 +106,7 @@ CASES: dict[str, Sequence[str]] = {
         *PARTS,
         "-- sync",
         "CREATE TABLE {0}.p3 (LIKE {0}.p INCLUDING ALL) PARTITION BY RANGE (id)",
-        "CREATE TABLE {0}.p4 PARTITION OF {0}.p3 FOR VALUES FROM (20) TO (25)",
+        "CREATE TABLE {0}.\"p%4\" PARTITION OF {0}.p3 FOR VALUES FROM (20) TO (25)",
         "INSERT INTO {0}.p3 VALUES (21, 'in')",
         "ALTER TABLE {0}.p ATTACH PARTITION {0}.p3 FOR VALUES FROM (20) TO (30)",
     ),
@@ -374,6 +374,39 @@ def test_large_values_that_did_not_change_come_from_the_old_row(
         log.sync()
         log.same("bag")
         log.same("swap")
+
+
+@pytest.mark.parametrize(
+    ("statement", "is_read_again_too"),
+    [
+        ("UPDATE {0}.w SET id = 5 - id", True),
+        ("UPDATE {0}.w SET id = CASE id WHEN 4 THEN 1 ELSE id + 1 END", True),
+        ("BEGIN; INSERT INTO {0}.w VALUES (2, 'same'); DELETE FROM {0}.w WHERE ctid = '(0,2)'; COMMIT", True),
+        ("BEGIN; INSERT INTO {0}.w VALUES (2, 'same'); UPDATE {0}.w SET v = 'other' WHERE ctid = '(0,2)'; "
+         "UPDATE {0}.w SET id = 9 WHERE v = 'other'; COMMIT", True),
+        ("UPDATE {0}.w SET id = id + 10", False),
+        ("BEGIN; INSERT INTO {0}.w VALUES (7, 'a'); UPDATE {0}.w SET v = 'b' WHERE id = 7; COMMIT", False),
+    ],
+)  # fmt: skip
+def test_equal_rows_that_have_one_key_for_a_while(
+    postgres: Postgres, tmp_path: Path, statement: str, is_read_again_too: bool
+) -> None:
+    log = Log(postgres, tmp_path, "pgrw_equal")
+    log.run(
+        [
+            "CREATE TABLE {0}.w (id INT PRIMARY KEY DEFERRABLE INITIALLY DEFERRED, v TEXT)",
+            "ALTER TABLE {0}.w REPLICA IDENTITY FULL",
+            "INSERT INTO {0}.w SELECT n, 'same' FROM generate_series(1, 4) n",
+        ]
+    )
+    try:
+        with log:
+            log.run([statement])
+            assert is_read_again(log.sync) == is_read_again_too
+            log.sync()
+            log.same("w")
+    finally:
+        postgres.sql("DROP SCHEMA pgrw_equal CASCADE", "DROP PUBLICATION pgrw_equal_pub")
 
 
 def test_the_publication_has_the_tables_of_the_sync_alone(

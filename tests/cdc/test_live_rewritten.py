@@ -398,6 +398,26 @@ def test_a_limit_within_a_snapshot_ends_the_run_behind_what_was_read(
     same(log, "t", "u")
 
 
+def test_a_run_that_is_cut_within_the_changes_of_a_table_that_had_another_name(
+    mariadb: MariaDb, tmp_path: Path
+) -> None:
+    log = Log(mariadb, tmp_path, "rw_away")
+    mariadb.sql(
+        "CREATE TABLE rw_away.bag (id INT, v VARCHAR(9))",
+        "INSERT INTO rw_away.bag VALUES (1, 'a'), (2, 'b'), (3, NULL)",
+    )
+    log.sync()
+    mariadb.sql(
+        "RENAME TABLE rw_away.bag TO rw_away.away",
+        "UPDATE rw_away.away SET v = 'away'",
+        "RENAME TABLE rw_away.away TO rw_away.bag",
+    )
+    for _ in range(3):
+        log.sync(max_rows=1)
+    log.sync()
+    same(log, "t", "bag")
+
+
 def cut_at_the_snapshot(stage: str, **_: object) -> None:
     if stage == "snapshot":
         raise OSError("cut")

@@ -369,7 +369,8 @@ class LogReader(ABC):
             if (info := self._catalog.get(table)) is not None:
                 self._again.refuse_types(table, self._types(info))
         self._anew = self._again.renewed(pending, self._catalog)
-        self._again.due.clear()
+        for table in pending:
+            self._again.due.pop(table, None)
 
     def _ranges(self, connection: ServerConnection, info: CatalogTable, after: Any) -> list[Any]:
         """Ranges of the key for tasks; none where nobody runs tasks, or one read will do."""

@@ -42,6 +42,8 @@ class CatalogTable:
     """PostgreSQL: its changes are in no log."""
     identity: str = ""
     """PostgreSQL: what tells old rows in its log; ``f`` for all columns."""
+    is_deferrable: bool = False
+    """PostgreSQL: whether two rows may have one primary key until a transaction ends."""
     is_versioned: bool = False
     """MariaDB: it keeps rows that are gone, and its log tells no deletes."""
     is_transactional: bool = True

@@ -169,6 +169,7 @@ class MySqlReader(LogReader):
             self._read_catalog(connection)
             self._recall_since()
             self._recall_xa(start)
+            self._recall_due(start)
             self._compare_shapes(connection, self._address)
             stream_from: LogPosition | None = None
             if pending := self._pending():
@@ -232,6 +233,7 @@ class MySqlReader(LogReader):
             pending: dict[SourceTable, list[Any] | None] = dict.fromkeys(
                 table for table in self._again.due if table in self._catalog
             )
+            self._again.due = {t: why for t, why in self._again.due.items() if t in pending}
             now = self._begin(connection)
             for batch in self._snapshots(connection, pending, reached, now):
                 reached = batch.position
@@ -249,7 +251,8 @@ class MySqlReader(LogReader):
     ) -> Iterator[SourceBatch[LogPosition]]:
         self._begin_anew(pending)
         self._compared.shapes |= self._shapes_now(connection, pending)
-        position = replace(base, snapshots={str(table): key for table, key in pending.items()})
+        due = dict.fromkeys(self._again.due)
+        position = replace(base, snapshots={str(t): key for t, key in {**due, **pending}.items()})
         position = self._count_from(now, pending, position)
         for table in pending:
             while str(table) in position.snapshots:
@@ -366,6 +369,16 @@ class MySqlReader(LogReader):
             ignores_case=self._folds,
             asks_server=True,
         )
+
+    def _recall_due(self, start: LogPosition | None) -> None:
+        """What earlier runs left: tables that were to be read again and are gone, e.g. renamed back.
+
+        The log may have more of their changes, which are nothing without the rows before.
+        """
+        names = [name for name in (start.snapshots if start is not None else ()) if "." in name]
+        for table in (SourceTable(*name.split(".", 1)) for name in names):
+            if table not in self._catalog:
+                self._again.due[table] = "it was another one for a while"
 
     def _recall_xa(self, start: LogPosition | None) -> None:
         """What earlier runs left: XA transactions without an end."""

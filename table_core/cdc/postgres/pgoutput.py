@@ -22,6 +22,7 @@ from table_core.validation_errors import UNFORESEEN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
 
     from table_core.cdc.model.batch import SourceBatch
     from table_core.cdc.model.embedded_schema import Declared
@@ -57,6 +58,8 @@ class PgOutputRows:
     keys: dict[SourceTable, tuple[str, ...]] = field(default_factory=dict)
     homes: Mapping[int, SourceTable] = field(default_factory=dict)
     """The names that tables have by their numbers, of those whose rows are here."""
+    deferrable: AbstractSet[SourceTable] = frozenset()
+    """Tables in which two rows may have one key until a transaction ends."""
     rows: LogRows = field(default_factory=LogRows)
     _relations: dict[int, Relation] = field(default_factory=dict)
     _astray: set[int] = field(default_factory=set)
@@ -69,7 +72,7 @@ class PgOutputRows:
 
     Says whether it counts, because the rows here are older."""
     _moved: dict[SourceTable, dict[Any, Any]] = field(default_factory=dict)
-    """Rows of the transaction at hand that have another key than before, by that."""
+    """Keys that the transaction at hand gave to rows, and the rows; of tables that are ``deferrable`` no rows."""
     _commit: int = 0
     _mark: str = ""
     _time_ms: int = 0
@@ -197,8 +200,8 @@ class PgOutputRows:
         if after is not None and (old := rows.get(b"O")) is not None:
             # with REPLICA IDENTITY FULL the old row has the large values that did not change
             after = [o if n is UNAVAILABLE else n for n, o in zip(after, old, strict=True)]
-        if (old := rows.get(b"O")) is not None:
-            self._follow_keys(relation, old, after)
+        if b"O" in rows or relation.table in self.deferrable:
+            self._follow_keys(relation, rows.get(b"O"), after)
         part = self._part(relation)
         images = _columns(part, before), _columns(part, after)
         number = self._number()
@@ -210,25 +213,29 @@ class PgOutputRows:
                 part.unavailable.setdefault(name, []).append(at)
 
     def _follow_keys(
-        self, relation: Relation, old: Sequence[Any], after: Sequence[Any] | None
+        self, relation: Relation, old: Sequence[Any] | None, after: Sequence[Any] | None
     ) -> None:
         """Notice rows that have one key for a while, which a deferred constraint allows.
 
         ``UPDATE t SET id = 3 - id`` moves 1 to 2 and then 2 to 1.  One after the other the second would
-        move the row that has just come, and the other one would be lost.
+        move the row that has just come, and the other one would be lost.  If both rows are equal but for
+        their keys, nothing shows which of them it is: then it is enough that the key was given and left.
         """
         key = [relation.names.index(n) for n in self.keys.get(relation.table, ())]
         if not key:
             return
+        is_deferrable = relation.table in self.deferrable
         moved = self._moved.setdefault(relation.table, {})
-        before = tuple(old[n] for n in key)
-        if moved.pop(before, old) != old:
-            self.rewritten(
-                relation.table, (self._commit, 0), "two of its rows had one key", self._where
-            )
+        before = None if old is None else tuple(old[n] for n in key)
         now = None if after is None else tuple(after[n] for n in key)
-        if after is not None and now is not None and now != before:
-            moved[now] = list(after)
+        was_given = before in moved
+        if was_given:
+            row = moved.pop(before)
+            if now != before if is_deferrable else row != old:
+                why = "two of its rows had one key"
+                self.rewritten(relation.table, (self._commit, 0), why, self._where)
+        if after is not None and (now != before or was_given):
+            moved[now] = None if is_deferrable else list(after)
 
     def _number(self) -> int:
         """Of a row or statement that comes next."""

@@ -229,6 +229,7 @@ class PostgresReader(LogReader):
 
     def _tell_tables(self, rows: PgOutputRows) -> None:
         rows.keys.update({t: info.key for t, info in self._catalog.items()})
+        rows.deferrable = {t for t, info in self._catalog.items() if info.is_deferrable}
         rows.homes = {int(s.id): t for t, s in self._compared.shapes.items() if s.id.isdecimal()}
 
     def _expected(self, connection: PostgresConnection) -> dict[int, str]:

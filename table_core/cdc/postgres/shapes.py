@@ -97,4 +97,4 @@ def came_with_rows(connection: ServerConnection, shape: TableShape, id: str) -> 
     if id in shape.joined:
         return bool(connection.rows(f"SELECT 1 FROM {name} LIMIT 1"))
     is_leaf = id in shape.files
-    return is_leaf and bool(connection.rows(_EARLIER_ROWS.format(name), (id,)))
+    return is_leaf and bool(connection.rows(_EARLIER_ROWS.format(name.replace("%", "%%")), (id,)))

@@ -206,9 +206,10 @@ class PostgresConnection(ServerConnection):
                 is_partitioned=partitioned,
                 is_unlogged=unlogged,
                 identity=identity,
+                is_deferrable=deferrable,
             )
             for t in tables
-            for readable, partitioned, unlogged, identity in [more[t.database, t.name]]
+            for readable, partitioned, unlogged, identity, deferrable in [more[t.database, t.name]]
         ]
 
     def type_names(self, types: Sequence[tuple[int, int]]) -> list[str]:
@@ -296,7 +297,7 @@ SELECT n.nspname, c.relname, a.attname,
        CASE c.relkind WHEN 'p' THEN EXISTS (
          SELECT 1 FROM pg_partition_tree(c.oid) t JOIN pg_class f ON f.oid = t.relid
          WHERE f.relpersistence = 'u' OR f.relkind = 'f')
-       ELSE c.relpersistence = 'u' END, c.relreplident::text
+       ELSE c.relpersistence = 'u' END, c.relreplident::text, NOT coalesce(i.indimmediate, true)
 FROM pg_class c
 JOIN pg_namespace n ON n.oid = c.relnamespace
 JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
