@@ -716,6 +716,7 @@ WRONG: Final[dict[str, tuple[Any, ...]]] = {
     "options": _NO_OPTIONS,
     "comment": _NO_COMMENT,
     "changes": _NO_CHANGES,
+    "allow": (*_NO_LIST, ["wide"], ["narrow", "wide"], None),
     "time_retained": _NO_DURATION,
     "sql": (*_NO_SQL, None),
     "sources": _NO_SOURCES,

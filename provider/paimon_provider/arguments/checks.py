@@ -7,14 +7,17 @@ template gives is checked when the task starts, before anything is done.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from paimon_provider._compat import ResolveMixin
 from paimon_provider.arguments.shapes import ARGUMENTS, require
 from paimon_provider.arguments.table_identity import is_template
 from table_core.errors import ArgumentError
+from table_core.shapes.around import OrNothing
+from table_core.shapes.templated import Templated
 
 if TYPE_CHECKING:
+    from table_core.jobs.action import Parameter
     from table_core.shapes.shape import Shape
 
 __all__ = [
@@ -24,6 +27,38 @@ __all__ = [
     "require_values",
     "with_shapes",
 ]
+
+
+def _shapes_of(cls: type[ChecksArguments]) -> Mapping[str, Shape]:
+    """By the attributes of a class: what it says itself, else what the parameter of its action says."""
+    if cls not in _SHAPES:
+        _SHAPES[cls] = _made_shapes(cls)
+    return _SHAPES[cls]
+
+
+_SHAPES: Final[dict[type[ChecksArguments], Mapping[str, Shape]]] = {}
+"""What ``_shapes_of`` has made: it is asked for each argument of each task."""
+
+
+def _made_shapes(cls: type[ChecksArguments]) -> Mapping[str, Shape]:
+    action = getattr(cls, "action", None)
+    if action is None:
+        return cls.shapes
+    from table_core.jobs.registry import action_of
+
+    attributes = {argument: attribute for attribute, argument in cls.called.items()}
+    of_action = {
+        attributes.get(one.in_operator, one.in_operator): _of_parameter(one)
+        for one in action_of(action).parameters
+        if one.in_operator is not None
+    }
+    return {**of_action, **cls.shapes}
+
+
+def _of_parameter(parameter: Parameter) -> Shape:
+    shape = Templated(inner=parameter.shape) if parameter.templated else parameter.shape
+    is_needed = parameter.required or parameter.required_by_operator
+    return shape if is_needed or parameter.default is not None else OrNothing(inner=shape)
 
 
 def with_shapes(**own: Shape) -> Mapping[str, Shape]:
@@ -50,7 +85,7 @@ class ChecksArguments:
         """
         super().__setattr__(name, value)
         made = getattr(self, "_BaseOperator__instantiated", False)
-        if name in self.shapes and not made:
+        if not made and name in _shapes_of(type(self)):
             _checked(self, name, value)
         if name in self.never_nothing and not made and _is_open(value):
             vars(self).setdefault("_given", set()).add(name)
@@ -80,7 +115,7 @@ def require_arguments(task: Any) -> None:
                 argument=name,
                 value=None,
             )
-    for name in task.shapes:
+    for name in _shapes_of(type(task)):
         if name in vars(task):
             _checked(task, name, vars(task)[name])
 
@@ -113,7 +148,7 @@ def _checked(task: Any, name: str, value: Any) -> None:
             value=str(value),
         )
     try:
-        require(task.shapes[name], value, argument)
+        require(_shapes_of(type(task))[name], value, argument)
     except ArgumentError as error:
         who = getattr(task, "task_id", None)
         if who is None:

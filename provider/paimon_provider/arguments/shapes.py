@@ -311,8 +311,6 @@ _ASSET: Final = _Instance(
 )
 _MOMENT: Final = Templated(inner=kinds.MOMENT, or_nothing=True)
 _SNAPSHOT: Final = Templated(inner=kinds.POSITION, or_nothing=True)
-_COUNT: Final = OrNothing(inner=count(1))
-_LENGTH: Final = OrNothing(inner=kinds.LENGTH)
 _LINE: Final = OrNothing(inner=LINE)
 _NAMES: Final = names()
 _FILLED: Final = OrNothing(inner=FILLED)
@@ -326,11 +324,9 @@ ARGUMENTS: Final[Mapping[str, Shape]] = {
     "engine": OrNothing(inner=Text(one_of=ENGINES)),
     "auto_limits": OrNothing(inner=Judged(inner=_VALUES, judge=AutoLimits.of)),
     "events": kinds.words("changes", "any", "none"),
-    "strategy": kinds.words("full", "minor"),
     "drift": kinds.words("apply", "fail", "ignore"),
     "level": kinds.words("due", "urgent"),
     "ready": kinds.words("changed", "done"),
-    "until": kinds.words("now", "forever"),
     "missing": kinds.words("wait", "fail"),
     "branch": BRANCH,
     "tag": OrNothing(inner=FILE_NAME),
@@ -351,17 +347,11 @@ ARGUMENTS: Final[Mapping[str, Shape]] = {
     "table_prefix": PREFIX,
     **dict.fromkeys(
         (
-            *("deferrable", "dry_run_only", "if_exists", "if_not_exists", "allow_young", "apply"),
-            *("from_head", "replace", "force", "fail", "positions", "merge_shards", "done"),
-            *("start_from_trigger", "announce_partitions"),
+            *("deferrable", "dry_run_only", "done", "start_from_trigger", "announce_partitions"),
+            "fail",
         ),
         kinds.FLAG,
     ),
-    "retain_max": _COUNT,
-    "retain_min": _COUNT,
-    "max_deletes": _COUNT,
-    "buckets": _COUNT,
-    "parallelism": count(1),
     "min_rows": count(0),
     "poll_seconds": Number(minimum=0.001, maximum=_LONGS_END - 1, whole=False),
     "older_than": _MOMENT,
@@ -369,12 +359,7 @@ ARGUMENTS: Final[Mapping[str, Shape]] = {
     "at": kinds.MOMENT,
     "snapshot": _SNAPSHOT,
     "after": _SNAPSHOT,
-    "expiration_time": _LENGTH,
-    "idle_time": _LENGTH,
-    "time_retained": _LENGTH,
     "within": _Length(),
-    "including": kinds.PATTERN,
-    "excluding": kinds.PATTERN,
     "columns": OrNothing(inner=_NAMES),
     "order_by": OrNothing(inner=names(1)),
     "primary_key": _NAMES,

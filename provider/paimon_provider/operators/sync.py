@@ -8,7 +8,6 @@ from paimon_provider.arguments.checks import with_shapes
 from paimon_provider.arguments.shapes import SERVER_SOURCE, SYNC_SOURCE, names
 from paimon_provider.connections.source import source_with
 from paimon_provider.operators.base import PaimonDatabaseOperator, PaimonTableOperator
-from table_core.shapes import kinds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -216,7 +215,6 @@ class PaimonSourceDoctorOperator(_OfSource, PaimonDatabaseOperator):
     shapes: ClassVar = {
         **PaimonDatabaseOperator.shapes,
         "source": SERVER_SOURCE,
-        "fail_on": kinds.words("error", "warning", "never"),
     }
 
     def __init__(

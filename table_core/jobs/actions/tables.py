@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from table_core.errors import ArgumentError
 from table_core.jobs.action import Action, Job, Parameter
 from table_core.shapes import kinds
+from table_core.shapes.containers import ListOf
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -154,7 +155,7 @@ ACTIONS: Final = (
             ),
             Parameter(
                 name="allow",
-                shape=kinds.NAMES,
+                shape=ListOf(item=kinds.words("narrow"), what="a list of words"),
                 default=(),
                 about="narrow: types may become ones that do not hold every value, if all stored values fit.",
                 templated=True,
