@@ -26,7 +26,7 @@ class Known:
         """Whether ``case`` is about this fault."""
         names = [verb.name for verb in case.verbs]
         if case.fault is not None:
-            return case.first in self.these
+            return self.beside is None and case.first in self.these
         return any(
             one in self.these and (self.beside is None or other in self.beside)
             for n, one in enumerate(names)
@@ -35,7 +35,26 @@ class Known:
         )
 
 
-KNOWN: Final[tuple[Known, ...]] = ()
+KNOWN: Final[tuple[Known, ...]] = (
+    Known(
+        "a rename takes along a table that is half-way back; the verb says that its outcome is unknown",
+        frozenset(
+            {
+                "roll back one",
+                "roll back three",
+                "roll back to tag",
+                "roll back to time",
+                "fast-forward",
+            }
+        ),
+        frozenset({"rename"}),
+    ),
+    Known(
+        "a rename takes along a table that is half dropped, or the option of a rescale that fails",
+        frozenset({"drop", "drop and create", "rescale"}),
+        frozenset({"rename"}),
+    ),
+)
 
 
 def is_known(case: Case) -> bool:

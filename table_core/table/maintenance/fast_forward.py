@@ -211,11 +211,12 @@ class FastForward:
         Raises:
             CommitConflictError: another change of direction is under way, or an expiry, and main would begin
                 below its floor; or main has gone on by now, and ``force`` is off.
+            OutcomeUnknownError: the table was dropped or renamed meanwhile.
         """
         main = replace(access, metadata=Metadata(access.storage))
         branch = branch_access(access, name)
         # Whoever expires one of the two from now on stops at once; who did before has raised its floor.
-        with held(main, FIRST_ID), held(branch, FIRST_ID):
+        with main.staying("it was fast-forwarded"), held(main, FIRST_ID), held(branch, FIRST_ID):
             target = main.metadata.head_id() or 0
             with turning(main, "fast-forward", by=f"branch {name}", target=target) as turn:
                 plan = cls.of(access, name)

@@ -64,7 +64,8 @@ def rollback_to(
             ``commit``.
         NotFoundError: there is no such state.
         UnsupportedFeatureError: the table asks for what this release does not do.
-        OutcomeUnknownError: an earlier run of ``commit`` was cut short, and the table went on since.
+        OutcomeUnknownError: an earlier run of ``commit`` was cut short, and the table went on since; or it was
+            dropped or renamed meanwhile.
     """
     started_ms = access.clock.now_ms()
     if (snapshot, tag, timestamp).count(None) != 2:
@@ -85,7 +86,11 @@ def rollback_to(
     files = FilesOf.of(access, head), FilesOf.of(access, target)
     if not dry_run:
         by = commit.user or "nobody in particular"
-        with held(access, target.id), turning(access, "rollback", by=by, target=target.id) as turn:
+        with (
+            access.staying("it was rolled back"),
+            held(access, target.id),
+            turning(access, "rollback", by=by, target=target.id) as turn,
+        ):
             RollbackNote.write(access, commit, target.id, snapshots_after(access, target.id))
             removed = _remove(turn, target, removed, tag)
         clean_after_end(turn, target, removed.taken)
