@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from table_core.ondisk.data_file import ManifestEntry
 
-__all__ = ["UNKNOWN", "FileColumns", "live_columns"]
+__all__ = ["UNKNOWN", "FileColumns", "Numbers", "live_columns"]
 
 Numbers: TypeAlias = "np.ndarray[Any, np.dtype[np.int64]]"
 UNKNOWN: Final = -(2**63)

@@ -16,7 +16,7 @@ from table_core.datatypes.range import Range
 from table_core.errors import DataError, UnsupportedFeatureError
 from table_core.ondisk import layout
 from table_core.ondisk.binary_row import decode_row
-from table_core.ondisk.file_columns import UNKNOWN, live_columns
+from table_core.ondisk.file_columns import UNKNOWN, FileColumns, Numbers, live_columns
 from table_core.ondisk.partition_text import value_text
 from table_core.ondisk.stats import decode_stats
 from table_core.options import keys_files, keys_write
@@ -27,7 +27,7 @@ from table_core.table.system_tables.documents import rows_table
 from table_core.table.system_tables.state import shown_state
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 
     from table_core.datatypes.kinds import Field
     from table_core.ondisk.data_file import DataFile, ManifestEntry
@@ -222,37 +222,18 @@ def partitions(
 def _summed(
     access: TableAccess, keep: Keep | None
 ) -> Iterator[tuple[bytes, int, int, int, int | None, int]]:
-    """Each partition with live files: rows, bytes and files in it, the newest creation that manifests tell of, buckets.
-
-    Counted as columns: an entry of a manifest never becomes an object.
-    """
-    head = shown_state(access)
-    metas = [] if head is None else access.metadata.data_manifests(head)
-    if isinstance(keep, PartitionTest):
-        metas = [meta for meta in metas if keep.may_hold(meta)]
-    parts = [access.metadata.file_columns(meta) for meta in metas]
-    if keep is not None:
-        parts = [part.of_partitions(keep) for part in parts]
-    parts = [part.where(part.bucket >= 0) for part in parts]
+    """Each partition with live files: rows, bytes and files in it, the newest creation that manifests tell of, buckets."""
+    parts = [part.where(part.bucket >= 0) for part in _columns(access, keep)]
     live = live_columns(parts)
-    sums = np.zeros((3, len(live.partitions)), np.int64)
-    for total, column in zip(
-        sums, (live.rows, live.size, np.ones(len(live), np.int64)), strict=True
-    ):
-        np.add.at(total, live.partition, column)
     buckets = np.zeros(len(live.partitions), np.int64)
     buckets[live.partition] = live.total_buckets  # of the last file, where they differ
-    newest: dict[bytes, int] = {}
-    for part in parts:
-        latest = np.full(len(part.partitions), UNKNOWN)
-        np.maximum.at(latest, part.partition, part.created_ms)
-        for row, at_ms in zip(part.partitions, latest.tolist(), strict=True):
-            newest[row] = max(newest.get(row, UNKNOWN), at_ms)
-    numbers = zip(live.partitions, *sums.tolist(), buckets.tolist(), strict=True)
-    for row, count, size, file_count, total_buckets in numbers:
-        at_ms = newest[row]
+    newest = _newest_of(parts, lambda part: (part.partitions, part.partition))
+    sums = _sums(live, live.partition, len(live.partitions))
+    for row, (count, size, file_count), total_buckets in zip(
+        live.partitions, sums, buckets.tolist(), strict=True
+    ):
         if file_count:
-            yield row, count, size, file_count, None if at_ms == UNKNOWN else at_ms, total_buckets
+            yield row, count, size, file_count, newest[row], total_buckets
 
 
 def buckets(access: TableAccess, keep: Keep | None = None) -> pa.Table:
@@ -265,13 +246,57 @@ def buckets(access: TableAccess, keep: Keep | None = None) -> pa.Table:
         ("file_count", _LONG, False),
         ("last_update_time", _TIME, True),
     ]
-    groups = _grouped(live_files(access, keep), lambda e: (e.partition, e.bucket))
-    times = _newest(access, keep, lambda e: (e.partition, e.bucket))
+    parts = _columns(access, keep)
+    live = live_columns(parts)
+    found, at = _buckets_of(live)
+    newest = _newest_of(parts, _buckets_of)
+    texts = {row: row_text(access, row) for row in live.partition_rows()}
     rows = (
-        (row_text(access, partition), bucket, *_sums(group), times.get((partition, bucket)))
-        for (partition, bucket), group in groups.items()
+        (texts[row], bucket, *sums, newest[row, bucket])
+        for (row, bucket), sums in zip(found, _sums(live, at, len(found)), strict=True)
     )
     return rows_table(columns, sorted(rows, key=lambda row: (row[0], row[1])))
+
+
+# ------------------------------------------------------------------- counted as columns: no entry becomes an object
+def _columns(access: TableAccess, keep: Keep | None) -> list[FileColumns]:
+    """The entries of each manifest of the state that is shown, or those of the partitions that ``keep`` wants."""
+    head = shown_state(access)
+    metas = [] if head is None else access.metadata.data_manifests(head)
+    if isinstance(keep, PartitionTest):
+        metas = [meta for meta in metas if keep.may_hold(meta)]
+    parts = [access.metadata.file_columns(meta) for meta in metas]
+    return parts if keep is None else [part.of_partitions(keep) for part in parts]
+
+
+def _buckets_of(files: FileColumns) -> tuple[list[tuple[bytes, int]], Numbers]:
+    """The buckets of ``files``, and in which of them each file is."""
+    low = int(files.bucket.min(initial=0))
+    span = int(files.bucket.max(initial=0)) - low + 1
+    codes, at = np.unique(files.partition * span + files.bucket - low, return_inverse=True)
+    return [(files.partitions[code // span], code % span + low) for code in codes.tolist()], at
+
+
+def _sums(files: FileColumns, at: Numbers, groups: int) -> list[list[int]]:
+    """Rows, bytes and files of each of ``groups``; ``at``: in which each file is."""
+    sums = np.zeros((groups, 3), np.int64)
+    np.add.at(sums, at, np.stack([files.rows, files.size, np.ones(len(files), np.int64)], axis=1))
+    return sums.tolist()  # type: ignore[no-any-return]
+
+
+def _newest_of(
+    parts: Iterable[FileColumns],
+    groups_of: Callable[[FileColumns], tuple[Sequence[Hashable], Numbers]],
+) -> dict[Any, int | None]:
+    """The newest creation of each group that manifests tell of, also of files that are gone; None if none does."""
+    newest: dict[Any, int] = {}
+    for part in parts:
+        groups, at = groups_of(part)
+        latest = np.full(len(groups), UNKNOWN)
+        np.maximum.at(latest, at, part.created_ms)
+        for group, at_ms in zip(groups, latest.tolist(), strict=True):
+            newest[group] = max(newest.get(group, UNKNOWN), at_ms)
+    return {group: None if at_ms == UNKNOWN else at_ms for group, at_ms in newest.items()}
 
 
 # ------------------------------------------------------------------------------------------ parts
@@ -283,33 +308,6 @@ def live_files(access: TableAccess, keep: Keep | None = None) -> list[ManifestEn
 def placed_files(access: TableAccess, keep: Keep | None = None) -> list[ManifestEntry]:
     """The live entries but those whose rows still wait for their buckets."""
     return [entry for entry in live_files(access, keep) if entry.bucket >= 0]
-
-
-def _grouped(
-    entries: Iterable[ManifestEntry], key: Callable[[ManifestEntry], Any]
-) -> Mapping[Any, list[ManifestEntry]]:
-    groups: dict[Any, list[ManifestEntry]] = defaultdict(list)
-    for entry in entries:
-        groups[key(entry)].append(entry)
-    return groups
-
-
-def _sums(group: Sequence[ManifestEntry]) -> tuple[int, int, int]:
-    rows = sum(e.file.row_count for e in group)
-    return rows, sum(e.file.file_size for e in group), len(group)
-
-
-def _newest(
-    access: TableAccess, keep: Keep | None, key: Callable[[ManifestEntry], Any]
-) -> Mapping[Any, int]:
-    """By ``key`` the latest creation of a file that manifests still speak of, or spoke of."""
-    created: dict[Any, int] = {}
-    head = shown_state(access)
-    for entry in access.entries(head, keep_partition=keep) if head else ():
-        made = entry.file.creation_time_ms
-        if made is not None:
-            created[key(entry)] = max(created.get(key(entry), made), made)
-    return created
 
 
 def file_path(access: TableAccess, entry: ManifestEntry) -> str:

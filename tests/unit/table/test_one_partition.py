@@ -115,6 +115,14 @@ def test_a_condition_on_the_partition_decodes_the_entries_of_that_one(
     assert none.schema == whole.schema
 
 
+@pytest.mark.parametrize("name", ["partitions", "buckets"])
+def test_sums_are_made_of_columns(
+    name: str, table: tuple[tc.Table, Faults], decoded: list[int]
+) -> None:
+    assert SystemTable.of(table[0].access, name).read().to_arrow().num_rows == PARTITIONS
+    assert not decoded
+
+
 def test_truncate_empties_all(table: tuple[tc.Table, Faults]) -> None:
     handle, _ = table
     handle.truncate()
