@@ -35,9 +35,10 @@ __all__ = [
 ]
 
 
-_PREFIX: Final = "TABLE_CORE_"
 _SET: Final[dict[str, str]] = {}
 """What the environment of this process says."""
+_VARIABLES: Final[list[str]] = []
+"""All there are.  They are asked for one by one: to look through an environment takes as long as to read a small file."""
 _BRACKETS: Final = re.compile(r"[()\[\]{}]")
 _WORD: Final = re.compile(r"\w+|[^\w\s]")
 
@@ -49,6 +50,9 @@ class Budget:
     variable: str
     default: int
     meaning: str
+
+    def __post_init__(self) -> None:
+        _VARIABLES.append(self.variable)
 
     @property
     def most(self) -> int:
@@ -120,7 +124,7 @@ SQL_WORDS: Final = Budget(
 
 def take_budgets(environment: Mapping[str, str]) -> None:
     """Let ``environment`` say the budgets of this process from now on."""
-    said = {name: text for name, text in environment.items() if name.startswith(_PREFIX)}
+    said = {name: environment[name] for name in _VARIABLES if name in environment}
     if said != _SET:
         _SET.clear()
         _SET.update(said)

@@ -6,6 +6,7 @@ no other members where nobody else asks for them (``held``), and pick the member
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -29,21 +30,27 @@ def selected(schema: TableSchema, names: Iterable[str]) -> tuple[Field, ...]:
     Raises:
         NotFoundError: there is none; facts list those there are.
     """
-    return tuple(_selected(schema, name) for name in names)
+    columns = {field.name: field for field in schema.fields}
+    return tuple(columns.get(name) or _selected(schema, name) for name in names)
 
 
 def held(
     fields: Sequence[Field], asked: Iterable[Field], whole: Collection[str]
 ) -> tuple[Field, ...]:
     """The ``fields`` of a table that hold what is ``asked``, and those called ``whole`` as they are."""
-    paths = [path for one in asked if (path := _path(fields, one.name)) is not None]
+    columns = {field.name: field for field in fields}
+    asked_of: dict[int, list[tuple[Field, ...]]] = defaultdict(list)
+    for one in asked:
+        column = columns.get(one.name)
+        path = _path(fields, one.name) if column is None else (column,)
+        if path is not None:
+            asked_of[path[0].id].append(path[1:])
     kept = []
     for field in fields:
-        below = [path[1:] for path in paths if path[0].id == field.id]
         if field.name in whole:
             kept.append(field)
-        elif below:
-            kept.append(_pruned(field, below))
+        elif field.id in asked_of:
+            kept.append(_pruned(field, asked_of[field.id]))
     return tuple(kept)
 
 

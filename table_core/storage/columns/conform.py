@@ -6,6 +6,7 @@ Casts lose nothing: what does not fit raises.  Nested members go by name.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -228,10 +229,11 @@ def missing_columns(names: Sequence[str], fields: Sequence[Field], *, path: str)
     Raises:
         CorruptFileError: names every column that it lacks or has twice.
     """
+    counts = Counter(names)
     problems = [
         f"column {field.name!r} is {'missing' if count == 0 else 'there twice'}"
         for field in fields
-        if (count := names.count(field.name)) != 1
+        if (count := counts[field.name]) != 1
     ]
     if problems:
         raise CorruptFileError(

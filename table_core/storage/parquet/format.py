@@ -278,10 +278,10 @@ def _physical_types(
     metadata: Any, stored: pa.Schema, names: Collection[str]
 ) -> dict[str, set[str]]:
     """How each of the columns ``names`` is stored, or all its members."""
-    types = {}
+    types, wanted = {}, frozenset(names)
     leaf = 0
     for name, leaves in zip(stored.names, leaf_counts(stored), strict=True):
-        if name in names:
+        if name in wanted:
             types[name] = {metadata.schema.column(leaf + i).physical_type for i in range(leaves)}
         leaf += leaves
     return types

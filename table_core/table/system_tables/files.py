@@ -281,7 +281,7 @@ def _sums(files: FileColumns, at: Numbers, groups: int) -> list[list[int]]:
     """Rows, bytes and files of each of ``groups``; ``at``: in which each file is."""
     sums = np.zeros((groups, 3), np.int64)
     np.add.at(sums, at, np.stack([files.rows, files.size, np.ones(len(files), np.int64)], axis=1))
-    return sums.tolist()  # type: ignore[no-any-return]
+    return sums.tolist()
 
 
 def _newest_of(
