@@ -248,12 +248,12 @@ def buckets(access: TableAccess, keep: Keep | None = None) -> pa.Table:
     ]
     parts = _columns(access, keep)
     live = live_columns(parts)
-    found, at = _buckets_of(live)
+    places, at = _buckets_of(live)
     newest = _newest_of(parts, _buckets_of)
     texts = {row: row_text(access, row) for row in live.partition_rows()}
     rows = (
         (texts[row], bucket, *sums, newest[row, bucket])
-        for (row, bucket), sums in zip(found, _sums(live, at, len(found)), strict=True)
+        for (row, bucket), sums in zip(places, _sums(live, at, len(places)), strict=True)
     )
     return rows_table(columns, sorted(rows, key=lambda row: (row[0], row[1])))
 
