@@ -289,3 +289,15 @@ def test_files_that_are_gone_or_broken_keep_their_kind(
         tcs.write(frame, copy)
     with pytest.raises(errors.FilesExpiredError):
         tcs.write(tcs.read(spark, table), copy)  # over Connect a read is looked at when it is used
+
+
+@pytest.mark.parametrize("layout", [appended, half_merged])
+def test_members_of_rows_are_columns(
+    catalog: tc.Catalog, spark: Any, layout: Callable[[tc.Catalog], tc.Table]
+) -> None:
+    table = layout(catalog)
+    asked = ["id", "place.city", "place.tags"]
+    frame = tcs.read(spark, table, columns=asked, where="ratio < 6")
+    assert frame.columns == asked
+    rows = table.read(columns=asked, where="ratio < 6").to_arrow()
+    assert texts(frame.toArrow()) == texts(rows)

@@ -111,6 +111,9 @@ class NativeScan:
             self.reader.form in {RowForm.STATE, RowForm.INSERTS}
             and uri.startswith(_SCHEMES)
             and _GLOB.isdisjoint(uri)
+            and all(
+                field.name in access.schema.by_name for field in self.reader.fields
+            )  # no members
             and not options.is_set(keys_scan.SOURCE_SPLIT_TARGET_SIZE)
             and not any(options.get(option) for option in ours)
             and self._filter(_columns(self._read_fields)) is not None
