@@ -1,0 +1,91 @@
+"""Goal: what is extreme on a cluster is exact, and what tasks tell the driver is about their files and no more.
+
+Method: 2,000 partitions in one write by each way in, and a write of 10,000 tasks, on a real cluster.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import psutil
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+import table_core as tc
+import table_core.spark as tcs
+from table_core.spark import register
+from table_core.spark.session import tasks
+from table_core.spark.writing import frames, native
+from tests.cluster.test_anyone_killed import unknown_files
+
+pytestmark = [pytest.mark.spark, pytest.mark.heavy, pytest.mark.timeout(3600)]
+
+PARTITIONS, ROWS, TASKS = 2_000, 24_000, 10_000
+REPORT_MOST, GROWN_MOST = 1024, 256 << 20
+SCHEMA = pa.schema(
+    [pa.field("id", pa.int64(), nullable=False), pa.field("part", pa.string()), ("v", pa.string())]
+)
+LAYOUTS: dict[str, dict[str, Any]] = {
+    "by Spark": {"options": {"bucket": "-1"}},
+    "by Python": {"options": {"bucket": "-1", "file.format": "orc"}},
+    "key": {"primary_key": ("part", "id"), "options": {"bucket": "1"}},
+}
+
+
+@pytest.fixture
+def reports(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The bytes of what each task told the driver."""
+    sizes: list[int] = []
+    for module in (tasks, frames, native):
+        there: Callable[[Any], list[Any]] = module.unpacked
+
+        def unpacked(frame: Any, there: Callable[[Any], list[Any]] = there) -> list[Any]:
+            results = there(frame)
+            sizes.extend(len(pickle.dumps(result)) for result in results)
+            return results
+
+        monkeypatch.setattr(module, "unpacked", unpacked)
+    return sizes
+
+
+def write(spark: Any, frame: Any, table: tc.Table, door: str) -> None:
+    if door == "verb":
+        tcs.write(frame, table)
+    else:
+        register(spark)
+        frame.write.format("paimon").mode("append").save(table.uri)
+
+
+@pytest.mark.parametrize("door", ["verb", "format"])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_two_thousand_partitions_in_one_write(
+    spark: Any, catalog: tc.Catalog, reports: list[int], layout: str, door: str
+) -> None:
+    table = catalog.create_table("d.t", SCHEMA, partition_by=("part",), **LAYOUTS[layout])
+    rows = spark.range(0, ROWS, 1, 4).selectExpr(
+        "id", f"CAST(id % {PARTITIONS} AS STRING) part", "concat('v', id) v"
+    )
+    write(spark, rows, table, door)
+    entries = table.access.live_entries(table.latest_snapshot())
+    assert len({entry.partition for entry in entries}) == PARTITIONS
+    found = table.read().to_arrow()
+    assert found.num_rows == ROWS
+    assert pc.sum(found["id"]).as_py() == sum(range(ROWS))
+    assert unknown_files(table) == []
+    assert sum(reports) <= REPORT_MOST * len(entries)
+
+
+def test_ten_thousand_tasks(spark: Any, catalog: tc.Catalog, reports: list[int]) -> None:
+    table = catalog.create_table("d.t", SCHEMA, **LAYOUTS["by Spark"])
+    before = psutil.Process().memory_info().rss
+    rows = spark.range(0, TASKS, 1, TASKS).selectExpr("id", "'p' part", "concat('v', id) v")
+    tcs.write(rows, table)
+    assert psutil.Process().memory_info().rss - before <= GROWN_MOST
+    assert len(table.access.live_entries(table.latest_snapshot())) == TASKS
+    assert sum(reports) <= REPORT_MOST * TASKS
+    for verb in (lambda: None, lambda: tcs.compact(spark, table)):
+        verb()
+        assert pc.sum(table.read().to_arrow()["id"]).as_py() == sum(range(TASKS))
