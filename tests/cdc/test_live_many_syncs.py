@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -17,14 +18,16 @@ RUNS = budget("SYNCS_OF_ONE_PROCESS", ci=200, nightly=2_000)
 MIB = 1 << 20
 MOST_LOG = 80 * MIB
 MOST_GROWTH_MIB = 24
+MOST_OBJECTS = 3_000
+"""More in the second half than in the first; a sync makes tens of thousands, and the caches are kept small."""
 MANY = """
-import json, os, sys
+import gc, json, os, sys
 import psutil
 import table_core as tc
 from tests.cdc.servers import mariadb
 uri, port, runs = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 server = tc.MySqlSource("127.0.0.1", "root", port=port, databases="often")
-connection, me, mib = mariadb.connect(port), psutil.Process(), []
+connection, me, mib, objects = mariadb.connect(port), psutil.Process(), [], []
 cursor = connection.cursor()
 for n in range(runs):
     for t in "abc":
@@ -33,8 +36,10 @@ for n in range(runs):
     if n % (runs // 10) == 0:
         for t in "abc":
             tc.open_catalog(uri).table(f"lake.{t}").expire_snapshots(retain_max=5, retain_min=1)
+        gc.collect()
+        objects.append(len(gc.get_objects()))
     mib.append(me.memory_info().rss >> 20)
-print(json.dumps(mib))
+print(json.dumps([mib, objects]))
 """
 
 
@@ -80,10 +85,15 @@ def test_many_syncs_of_one_process_hold_no_more_memory(mariadb: MariaDb, tmp_pat
     )
     arguments = [f"file://{tmp_path}/wh", str(mariadb.port), str(RUNS)]
     done = subprocess.run(
-        [sys.executable, "-c", MANY, *arguments], check=False, capture_output=True, text=True
+        [sys.executable, "-c", MANY, *arguments],
+        check=False,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "TABLE_CORE_CACHED_ENTRIES_MAX": "100"},
     )
     assert done.returncode == 0, done.stderr
-    mib = json.loads(done.stdout.splitlines()[-1])
+    mib, objects = json.loads(done.stdout.splitlines()[-1])
     begun, ended = max(mib[RUNS // 4 : RUNS // 2]), max(mib[-RUNS // 4 :])
     print(f"{RUNS} syncs: {begun} MiB in the second quarter, {ended} MiB in the last one")
+    assert max(objects[5:]) - max(objects[1:5]) < MOST_OBJECTS, objects
     assert ended - begun < MOST_GROWTH_MIB, mib[:: RUNS // 20]

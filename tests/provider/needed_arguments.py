@@ -42,6 +42,7 @@ from paimon_provider.operators.statements import PaimonDeleteOperator, PaimonUpd
 from paimon_provider.operators.sync import (
     PaimonResyncOperator,
     PaimonSourceDoctorOperator,
+    PaimonSourceReplayOperator,
     PaimonSyncDatabaseOperator,
     PaimonSyncTableOperator,
 )
@@ -78,6 +79,11 @@ NEEDED: dict[type[BaseOperator], dict[str, Any]] = {
     PaimonPositionOperator: {"position": "tc.flow.t", "snapshot": 3},
     PaimonResyncOperator: {"database": "a", "source": {"kind": "mysql"}, "tables": ["b"]},
     PaimonSourceDoctorOperator: {"database": "a", "source": {"kind": "mysql"}},
+    PaimonSourceReplayOperator: {
+        "database": "a",
+        "source": {"kind": "files", "uri": "x"},
+        "dead_letter": "a.dead",
+    },
     PaimonSyncDatabaseOperator: {"database": "a", "source": {"kind": "files", "uri": "x"}},
     PaimonUpkeepOperator: {"policy": {"compact": {}}},
     PaimonTagSensor: {"tag": "t"},

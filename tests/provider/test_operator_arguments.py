@@ -27,6 +27,7 @@ MORE = {
     "PaimonSyncDatabaseOperator": {"source_conn_id", "settings"},
     "PaimonResyncOperator": {"source_conn_id", "settings"},
     "PaimonSourceDoctorOperator": {"source_conn_id"},
+    "PaimonSourceReplayOperator": {"source_conn_id", "settings"},
 }
 """What an operator takes besides, and does itself."""
 OTHERS = {"PaimonUpkeepOperator": "asks for health, then for what its policy names"}

@@ -29,6 +29,7 @@ ELSEWHERE = {
     "PaimonPositionOperator",
     "PaimonResyncOperator",
     "PaimonSourceDoctorOperator",
+    "PaimonSourceReplayOperator",
 }
 """For a day that went wrong: ``docs/exactly-once.md`` shows it, ``tests/live/user_dags.py`` runs it.  Those of a
 server: ``docs/how-to/09-sync-a-database.md`` shows them, ``tests/cdc`` runs them."""

@@ -77,6 +77,12 @@ GOOD_OF: dict[str, dict[str, Any]] = {
     "PaimonCreateTableOperator": {"table": "d.new"},
     "PaimonResyncOperator": {"source": SERVER, "tables": ["t"]},
     "PaimonSourceDoctorOperator": {"source": SERVER},
+    "PaimonSourceReplayOperator": {
+        "source": {"kind": "files", "uri": "x"},
+        "overwrite": True,
+        "dead_letter": "d.dead",
+        "synced_table": "t",
+    },
 }
 """Where a parameter means something else."""
 

@@ -45,6 +45,7 @@ __all__ = [
     "CHANGES",
     "COLUMNS",
     "EACH_PARTITION",
+    "EVENT_SOURCE",
     "MERGE_SOURCE",
     "NAMED",
     "SERVER_SOURCE",
@@ -244,6 +245,11 @@ def _require_source(source: Mapping[str, Any]) -> None:
         require(LINE, source.get("uri"), "uri")
 
 
+def _require_events(source: Mapping[str, Any]) -> None:
+    _require_source(source)
+    require(Text(one_of=("files", "kafka")), source.get("kind", "files"), "kind")
+
+
 def _require_server(source: Mapping[str, Any]) -> None:
     require(Text(one_of=("mysql", "postgres")), source.get("kind"), "kind")
 
@@ -293,6 +299,7 @@ MERGE_SOURCE: Final = Record(
 )
 COLUMNS: Final = Judged(inner=MapOf(item=LINE, least=1, **_MEMBERS), judge=_require_types)
 SYNC_SOURCE: Final = Judged(inner=_VALUES, judge=_require_source)
+EVENT_SOURCE: Final = Judged(inner=_VALUES, judge=_require_events)
 SERVER_SOURCE: Final = Judged(inner=_VALUES, judge=_require_server)
 _OPTIONS: Final = Judged(inner=MapOf(item=Setting(), **_MEMBERS), judge=_require_options)
 _WHEN: Final = ListOf(

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from paimon_provider.arguments.checks import with_shapes
-from paimon_provider.arguments.shapes import SERVER_SOURCE, SYNC_SOURCE, names
+from paimon_provider.arguments.shapes import EVENT_SOURCE, SERVER_SOURCE, SYNC_SOURCE, names
 from paimon_provider.connections.source import source_with
 from paimon_provider.operators.base import PaimonDatabaseOperator, PaimonTableOperator
+from table_core.shapes import kinds
+from table_core.shapes.around import OrNothing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = [
     "PaimonResyncOperator",
     "PaimonSourceDoctorOperator",
+    "PaimonSourceReplayOperator",
     "PaimonSyncDatabaseOperator",
     "PaimonSyncTableOperator",
 ]
@@ -230,3 +233,48 @@ class PaimonSourceDoctorOperator(_OfSource, PaimonDatabaseOperator):
         self.including = including
         self.excluding = excluding
         self.fail_on = fail_on
+
+
+class PaimonSourceReplayOperator(_WithSettings, PaimonDatabaseOperator):
+    """Apply dead letters of topics or files once more, and delete those that were applied.
+
+    Use it once what was in their way is gone, e.g. a column is wide enough. Letters are applied in
+    the order of their source. If the table has a row of the same key by now, the letter stays: the
+    row may be newer. The result has the letters ``applied`` and ``left``.
+
+    :param source: as for the sync that wrote the letters, of kind ``files`` or ``kafka``.
+        (templated)
+    :param source_conn_id: as for ``PaimonSyncTableOperator``.  (templated)
+    :param dead_letter: the table of dead letters, e.g. ``"lake.rejected"``. (templated)
+    :param synced_table: the name of the table, without the database, if the sync was one of a single
+        table. (templated)
+    :param overwrite: whether events are applied to rows that are there, too.
+    :param settings: the other keywords that the sync has, e.g. ``{"table_prefix": "ods_"}``.
+        (templated)
+    """
+
+    template_fields: Sequence[str] = (
+        *PaimonDatabaseOperator.template_fields,
+        *("source", "source_conn_id", "dead_letter", "synced_table", "settings"),
+    )
+    action = "replay"
+    shapes: ClassVar = {
+        **PaimonDatabaseOperator.shapes,
+        "source": EVENT_SOURCE,
+        "dead_letter": kinds.TABLE,
+        "synced_table": OrNothing(inner=PaimonDatabaseOperator.shapes["database"]),
+        "overwrite": kinds.FLAG,
+    }
+
+    def __init__(
+        self,
+        *,
+        dead_letter: str,
+        synced_table: str | None = None,
+        overwrite: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.dead_letter = dead_letter
+        self.synced_table = synced_table
+        self.overwrite = overwrite

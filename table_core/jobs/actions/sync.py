@@ -47,6 +47,24 @@ def _resync(job: Job) -> ResultDocument:
     return resync(job.catalog, tables, source, commit=job.commit, **_by_engine(job), **args)
 
 
+def _replay(job: Job) -> ResultDocument:
+    from table_core.cdc.sync.readers import source_from_spec
+    from table_core.cdc.sync.replay import replay
+
+    args = dict(job.args)
+    source, dead_letter = source_from_spec(args.pop("source")), args.pop("dead_letter")
+    table = args.pop("synced_table", None)
+    return replay(
+        job.catalog,
+        job.target if table is None else f"{job.target}.{table}",
+        source,
+        dead_letter,
+        commit=job.commit,
+        progress=job.engine.progress,
+        **args,
+    )
+
+
 def _source_doctor(job: Job) -> ResultDocument:
     from table_core.cdc.sync.doctor import source_doctor
     from table_core.cdc.sync.readers import source_from_spec
@@ -135,6 +153,29 @@ _SETTINGS: Final = (
     _setting("max_rows", kinds.COUNT, "End after about this many events."),
 )
 _BY_TABLE: Final = kinds.NAMES_OR_VALUES
+_SETTINGS_OF_DATABASES: Final = (
+    _setting("table_suffix", kinds.TEXT, "A suffix for the name of each table."),
+    _setting("table_mapping", kinds.VALUES, "New names of single tables."),
+    _setting("primary_key", _BY_TABLE, "Of tables that the sync creates."),
+    _setting("partition_by", _BY_TABLE, "Of tables that the sync creates."),
+    _setting("computed_columns", _BY_TABLE, "Columns that are computed from others."),
+    _setting("type_mapping", kinds.NAMES, "E.g. tinyint1-not-bool."),
+    _setting(
+        "mode",
+        kinds.words("combined", "divided"),
+        "combined: read the source once. divided: read it once for each table.",
+    ),
+    _setting("eager_init", kinds.FLAG, "Create every table before the first row arrives."),
+    _setting(
+        "ignore_incompatible",
+        kinds.FLAG,
+        "Leave out tables whose key differs from the source's.",
+    ),
+)
+_READ: Final = "A regular expression for the source tables to read."
+_LEFT_OUT: Final = "A regular expression for the source tables to leave out."
+_PREFIX: Final = "A prefix for the name of each table."
+_MERGES: Final = "Whether tables with the same name in several databases go into one table."
 
 ACTIONS: Final = (
     Action(
@@ -166,39 +207,13 @@ ACTIONS: Final = (
         target=Target.DATABASE,
         parameters=(
             _SOURCE,
-            replace(INCLUDING, about="A regular expression for the source tables to read."),
-            replace(EXCLUDING, about="A regular expression for the source tables to leave out."),
-            Parameter(
-                name="table_prefix",
-                shape=kinds.TEXT,
-                default="",
-                about="A prefix for the name of each table.",
-            ),
-            Parameter(
-                name="merge_shards",
-                shape=kinds.FLAG,
-                default=True,
-                about="Whether tables with the same name in several databases go into one table.",
-            ),
+            replace(INCLUDING, about=_READ),
+            replace(EXCLUDING, about=_LEFT_OUT),
+            Parameter(name="table_prefix", shape=kinds.TEXT, default="", about=_PREFIX),
+            Parameter(name="merge_shards", shape=kinds.FLAG, default=True, about=_MERGES),
             _UNTIL,
             *_SETTINGS,
-            _setting("table_suffix", kinds.TEXT, "A suffix for the name of each table."),
-            _setting("table_mapping", kinds.VALUES, "New names of single tables."),
-            _setting("primary_key", _BY_TABLE, "Of tables that the sync creates."),
-            _setting("partition_by", _BY_TABLE, "Of tables that the sync creates."),
-            _setting("computed_columns", _BY_TABLE, "Columns that are computed from others."),
-            _setting("type_mapping", kinds.NAMES, "E.g. tinyint1-not-bool."),
-            _setting(
-                "mode",
-                kinds.words("combined", "divided"),
-                "combined: read the source once. divided: read it once for each table.",
-            ),
-            _setting("eager_init", kinds.FLAG, "Create every table before the first row arrives."),
-            _setting(
-                "ignore_incompatible",
-                kinds.FLAG,
-                "Leave out tables whose key differs from the source's.",
-            ),
+            *_SETTINGS_OF_DATABASES,
         ),
         command=None,
     ),
@@ -221,6 +236,41 @@ ACTIONS: Final = (
             *_SETTINGS,
         ),
         command=None,  # 'source resync' reads the source from a file
+    ),
+    Action(
+        name="replay",
+        about="Apply dead letters of topics or files once more, and delete those that were applied.",
+        run=_replay,
+        target=Target.DATABASE,
+        parameters=(
+            replace(_SOURCE, about="{kind: files or kafka, and the arguments of that source}."),
+            Parameter(
+                name="dead_letter",
+                shape=kinds.TABLE,
+                required=True,
+                about="The table of dead letters, with its database.",
+                templated=True,
+            ),
+            Parameter(
+                name="synced_table",
+                shape=kinds.TEXT,
+                about="The table, if the sync was one of a single table.",
+                templated=True,
+            ),
+            Parameter(
+                name="overwrite",
+                shape=kinds.FLAG,
+                default=False,
+                about="Whether events are applied to rows that are there, too.",
+            ),
+            _setting("including", kinds.PATTERN, _READ),
+            _setting("excluding", kinds.PATTERN, _LEFT_OUT),
+            _setting("table_prefix", kinds.TEXT, _PREFIX),
+            _setting("merge_shards", kinds.FLAG, _MERGES),
+            *(one for one in _SETTINGS if one.name != "dead_letter"),
+            *_SETTINGS_OF_DATABASES,
+        ),
+        command=None,  # 'source replay' reads the source from a file
     ),
     Action(
         name="source-doctor",

@@ -14,6 +14,8 @@ from table_core.cdc.apply.dead_letters import DeadLetters, source_name
 from table_core.cdc.kafka.records import JsonRecords, record_line
 from table_core.cdc.sync.replayed import LetterLines
 from table_core.errors import ArgumentError, EventError
+from table_core.jobs.job_spec import JobSpec
+from table_core.jobs.run import run_embedded
 from table_core.position.source import TopicsId
 from table_core.validation_errors import unreadable_parts
 from tests.unit.cdc.lake import Lake
@@ -159,6 +161,24 @@ def test_a_replay_that_was_killed_before_it_deleted_letters_adds_no_row_twice(
         with pytest.raises(KeyboardInterrupt):
             lake.replay()
     assert lake.replay().details["applied"] == 1
+    assert (lake.state(), letters(lake)) == ([(1, 1), (2, 1000), (3, 3)], [])
+
+
+def test_a_job_puts_letters_back(tmp_path: Path) -> None:
+    lake = Letters(tmp_path)
+    lake.widen()
+    job = JobSpec(
+        action="replay",
+        warehouse=lake.catalog.warehouse,
+        table="lake",
+        args={
+            "source": {"kind": "files", "uri": lake.source.uri, "format": "json"},
+            "dead_letter": "lake.dead",
+            "synced_table": "t",
+        },
+    )
+    done: Any = run_embedded(job, lambda *_, **__: None)
+    assert (done["action"], done["details"]["applied"], done["details"]["left"]) == ("replay", 1, 0)
     assert (lake.state(), letters(lake)) == ([(1, 1), (2, 1000), (3, 3)], [])
 
 
