@@ -8,6 +8,7 @@ from paimon_provider.arguments.checks import with_shapes
 from paimon_provider.arguments.shapes import EVENT_SOURCE, SERVER_SOURCE, SYNC_SOURCE, names
 from paimon_provider.connections.source import source_with
 from paimon_provider.operators.base import PaimonDatabaseOperator, PaimonTableOperator
+from table_core.shapes import kinds
 from table_core.shapes.around import OrNothing
 
 if TYPE_CHECKING:
@@ -260,6 +261,7 @@ class PaimonSourceReplayOperator(_WithSettings, PaimonDatabaseOperator):
     shapes: ClassVar = {
         **PaimonDatabaseOperator.shapes,
         "source": EVENT_SOURCE,
+        "overwrite": kinds.FLAG,
         "synced_table": OrNothing(inner=PaimonDatabaseOperator.shapes["database"]),
     }
 
