@@ -115,7 +115,7 @@ def roll_back(place: Place, rounds: int) -> tuple[int, set[str]]:
     gone, done, chosen = set[str](), 0, random.Random(1)
     while done < rounds:
         time.sleep(0.05)
-        with suppress(*RETRIED):
+        with suppress(*RETRIED, tc.errors.OutcomeUnknownError):  # the table was dropped meanwhile
             table = place.table()
             head = table.latest_snapshot()
             table.rollback_to(snapshot=max((head.id if head else 0) - chosen.randint(1, 2), 1))
