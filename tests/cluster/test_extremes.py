@@ -1,6 +1,6 @@
 """Goal: what is extreme on a cluster is exact, and what tasks tell the driver is about their files and no more.
 
-Method: 2,000 partitions in one write by each way in, and a write of 10,000 tasks, on a real cluster.
+Method: 2,000 partitions in one write by each way in, a write of 10,000 tasks, and rows of 10 MB, on a real cluster.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tests.cluster.test_anyone_killed import unknown_files
 
 pytestmark = [pytest.mark.spark, pytest.mark.heavy, pytest.mark.timeout(3600)]
 
-PARTITIONS, ROWS, TASKS = 2_000, 24_000, 10_000
+PARTITIONS, ROWS, TASKS, WIDE = 2_000, 24_000, 10_000, 10 << 20
 REPORT_MOST, GROWN_MOST = 1024, 256 << 20
 SCHEMA = pa.schema(
     [pa.field("id", pa.int64(), nullable=False), pa.field("part", pa.string()), ("v", pa.string())]
@@ -89,3 +89,22 @@ def test_ten_thousand_tasks(spark: Any, catalog: tc.Catalog, reports: list[int])
     for verb in (lambda: None, lambda: tcs.compact(spark, table)):
         verb()
         assert pc.sum(table.read().to_arrow()["id"]).as_py() == sum(range(TASKS))
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_rows_of_ten_megabytes(spark: Any, catalog: tc.Catalog, layout: str) -> None:
+    table = catalog.create_table("d.t", SCHEMA, **LAYOUTS[layout])
+    rows = spark.range(0, 24, 1, 2).selectExpr(
+        "id", "'p' part", f"rpad(concat('v', id), {WIDE}, 'x') v"
+    )
+    tcs.write(rows, table)
+    ids = set(range(24))
+    told = tcs.read(spark, table).selectExpr("id", "length(v) n", "left(v, 4) v").collect()
+    assert {row.id for row in told} == ids
+    assert {row.n for row in told} == {WIDE}
+    assert all(row.v.rstrip("x") == f"v{row.id}" for row in told)
+    tcs.delete(spark, table, "id % 3 = 0")
+    tcs.compact(spark, table)
+    left = tcs.read(spark, table).selectExpr("id", "length(v) n").collect()
+    assert {row.id for row in left} == {i for i in ids if i % 3}
+    assert {row.n for row in left} == {WIDE}
