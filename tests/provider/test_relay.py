@@ -121,7 +121,7 @@ def test_marks_are_announced_when_they_are_new(table: Table) -> None:
 
 
 def test_a_wrong_choice_is_an_error_in_the_dag() -> None:
-    with pytest.raises(ArgumentError, match="none of changed, done"):
+    with pytest.raises(ArgumentError, match="expected one of changed, done, found 'soon'"):
         PaimonRelayPartitionsOperator(task_id="r", table="a.b", ready="soon")
 
 
