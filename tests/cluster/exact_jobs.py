@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -96,3 +98,14 @@ JOBS: dict[str, tuple[str, str, dict[str, Any]]] = {
 }  # fmt: skip
 JOBS["merge-into an append table"] = ("append by bucket", *JOBS["merge-into"][1:])
 """Layout, action and arguments of jobs as an operator sends them: by tasks, and embedded as the oracle."""
+
+
+def unknown_files(table: tc.Table) -> list[str]:
+    """Data files in the folder of the table that its newest snapshot does not have, after a look for orphans."""
+    table.expire_snapshots(retain_max=1, retain_min=1, older_than=int(time.time() * 1000) + 1000)
+    table.remove_orphan_files(older_than=int(time.time() * 1000) + 1000, allow_young=True)
+    folder = Path(table.uri.removeprefix("file://"))
+    live = {entry.file.file_name for entry in table.access.live_entries(table.latest_snapshot())}
+    there = [path for path in folder.rglob("*") if path.is_file() and "bucket-" in path.parent.name]
+    left = [path.name for path in there if path.name not in live]
+    return left + [str(path) for path in folder.glob(".spark.*")]

@@ -30,7 +30,7 @@ import pytest
 import table_core as tc
 from table_core.jobs.job_spec import JobResult, JobSpec
 from table_core.jobs.run import run_embedded
-from tests.cluster.exact_jobs import JOBS, LAYOUTS, SCHEMA, exact, loaded, rows
+from tests.cluster.exact_jobs import JOBS, LAYOUTS, SCHEMA, exact, loaded, rows, unknown_files
 from tests.lanes import SEED, budget
 from tests.spark.submitted import MODULE, QUICK, environment
 from tests.spark_servers import MASTER, SMALL, Standalone, standalone
@@ -157,17 +157,6 @@ def kill_at(moment_s: float, kind: str, cluster: Standalone, job: Round) -> int:
             one.kill()
             killed += 1
     return killed
-
-
-def unknown_files(table: tc.Table) -> list[str]:
-    """Data files in the folder of the table that its newest snapshot does not have, after a look for orphans."""
-    table.expire_snapshots(retain_max=1, retain_min=1, older_than=int(time.time() * 1000) + 1000)
-    table.remove_orphan_files(older_than=int(time.time() * 1000) + 1000, allow_young=True)
-    folder = Path(table.uri.removeprefix("file://"))
-    live = {entry.file.file_name for entry in table.access.live_entries(table.latest_snapshot())}
-    there = [path for path in folder.rglob("*") if path.is_file() and "bucket-" in path.parent.name]
-    left = [path.name for path in there if path.name not in live]
-    return left + [str(path) for path in folder.glob(".spark.*")]
 
 
 @pytest.fixture(scope="module")

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.test_documents import EXAMPLES, named
-from tests.spark.test_spark_entrypoint import environment
+from tests.examples import EXAMPLES, named
+from tests.spark.submitted import environment
 from tests.spark_servers import connect
 
 pytestmark = [pytest.mark.spark, pytest.mark.heavy, pytest.mark.timeout(900)]

@@ -19,7 +19,7 @@ import table_core.spark as tcs
 from table_core.spark import register
 from table_core.spark.session import tasks
 from table_core.spark.writing import frames, native
-from tests.cluster.test_anyone_killed import unknown_files
+from tests.cluster.exact_jobs import unknown_files
 
 pytestmark = [pytest.mark.spark, pytest.mark.heavy, pytest.mark.timeout(3600)]
 

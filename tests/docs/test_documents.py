@@ -15,14 +15,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 import table_core as tc
+from tests.examples import DOCUMENTS, EXAMPLES, ROOT, named
 from tests.forking import ForkServer
 from tests.lanes import sampled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-ROOT = Path(__file__).parents[2]
-DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 LOADED = [
     module.name
     for module in pkgutil.walk_packages(tc.__path__, "table_core.")
@@ -36,19 +35,9 @@ OPERATORS = [
 ]
 """What the examples of Dags import."""
 TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
-EXAMPLES = [
-    (path, number, code)
-    for path in DOCUMENTS
-    for number, code in enumerate(re.findall(r"```python\n(.*?)```", path.read_text(), re.DOTALL))
-]
-
 ON_SPARK = sorted({path for path, _, code in EXAMPLES if "tcs." in code})
 """Pages whose examples start a Spark session, which takes a quarter of a minute."""
 SMALL = sorted({path for path, _, _ in EXAMPLES} - set(ON_SPARK))
-
-
-def named(path: Path) -> str:
-    return str(path.relative_to(ROOT))
 
 
 @pytest.fixture(scope="module")
