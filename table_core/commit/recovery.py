@@ -15,7 +15,12 @@ from table_core.commit.asked import ASKED_PROPERTY, differences
 from table_core.commit.attempt import Attempt
 from table_core.commit.outcome import Landed, Outcome
 from table_core.commit.readback import verify
-from table_core.errors import ArgumentError, NotFoundError, OutcomeUnknownError
+from table_core.errors import (
+    ArgumentError,
+    ForeignOverwriteError,
+    NotFoundError,
+    OutcomeUnknownError,
+)
 from table_core.ondisk.properties import has_landed
 from table_core.ondisk.snapshot import FIRST_ID, CommitKind
 
@@ -213,15 +218,25 @@ def unchanged(run: Run, seen: Seen, stored: fx.Head) -> Steps[None]:
     """Require that what was ``seen`` is what is ``stored``, unless it is expired or was taken back.
 
     Below the floor a writer that slept may have used the number again, which replaces nothing.
+
+    Raises:
+        ForeignOverwriteError: another writer replaced it.
+        NotFoundError: the table was dropped, or another one with numbers of its own is in its place.
     """
     if stored.digest == seen.digest or seen.id < (yield from read_floor()):
         return
     target = yield fx.WasWithdrawn(seen.state)
     assert target is None or isinstance(target, int)
-    if target is None:
-        verify(seen, stored)
-    else:
+    if target is not None:
         run.turned(target)
+        return
+    try:
+        verify(seen, stored)
+    except ForeignOverwriteError:
+        state = yield fx.ReadHead()
+        assert isinstance(state, fx.TableState)
+        run.refuse_another_table(state)
+        raise
 
 
 def read_floor() -> Steps[int]:

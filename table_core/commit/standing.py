@@ -114,6 +114,7 @@ def _judged(run: Run, head: fx.Head, new: fx.Head) -> Steps[bool]:
         try:
             verify(Seen.of(head), stored)
         except ForeignOverwriteError:
+            yield from _require_table(run, new)  # its numbers are those of another one
             yield fx.SetAside(head=new, keep=False)
             raise
         return True

@@ -162,3 +162,37 @@ def test_a_commit_beside_a_rollback_below_the_floor_leaves_the_floor_at_the_tag(
         assert ids == list(range(2, ids[-1] + 1)), met
         put(catalog, 10)
         assert keys(catalog)[-1] == 10, met
+
+
+@pytest.mark.parametrize("rows", [1, 2, 4])
+def test_a_writer_that_goes_on_beside_a_drop_and_a_create_says_that_its_table_is_gone(
+    rows: int,
+) -> None:
+    """The new table has snapshots of the same numbers, which no writer without a lock has replaced."""
+    begin = lake(1)
+
+    def goes_on(catalog: tc.Catalog) -> None:
+        table = catalog.table("d.t")
+        for key in (9, 10):
+            write_rows(table, pa.table({"k": [key], "v": [key]}, schema=SCHEMA))
+
+    def anew(catalog: tc.Catalog) -> None:
+        catalog.drop_table("d.t")
+        create(catalog)
+        for key in range(100, 100 + rows):
+            put(catalog, key)
+
+    calls = Faults.none()
+    goes_on(begin.copied().catalog(calls))
+    for at in range(len(calls.calls)):
+        here = begin.copied()
+
+        def meanwhile(call: Call, at: int = at, here: Lake = here) -> None:
+            if call.index == at:
+                anew(here.catalog())
+
+        try:
+            goes_on(here.catalog(Faults(meanwhile)))
+        except tc.errors.TableError as error:
+            assert error.kind != tc.errors.ErrorKind.CORRUPT, (calls.calls[at], error)
+        assert set(range(100, 100 + rows)) <= set(keys(here.catalog())), calls.calls[at]
