@@ -47,7 +47,9 @@ def wait(ready: object, process: subprocess.Popen[bytes], log: Path) -> None:
 
 
 @contextmanager
-def running(words: list[str], log: Path, ready: object, **more: object) -> Iterator[None]:
+def running(
+    words: list[str], log: Path, ready: object, **more: object
+) -> Iterator[subprocess.Popen[bytes]]:
     """A server process, killed with all it started."""
     with log.open("wb") as out:
         process = subprocess.Popen(
@@ -59,7 +61,7 @@ def running(words: list[str], log: Path, ready: object, **more: object) -> Itera
         )
     try:
         wait(ready, process, log)
-        yield
+        yield process
     finally:
         process.send_signal(signal.SIGTERM)
         try:

@@ -33,6 +33,7 @@ from table_core.jobs.job_spec import JobSpec
 from table_core.table.api.catalog import Catalog
 from tests.provider.attempts import of_dag
 from tests.provider.dag_runs import states, xcom
+from tests.provider.kept_jobs import Store
 from tests.tables import write_rows
 
 pytestmark = [pytest.mark.airflow, pytest.mark.filterwarnings("default")]
@@ -282,14 +283,6 @@ Unwatched(task_id="upkeep", table="shop.orders", engine="spark",
     assert [one["sparkProperties"]["spark.app.name"] for one in master.requests] == [
         "paimon compact shop.orders"
     ]
-
-
-class Store(dict[str, Any]):
-    def set(self, key: str, value: Any) -> None:
-        self[key] = value
-
-    def delete(self, key: str) -> None:
-        self.pop(key, None)
 
 
 def test_a_retry_finds_the_job_and_a_cleared_task_submits_anew(

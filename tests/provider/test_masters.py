@@ -22,10 +22,11 @@ import pytest
 from paimon_provider.connections.warehouse import SparkSettings
 from paimon_provider.launchers import masters, standalone
 from paimon_provider.launchers.standalone import Queue, StandaloneLauncher, Submission
-from paimon_provider.runs.cluster_jobs import ClusterJobs, remaining_time
+from paimon_provider.runs.cluster_jobs import remaining_time
 from paimon_provider.triggers import spark_job
 from table_core.errors import ArgumentError, ErrorKind, StorageUnavailableError, error_to_document
-from table_core.jobs.job_spec import JobSpec
+from table_core.jobs.job_spec import JobResult, JobSpec
+from tests.provider.kept_jobs import Store, jobs
 
 pytestmark = [pytest.mark.airflow, pytest.mark.filterwarnings("default")]
 
@@ -326,20 +327,6 @@ def test_a_trigger_that_hears_nothing_for_long_says_so_and_the_retry_waits_on(
 
 
 # ------------------------------------------------------------------------------ the task's jobs
-class Store(dict[str, Any]):
-    def set(self, key: str, value: Any) -> None:
-        self[key] = value
-
-    def delete(self, key: str) -> None:
-        self.pop(key, None)
-
-
-def jobs(on: StandaloneLauncher, store: Store, user: str, try_number: int) -> ClusterJobs:
-    ti = SimpleNamespace(try_number=try_number, max_tries=2)
-    context: Any = {"task_state_store": store, "ti": ti}
-    return ClusterJobs(on, context, user)
-
-
 def test_a_cleared_task_ends_what_it_submitted_before(
     two: tuple[Master, Master], tmp_path: Path
 ) -> None:
@@ -347,6 +334,37 @@ def test_a_cleared_task_ends_what_it_submitted_before(
     jobs(on, store, "before", 1).submitted_or(SPEC)
     jobs(on, store, "cleared", 1).submitted_or(SPEC)
     assert two[0].asked.index("kill") < len(two[0].asked) - 1 - two[0].asked[::-1].index("create")
+
+
+@pytest.mark.parametrize("state", ["FINISHED", "ERROR", None])
+@pytest.mark.parametrize("brought", [True, False])
+def test_a_result_is_taken_whatever_a_master_that_took_over_knows_of_its_job(
+    two: tuple[Master, Master], tmp_path: Path, state: str | None, brought: bool
+) -> None:
+    """It does not know drivers that had ended, and takes one that ended between two leaders for lost."""
+    on, store = launcher(two, tmp_path), Store()
+    first = jobs(on, store, "me", 1).submitted_or(SPEC)
+    two[0].state = state
+    error = None if brought else ArgumentError("no", argument="x")
+    left = JobResult(result={"n": 1} if brought else None, error=error)
+    (Path(first.folder) / "result.json").write_text(left.to_json())
+    again = jobs(on, store, "me", 2)
+    assert again.has_submitted() is brought
+    assert (again.submitted_or(SPEC) == first) is brought
+    assert two[0].asked.count("create") == (1 if brought else 2)
+    assert Path(first.folder).exists() is brought, "what brought nothing leaves nothing"
+    if brought:
+        assert again.wait(first, lambda _: None) == {"n": 1}
+
+
+def test_a_cleared_task_leaves_no_files_of_a_job_that_had_ended(
+    two: tuple[Master, Master], tmp_path: Path
+) -> None:
+    on, store = launcher(two, tmp_path), Store()
+    first = jobs(on, store, "before", 1).submitted_or(SPEC)
+    two[0].state = "FAILED"
+    again = jobs(on, store, "cleared", 1).submitted_or(SPEC)
+    assert [str(path) for path in tmp_path.iterdir()] == [again.folder] != [first.folder]
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from paimon_provider.launchers.standalone import StandaloneLauncher, Submission
 from paimon_provider.runs.cluster_jobs import ClusterJobs
 from table_core.errors import ArgumentError, JobFailedError, StorageUnavailableError, TableError
 from table_core.jobs.job_spec import JobResult, JobSpec
+from tests.provider.kept_jobs import Store
 
 NAME = "paimon-job-0123456789abcdef"
 
@@ -89,14 +90,6 @@ def folders(tmp_path: Path) -> list[str]:
         *(NAME, f"{tmp_path}/jobs/{NAME}", f"{tmp_path}/{NAME}", f"../{NAME}", "paimon-job-x"),
         *(f"{NAME}/..", f"./{NAME}", f"{NAME}\n", "paimon-job-0123456789ABCDEF"),
     ]
-
-
-class Store(dict[str, Any]):
-    def set(self, key: str, value: Any) -> None:
-        self[key] = value
-
-    def delete(self, key: str) -> None:
-        self.pop(key, None)
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from paimon_provider.connections.warehouse import SparkSettings
-    from table_core.jobs.job_spec import JobSpec
+    from table_core.jobs.job_spec import JobResult, JobSpec
 
 __all__ = ["ACTIVE", "Queue", "StandaloneLauncher", "Submission"]
 
@@ -54,6 +54,8 @@ _QUEUED: Final = {
 }
 """States in which a job may wait for other jobs, and what for."""
 _UNSEEN: Final = "UNKNOWN"
+_NO_RESULT: Final = (OSError, ValueError, KeyError, TypeError)
+"""There is no result, or half of one."""
 _PROGRESS_FILE: Final = "progress.jsonl"
 _FOLDER: Final = re.compile(r"paimon-job-[0-9a-f]{16}")
 _DRIVER: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
@@ -220,8 +222,11 @@ class StandaloneLauncher:
         return "NOT_FOUND"
 
     def has_result(self, submission: Submission) -> bool:
-        """Whether the job has left a result that nobody has taken."""
-        return (self._folder(submission) / RESULT_FILE).is_file()
+        """Whether the job has brought a result that nobody has taken; an error is none."""
+        try:
+            return self._left(self._folder(submission)).error is None
+        except _NO_RESULT:
+            return False
 
     def result(self, submission: Submission, state: str) -> dict[str, Any]:
         """The result document of a job that has ended; its folder is deleted.
@@ -229,12 +234,10 @@ class StandaloneLauncher:
         Raises:
             TableError: what the job reported, or ``JobFailedError`` without a report.
         """
-        from table_core.jobs.job_spec import JobResult
-
         folder = self._folder(submission)
         try:
-            job = JobResult.from_json((folder / RESULT_FILE).read_text(encoding="utf-8"))
-        except (OSError, ValueError, KeyError, TypeError) as error:
+            job = self._left(folder)
+        except _NO_RESULT as error:
             raise JobFailedError(
                 f"{submission.id} ended as {state} and left no result; its log is on the worker of "
                 f"the cluster that ran the driver ({type(error).__name__})",
@@ -242,12 +245,23 @@ class StandaloneLauncher:
                 log_tail="",
             ) from error
         finally:
-            shutil.rmtree(folder, ignore_errors=True)
+            self.forget(submission)
         if job.error is not None:
             raise job.error
         if job.result is None:
             raise JobFailedError("the job left an empty result", exit_code=None, log_tail="")
         return dict(job.result)
+
+    def forget(self, submission: Submission) -> None:
+        """Delete the files of a job that has ended."""
+        shutil.rmtree(self._folder(submission), ignore_errors=True)
+
+    @staticmethod
+    def _left(folder: Path) -> JobResult:
+        """What the job has left in ``folder``."""
+        from table_core.jobs.job_spec import JobResult
+
+        return JobResult.from_json((folder / RESULT_FILE).read_text(encoding="utf-8"))
 
     def end(self, submission: Submission, *, seconds: float = _ENDED_SECONDS) -> None:
         """Kill the driver, and see that it has ended; nobody will read what it leaves.
@@ -255,11 +269,10 @@ class StandaloneLauncher:
         Raises:
             StorageUnavailableError: the end was not confirmed in ``seconds``; the driver may go on, without its files.
         """
-        folder = self._folder(submission)
         try:
             asked_again(lambda: self._killed(submission), seconds, f"Ending {submission.id}")
         finally:
-            shutil.rmtree(folder, ignore_errors=True)
+            self.forget(submission)
 
     def _killed(self, submission: Submission) -> None:
         """Ask for the end.

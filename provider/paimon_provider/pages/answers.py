@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from urllib.parse import unquote
 
 from paimon_provider.pages.cache import get_meta, unpacked
 from paimon_provider.pages.collected import metadata_place
@@ -15,12 +16,14 @@ from table_core.errors import ArgumentError, NotFoundError
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Collection, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
 __all__ = [
     "SORTS",
     "Asker",
+    "CollectedAt",
     "ListQuery",
+    "collected_at",
     "iso",
     "line_answer",
     "overview",
@@ -47,6 +50,9 @@ SORTS: Final = {
     "events_24h": "events_24h",
 }
 """What a list can be sorted by, and the column of the cache."""
+
+
+CollectedAt: TypeAlias = "Callable[[Mapping[str, Any]], str | None]"
 
 
 def iso(at_ms: int | None) -> str | None:
@@ -157,6 +163,24 @@ class ListQuery:
         return f"{column} IS NULL, {column} {'DESC' if down else 'ASC'}, uri"
 
 
+def collected_at(asker: Asker) -> CollectedAt:
+    """When the database of a line was collected last, as the tasks say that collect it."""
+    found: dict[tuple[str, str], int] = {}
+    for at, text in asker.db.execute(
+        "SELECT at, document FROM run WHERE action = 'collect-metadata' ORDER BY at"
+    ):
+        result = json.loads(text)
+        details = result.get("details")
+        if isinstance(details, dict) and not result.get("dry_run"):
+            place = (str(details.get("catalog")).lower(), str(details.get("database")).lower())
+            found[place] = at
+
+    def of(line: Mapping[str, Any]) -> str | None:
+        return iso(found.get((unquote(line["catalog"]).lower(), line["database"].lower())))
+
+    return of
+
+
 def tables_answer(asker: Asker, query: ListQuery) -> dict[str, Any]:
     """``GET /api/tables``."""
     db = asker.db
@@ -166,12 +190,13 @@ def tables_answer(asker: Asker, query: ListQuery) -> dict[str, Any]:
         f"SELECT line, events_24h FROM line WHERE {where} ORDER BY {query.order()} LIMIT ? OFFSET ?",
         (*values, query.limit, query.offset),
     ).fetchall()
+    collected = collected_at(asker)
     databases = db.execute("SELECT DISTINCT database FROM line ORDER BY database LIMIT 10000")
     return {
         "total": total,
         "databases": [row[0] for row in databases],
         **_collector(asker),
-        "tables": [line_answer(asker, json.loads(row[0]), row[1]) for row in rows],
+        "tables": [line_answer(asker, json.loads(row[0]), row[1], collected) for row in rows],
     }
 
 
@@ -231,7 +256,12 @@ def require_line(asker: Asker, uri: str) -> tuple[dict[str, Any], int]:
     return json.loads(row[0]), row[1]
 
 
-def line_answer(asker: Asker, line: Mapping[str, Any], events: int) -> dict[str, Any]:
+def line_answer(
+    asker: Asker,
+    line: Mapping[str, Any],
+    events: int,
+    collected: CollectedAt,
+) -> dict[str, Any]:
     """A ``Line`` of the contract."""
     uri, updated = line["uri"], line["updated_ms"]
     by = asker.by_user(line["user"])
@@ -251,6 +281,7 @@ def line_answer(asker: Asker, line: Mapping[str, Any], events: int) -> dict[str,
         "next_maintenance": line["next_maintenance"],
         "variants": _variants(asker, uri),
         "events_24h": events,
+        "collected_at": collected(line),
         "cut": line["cut"],
     }
 

@@ -17,6 +17,7 @@ from paimon_provider.pages.action_answers import actions_answer
 from paimon_provider.pages.answers import (
     Asker,
     ListQuery,
+    collected_at,
     line_answer,
     overview,
     require_line,
@@ -141,7 +142,7 @@ def table(dags: Dags, session: SessionDep, uri: Uri) -> dict[str, Any]:
         detail = of_table.detail_answer(asker, uri)
         right = rows_right(session, asker, uri, of_table.made_ms(asker, uri))
         return {
-            **line_answer(asker, line, events),
+            **line_answer(asker, line, events, collected_at(asker)),
             **detail,
             "lineage": {
                 **lineage_answer(session, asker, uri),

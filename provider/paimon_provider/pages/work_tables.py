@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from paimon_provider.pages.answers import iso, line_answer
+from paimon_provider.pages.answers import CollectedAt, collected_at, iso, line_answer
 from paimon_provider.pages.neighbours import tables_of_tasks, tables_that_start
 from table_core.errors import NotFoundError
 
@@ -63,12 +63,13 @@ def work_answer(session: Session, asker: Asker, work: Work) -> dict[str, Any]:
     done = [*_done(asker, work)]
     ties = _ties(session, work, done)
     shown = sorted(ties)[:_TABLES_MAX]
+    collected = collected_at(asker)
     return {
         "total": len(ties),
         "tables": [
             {
                 "uri": uri,
-                "line": _line(asker, uri),
+                "line": _line(asker, uri, collected),
                 "roles": [role for role in _ROLES if role in ties[uri].roles],
                 "tasks": sorted(ties[uri].tasks),
             }
@@ -146,7 +147,7 @@ def asset_answer(asker: Asker, asset_id: int) -> dict[str, Any]:
     return {
         "uri": row["base"],
         "label": row["label"],
-        "line": _line(asker, row["base"]),
+        "line": _line(asker, row["base"], collected_at(asker)),
         "events": [
             {"at": iso(at), "by": asker.run(*who), "snapshot_id": _snapshot_of(text)}
             for at, *who, text in events
@@ -164,12 +165,12 @@ def _snapshot_of(text: str) -> int | None:
     return _whole(json.loads(text).get("snapshot_id"))
 
 
-def _line(asker: Asker, uri: str) -> dict[str, Any] | None:
+def _line(asker: Asker, uri: str, collected: CollectedAt) -> dict[str, Any] | None:
     """The line of a table; None of one that the next pass brings."""
     row: sqlite3.Row | None = asker.db.execute(
         "SELECT line, events_24h FROM line WHERE uri = ?", (uri,)
     ).fetchone()
-    return None if row is None else line_answer(asker, json.loads(row[0]), row[1])
+    return None if row is None else line_answer(asker, json.loads(row[0]), row[1], collected)
 
 
 def _whole(value: object) -> int | None:

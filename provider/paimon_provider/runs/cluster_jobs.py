@@ -66,12 +66,15 @@ class ClusterJobs:
     def submitted_or(self, spec: JobSpec) -> Submission:
         """What an earlier attempt submitted, if it may still bring the result; else ``spec``, now.
 
-        A job that the task submitted before it was cleared is ended first.
+        A job that the task submitted before it was cleared is ended first. Of a job that brought nothing, no
+        files are left.
         """
         known = self._known()
         if known is not None and self._may_bring_result(known):
             self._current = known
             return known
+        if known is not None:
+            self.launcher.forget(known)
         self._end_cleared()
         self._current = submission = self.launcher.submit(spec)
         if self._store is not None:
@@ -84,8 +87,8 @@ class ClusterJobs:
         return known is not None and self._may_bring_result(known)
 
     def _may_bring_result(self, known: Submission) -> bool:
-        state = self.launcher.state(known)
-        return state in ACTIVE or (state == "FINISHED" and self.launcher.has_result(known))
+        """A master that has begun to lead knows no driver that had ended: what it left counts."""
+        return self.launcher.state(known) in ACTIVE or self.launcher.has_result(known)
 
     def wait(self, submission: Submission, log: Callable[[str], None]) -> dict[str, Any]:
         """Wait here; the result document."""
@@ -134,6 +137,8 @@ class ClusterJobs:
         if self.launcher.state(forerunner) in ACTIVE:
             _log.info("Ending %s, which was submitted before the task was cleared", forerunner.id)
             self.launcher.end(forerunner)
+        else:
+            self.launcher.forget(forerunner)
 
     def _taken(self, submission: Submission, state: str) -> dict[str, Any]:
         try:

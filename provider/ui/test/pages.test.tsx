@@ -36,6 +36,7 @@ const line = (over: Partial<Line> = {}): Line => ({
   next_maintenance: { action: "expire_snapshots", reason: "too many" },
   variants: [],
   events_24h: 4,
+  collected_at: "2026-11-25T12:00:00Z",
   ...over,
 });
 
@@ -173,6 +174,66 @@ describe("the note on the collector", () => {
     const away = await told({ collector_error: "unavailable" });
     expect(away).toContain("cannot be read now: unavailable");
     expect(away).not.toContain("add one task");
+  });
+});
+
+describe("how fresh the numbers are", () => {
+  it("is told of each table that was collected before others", async () => {
+    const [newest, older] = ["2026-11-25T12:11:00Z", "2026-11-25T12:00:00Z"];
+    const tables = [line({ collected_at: older }), line({ uri: `${URI}2`, name: "fresh", collected_at: newest }), line({ uri: `${URI}3`, name: "foreign", collected_at: null })];
+    answers.tables = () => ({ total: 3, databases: ["shop"], collected_at: newest, collector: null, collector_error: null, collector_known: true, tables });
+    await open();
+    const rows = await screen.findAllByRole("row");
+    expect(rows.slice(1).map((row) => row.textContent?.includes("collected"))).toEqual([true, false, false]);
+  });
+
+  it("is told of the table that is looked at, and its live view has no older numbers beside it", async () => {
+    answers.table = () => document_({ snapshot_id: 7 });
+    await open(`?table=${encodeURIComponent(URI)}`);
+    expect((await screen.findByRole("banner")).textContent).toContain("Collected ");
+    expect(screen.getByText("#7")).toBeTruthy();
+    cleanup();
+    await open(`?table=${encodeURIComponent(URI)}&tab=live`);
+    await screen.findByRole("heading", { level: 1 });
+    expect(screen.queryByText("#7")).toBeNull();
+  });
+});
+
+describe("a history", () => {
+  const drawn = async (at: string[], rows: (number | null)[], over: Partial<TableDocument> = {}) => {
+    answers.table = () => document_(over);
+    answers["table/history"] = () => ({ at, rows, bytes: rows, files: rows });
+    await open(`?table=${encodeURIComponent(URI)}`);
+    return (await screen.findAllByRole("figure"))[0];
+  };
+
+  it("draws a single point, names a moment once, and seconds where the minute is the same", async () => {
+    const one = await drawn(["2026-11-25T12:00:00Z"], [20]);
+    expect(one?.querySelectorAll("circle.pt-dot")).toHaveLength(1);
+    expect(one?.textContent?.match(/2026-11-25 12:00(?!:)/g)).toHaveLength(1);
+    cleanup();
+    const two = await drawn(["2026-11-25T12:00:01Z", "2026-11-25T12:00:07Z"], [20, 40]);
+    expect(two?.querySelectorAll("circle.pt-dot")).toHaveLength(0);
+    expect([...(two?.querySelectorAll("svg > text") ?? [])].map((text) => text.textContent)).toEqual(["2026-11-25 12:00:01", "2026-11-25 12:00:07"]);
+  });
+
+  it("says that a table with a key has its stored rows counted", async () => {
+    await drawn(["2026-11-25T12:00:00Z"], [20]);
+    expect(screen.getAllByText("Stored rows").length).toBeGreaterThan(0);
+    cleanup();
+    await drawn(["2026-11-25T12:00:00Z"], [20], { kind: "append" });
+    expect(screen.queryByText("Stored rows")).toBeNull();
+  });
+});
+
+describe("who wrote", () => {
+  it("is a task, a name, or another program, but no id", async () => {
+    const writer = (user: string) => line({ last_writer: { user, by: null, at: null } });
+    answers.tables = () => ({ total: 2, databases: ["shop"], collected_at: null, collector: null, collector_error: null, collector_known: true, tables: [writer("3f2b9d3c-1f3e-4d5a-9c55-0a2f6f1c2b3d"), { ...writer("flink"), uri: `${URI}2` }] });
+    await open();
+    expect(await screen.findByText("another program")).toBeTruthy();
+    expect(screen.getByText("flink")).toBeTruthy();
+    expect(screen.queryByText(/3f2b9d3c/)).toBeNull();
   });
 });
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { areaPath, linear, linePath, nearest, ticks, treemap } from "../src/charts/scales";
+import { alone, areaPath, linear, linePath, nearest, ticks, treemap } from "../src/charts/scales";
 
 describe("scales", () => {
   it("map ends to ends, and one value to the middle", () => {
@@ -31,9 +31,12 @@ describe("scales", () => {
 
 describe("paths", () => {
   it("break where a value is unknown", () => {
-    expect(linePath([0, 1, 2, 3], [5, null, 6, 7])).toBe("M0.0 5.0M2.0 6.0L3.0 7.0");
-    expect(areaPath([0, 1, 2, 3], [5, null, 6, 7], 10)).toBe("M0.0 10.0L0.0 5.0L0.0 10.0ZM2.0 10.0L2.0 6.0L3.0 7.0L3.0 10.0Z");
+    expect(linePath([0, 1, 2, 3], [5, null, 6, 7])).toBe("M0.0 5.0M2.0 6.0H3.0V7.0");
+    expect(areaPath([0, 1, 2, 3], [5, null, 6, 7], 10)).toBe("M0.0 10.0V5.0L0.0 10.0ZM2.0 10.0V6.0H3.0V7.0L3.0 10.0Z");
     expect(areaPath([], [], 10)).toBe("");
+    expect(alone([5, null, 6, 7])).toEqual([0]);
+    expect(alone([null, 5])).toEqual([1]);
+    expect(alone([])).toEqual([]);
   });
 });
 

@@ -104,6 +104,8 @@ def collect_metadata(
                 writer.write(rows)
             done = writer.commit()
     details = {
+        "catalog": catalog_name,
+        "database": choice.database,
         "tables": len(work.names),
         "looked_at": len(chosen),
         "left": len(moved) - len(chosen),

@@ -43,6 +43,8 @@ export interface Line {
   next_maintenance: { action: string; reason: string } | null;
   variants: Variant[];
   events_24h: number | null;
+  /** When its database was collected last; `null` where no task says so. */
+  collected_at: string | null;
   /** What the limits of the collector left out. */
   cut?: { snapshots?: { from: number; to: number } };
 }

@@ -2,16 +2,17 @@ import { useState, type KeyboardEvent, type PointerEvent } from "react";
 
 import { change, dateTime, UNKNOWN } from "../text/format";
 import { Numbers } from "./Numbers";
-import { areaPath, greatest, linear, linePath, nearest, ticks } from "./scales";
+import { alone, areaPath, greatest, linear, linePath, nearest, ticks } from "./scales";
 import { useWidth } from "./useWidth";
 
 const HEIGHT = 172;
 const ROWS_MAX = 200;
 const PAD = { left: 60, right: 12, top: 12, bottom: 24 };
 
-/** A measure over time.  The pointer or the arrow keys read single points; a table of them is behind it. */
-export function HistoryChart({ title, at, values, as, axis = as, base = 1000, tone }: {
+/** A measure over time, as of each commit.  The pointer or the arrow keys read single points; a table of them is behind it. */
+export function HistoryChart({ title, hint, at, values, as, axis = as, base = 1000, tone }: {
   title: string;
+  hint?: string;
   at: readonly string[];
   values: readonly (number | null)[];
   as: (n: number | null) => string;
@@ -43,11 +44,12 @@ export function HistoryChart({ title, at, values, as, axis = as, base = 1000, to
   };
   const value = values[shown] ?? null;
   const first = values.find((v) => v !== null) ?? null;
+  const [begin, end] = ends(at[0], at.at(-1));
   const grown = value === null || first === null ? null : value - first;
   return (
     <figure className={`pt-chart pt-chart--${tone}`}>
       <figcaption className="pt-chart-head">
-        <span className="pt-chart-title">{title}</span>
+        <span className="pt-chart-title" title={hint}>{title}</span>
         <span className="pt-chart-value">{as(value)}</span>
         <span className="pt-muted">
           {seen === null ? (grown === null ? "" : `${change(grown, as)} in this time`) : dateTime(at[shown])}
@@ -75,16 +77,15 @@ export function HistoryChart({ title, at, values, as, axis = as, base = 1000, to
           ))}
           <path d={areaPath(xs, ys, HEIGHT - PAD.bottom)} className="pt-area" />
           <path d={linePath(xs, ys)} className="pt-line" />
-          {at.length > 0 ? (
-            <>
-              <text x={PAD.left} y={HEIGHT - 6} className="pt-axis">
-                {day(at[0])}
-              </text>
-              <text x={width - PAD.right} y={HEIGHT - 6} textAnchor="end" className="pt-axis">
-                {day(at.at(-1))}
-              </text>
-            </>
-          ) : null}
+          {alone(ys).map((i) => (
+            <circle key={i} cx={xs[i]} cy={ys[i] ?? 0} r="3" className="pt-dot" />
+          ))}
+          <text x={PAD.left} y={HEIGHT - 6} className="pt-axis">
+            {begin}
+          </text>
+          <text x={width - PAD.right} y={HEIGHT - 6} textAnchor="end" className="pt-axis">
+            {end}
+          </text>
           {seen !== null && xs[shown] !== undefined ? (
             <g>
               <line x1={xs[shown]} x2={xs[shown]} y1={PAD.top} y2={HEIGHT - PAD.bottom} className="pt-cross" />
@@ -102,7 +103,12 @@ export function HistoryChart({ title, at, values, as, axis = as, base = 1000, to
   );
 }
 
-function day(iso: string | undefined): string {
-  const text = dateTime(iso);
-  return text === UNKNOWN ? "" : text.slice(0, 16);
+/** What stands at both ends of the axis: to the minute, or to the second where the minute is the same; one moment once. */
+function ends(first: string | undefined, last: string | undefined): [string, string] {
+  const [from, to] = [first, last].map((iso) => dateTime(iso).replace(UNKNOWN, ""));
+  const [begin, end] = [from ?? "", to ?? ""];
+  if (begin.slice(0, 16) !== end.slice(0, 16)) {
+    return [begin.slice(0, 16), end.slice(0, 16)];
+  }
+  return [begin, first === last ? "" : end];
 }

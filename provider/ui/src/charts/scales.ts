@@ -35,20 +35,25 @@ export function greatest(values: readonly (number | null)[]): number {
   return values.reduce<number>((most, value) => (value !== null && value > most ? value : most), 0);
 }
 
-/** The SVG path through the known points; it breaks where a value is unknown. */
+/** The SVG path of steps: each known value holds until the next one; it breaks where a value is unknown. */
 export function linePath(xs: readonly number[], ys: readonly (number | null)[]): string {
   let path = "";
-  let pen = "M";
+  let drawing = false;
   ys.forEach((y, i) => {
     const x = xs[i];
     if (y === null || x === undefined) {
-      pen = "M";
+      drawing = false;
       return;
     }
-    path += `${pen}${x.toFixed(1)} ${y.toFixed(1)}`;
-    pen = "L";
+    path += drawing ? `H${x.toFixed(1)}V${y.toFixed(1)}` : `M${x.toFixed(1)} ${y.toFixed(1)}`;
+    drawing = true;
   });
   return path;
+}
+
+/** The indices of known values beside which none is known: no line goes through them. */
+export function alone(ys: readonly (number | null)[]): number[] {
+  return [...ys.keys()].filter((i) => ys[i] !== null && (ys[i - 1] ?? null) === null && (ys[i + 1] ?? null) === null);
 }
 
 /** The same, closed down to `floor`: the area below the line. */
@@ -63,8 +68,7 @@ export function areaPath(xs: readonly number[], ys: readonly (number | null)[], 
       open = false;
       continue;
     }
-    path += open ? "" : `M${x.toFixed(1)} ${floor.toFixed(1)}`;
-    path += `L${x.toFixed(1)} ${y.toFixed(1)}`;
+    path += open ? `H${x.toFixed(1)}V${y.toFixed(1)}` : `M${x.toFixed(1)} ${floor.toFixed(1)}V${y.toFixed(1)}`;
     open = true;
     last = x;
   }

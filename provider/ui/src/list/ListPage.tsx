@@ -45,7 +45,7 @@ export function ListPage() {
         <div className="pt-head-side">
           {list.data?.collected_at ? (
             <span className="pt-muted">
-              Collected <When at={list.data.collected_at} />
+              Last collected <When at={list.data.collected_at} />
               {list.data.collector === null ? null : ` in the warehouse of ${list.data.collector.conn_id}`}
             </span>
           ) : null}
@@ -103,7 +103,7 @@ export function ListPage() {
             )
           ) : (
             <>
-              <TableGrid tables={data.tables} sort={view.sort || "-updated_at"} onSort={(sort) => go({ sort, offset: 0 })} />
+              <TableGrid tables={data.tables} newest={data.collected_at} sort={view.sort || "-updated_at"} onSort={(sort) => go({ sort, offset: 0 })} />
               <Pager offset={view.offset} limit={PAGE} total={data.total} go={(offset) => go({ offset })} />
             </>
           )

@@ -4,17 +4,19 @@ import { Link } from "react-router-dom";
 import type { Line } from "../api/types";
 import { Meter } from "../charts/Meter";
 import { Grid, type Column } from "../parts/Grid";
-import { Age, Badges, HealthMark, RunLink } from "../parts/bits";
+import { Age, Badges, HealthMark, RunLink, When } from "../parts/bits";
 import { useView } from "../state/query";
-import { bytes, count, plural, short } from "../text/format";
+import { bytes, count, plural, short, writerName } from "../text/format";
 
 /** Of fewer files nobody cares how large they are. */
 const FEW = 5;
 const KIND: Record<Line["kind"], string> = { "primary-key": "primary key", append: "append", unknown: "" };
 
 /** One line a table.  Up and Down move between the names. */
-export function TableGrid({ tables, sort, onSort }: {
+export function TableGrid({ tables, newest, sort, onSort }: {
   tables: readonly Line[];
+  /** When any of them was collected last. */
+  newest: string | null;
   sort: string;
   onSort: (sort: string) => void;
 }) {
@@ -24,7 +26,7 @@ export function TableGrid({ tables, sort, onSort }: {
     { key: "rows", head: "Rows", sort: "rows", number: true, cell: (t) => <span title={count(t.rows)}>{short(t.rows)}</span> },
     { key: "bytes", head: "Size", sort: "bytes", number: true, cell: (t) => bytes(t.bytes) },
     { key: "files", head: "Files", sort: "files", number: true, cell: (t) => <Files table={t} /> },
-    { key: "updated", head: "Updated", sort: "updated_at", number: true, cell: (t) => <Age seconds={t.freshness_s} at={t.updated_at} /> },
+    { key: "updated", head: "Updated", sort: "updated_at", number: true, cell: (t) => <Updated table={t} newest={newest} /> },
     { key: "writer", head: "Last writer", cell: (t) => <Writer table={t} /> },
     { key: "next", head: "Next maintenance", cell: (t) => <Next table={t} /> },
     { key: "events", head: "Events 24 h", sort: "events_24h", number: true, shy: true, cell: (t) => short(t.events_24h) },
@@ -86,6 +88,23 @@ function Files({ table }: { table: Line }) {
   );
 }
 
+const BEHIND_MS = 60_000;
+
+/** When it changed; where other tables were collected later, also as of when that is known. */
+function Updated({ table, newest }: { table: Line; newest: string | null }) {
+  const behind = table.collected_at !== null && newest !== null && Date.parse(newest) - Date.parse(table.collected_at) > BEHIND_MS;
+  return (
+    <>
+      <Age seconds={table.freshness_s} at={table.updated_at} />
+      {behind ? (
+        <span className="pt-muted pt-name-where">
+          collected <When at={table.collected_at} />
+        </span>
+      ) : null}
+    </>
+  );
+}
+
 function Writer({ table }: { table: Line }) {
   const writer = table.last_writer;
   if (writer === null) {
@@ -93,7 +112,7 @@ function Writer({ table }: { table: Line }) {
   }
   return writer.by === null ? (
     <span className="pt-cut" title={writer.user ?? ""}>
-      {writer.user ?? "–"}
+      {writerName(writer.user)}
     </span>
   ) : (
     <RunLink run={writer.by} />

@@ -24,7 +24,7 @@ export function OverviewTab({ table }: { table: TableDocument }) {
             </Card>
           ) : (
             <div className="pt-charts">
-              <HistoryChart title="Rows" at={data.at} values={data.rows} as={count} axis={short} tone="rows" />
+              <HistoryChart {...rowsOf(table)} at={data.at} values={data.rows} as={count} axis={short} tone="rows" />
               <HistoryChart title="Size" at={data.at} values={data.bytes} as={bytes} base={1024} tone="bytes" />
               <HistoryChart title="Files" at={data.at} values={data.files} as={count} axis={short} tone="files" />
             </div>
@@ -61,6 +61,12 @@ export function OverviewTab({ table }: { table: TableDocument }) {
       )}
     </>
   );
+}
+
+/** Snapshots count stored rows: in a table with a key there are several of one key until they are merged. */
+function rowsOf(table: TableDocument): { title: string; hint?: string } {
+  const hint = "What files hold. Versions of one key count each, until a compaction merges them.";
+  return table.kind === "primary-key" ? { title: "Stored rows", hint } : { title: "Rows" };
 }
 
 function Fields({ table }: { table: TableDocument }) {

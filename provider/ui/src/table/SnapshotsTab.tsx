@@ -8,7 +8,7 @@ import { Grid, type Column } from "../parts/Grid";
 import { Card, Chip, RunLink, When } from "../parts/bits";
 import { Empty, Failure, Loaded } from "../parts/states";
 import { useView } from "../state/query";
-import { bytes, change, count, plural } from "../text/format";
+import { bytes, change, count, plural, writerName } from "../text/format";
 import { ComparePanel } from "./ComparePanel";
 import { SnapshotPanel } from "./SnapshotPanel";
 
@@ -132,7 +132,7 @@ function SnapshotGrid({ snapshots }: { snapshots: readonly Snapshot[] }) {
     },
     { key: "files", head: "Files", number: true, cell: (s) => <FilesChange snapshot={s} /> },
     { key: "size", head: "Size", number: true, cell: (s) => bytes(s.bytes) },
-    { key: "by", head: "Who", cell: (s) => (s.by === null ? <span className="pt-muted pt-cut" title={s.user ?? ""}>{s.user ?? "–"}</span> : <RunLink run={s.by} />) },
+    { key: "by", head: "Who", cell: (s) => (s.by === null ? <span className="pt-muted pt-cut" title={s.user ?? ""}>{writerName(s.user)}</span> : <RunLink run={s.by} />) },
   ];
   const [a, b] = [...picked].sort((x, y) => x - y);
   return (

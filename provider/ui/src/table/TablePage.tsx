@@ -7,10 +7,10 @@ import { useData } from "../api/useData";
 import { LiveTab } from "../live/LiveTab";
 import { Boundary } from "../parts/Boundary";
 import { Tabs } from "../parts/Tabs";
-import { Age, Badges, Chip, Copy, HealthMark, RunLink, Tile } from "../parts/bits";
+import { Age, Badges, Chip, Copy, HealthMark, RunLink, Tile, When } from "../parts/bits";
 import { Empty, Failure, Loading } from "../parts/states";
 import { useView, type Tab } from "../state/query";
-import { bytes, count, short, tableName } from "../text/format";
+import { bytes, count, short, tableName, writerName } from "../text/format";
 import { LevelsTab } from "./LevelsTab";
 import { MaintenanceTab } from "./MaintenanceTab";
 import { OptionsTab } from "./OptionsTab";
@@ -59,7 +59,7 @@ export function TablePage({ uri }: { uri: string }) {
         <>
           <Head table={of} />
           <Unreadable table={of} />
-          <Facts table={of} />
+          {view.tab === "live" ? null : <Facts table={of} />}
           <Tabs tab={view.tab} go={(tab) => go({ table: uri, tab }, { keep: false })} marks={marks(of)} />
           <div id="pt-panel" role="tabpanel" aria-labelledby={`pt-tab-${view.tab}`} className="pt-panel">
             <Boundary key={view.tab}>{unreadable(of) !== null && NEEDS_THE_TABLE.has(view.tab) ? <Empty title="The table cannot be read" /> : panel(view.tab, of)}</Boundary>
@@ -148,6 +148,11 @@ function Head({ table }: { table: TableDocument }) {
         </div>
       </div>
       <div className="pt-head-side">
+        {table.collected_at === null ? null : (
+          <span className="pt-muted">
+            Collected <When at={table.collected_at} />
+          </span>
+        )}
         {table.asset_id === null ? null : (
           <Link className="pt-button" to={`/assets/${table.asset_id}`}>
             Asset
@@ -185,7 +190,7 @@ function Facts({ table }: { table: TableDocument }) {
       <Tile
         label="Updated"
         value={<Age seconds={table.freshness_s} at={table.updated_at} />}
-        note={writer === null ? undefined : writer.by === null ? <span className="pt-cut" title={writer.user ?? ""}>by {writer.user ?? "somebody"}</span> : <>by <RunLink run={writer.by} /></>}
+        note={writer === null ? undefined : writer.by === null ? <span className="pt-cut" title={writer.user ?? ""}>by {writerName(writer.user)}</span> : <>by <RunLink run={writer.by} /></>}
       />
       <Tile
         label="Next maintenance"

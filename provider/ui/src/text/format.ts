@@ -135,6 +135,13 @@ export function plural(n: number, one: string, many = `${one}s`): string {
   return `${count(n)} ${n === 1 ? one : many}`;
 }
 
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/i;
+
+/** Who commits under a name that belongs to no task that is known: ids say nothing to a reader. */
+export function writerName(user: string | null): string {
+  return user === null ? UNKNOWN : UUID.test(user) ? "another program" : user;
+}
+
 /** `catalog/database/table`, decoded, of an asset URI. */
 export function tableName(uri: string): string {
   const path = uri.replace(/^paimon:\/\//, "");
