@@ -165,7 +165,7 @@ class ListQuery:
 
 def collected_at(asker: Asker) -> CollectedAt:
     """When the database of a line was collected last, as the tasks say that collect it."""
-    found: dict[tuple[str, str], int] = {}
+    latest: dict[tuple[str, str], int] = {}
     for at, text in asker.db.execute(
         "SELECT at, document FROM run WHERE action = 'collect-metadata' ORDER BY at"
     ):
@@ -173,10 +173,10 @@ def collected_at(asker: Asker) -> CollectedAt:
         details = result.get("details")
         if isinstance(details, dict) and not result.get("dry_run"):
             place = (str(details.get("catalog")).lower(), str(details.get("database")).lower())
-            found[place] = at
+            latest[place] = at
 
     def of(line: Mapping[str, Any]) -> str | None:
-        return iso(found.get((unquote(line["catalog"]).lower(), line["database"].lower())))
+        return iso(latest.get((unquote(line["catalog"]).lower(), line["database"].lower())))
 
     return of
 

@@ -107,8 +107,8 @@ export function HistoryChart({ title, hint, at, values, as, axis = as, base = 10
 function ends(first: string | undefined, last: string | undefined): [string, string] {
   const [from, to] = [first, last].map((iso) => dateTime(iso).replace(UNKNOWN, ""));
   const [begin, end] = [from ?? "", to ?? ""];
-  if (begin.slice(0, 16) !== end.slice(0, 16)) {
-    return [begin.slice(0, 16), end.slice(0, 16)];
+  if (first === last) {
+    return [begin.slice(0, 16), ""];
   }
-  return [begin, first === last ? "" : end];
+  return begin.slice(0, 16) === end.slice(0, 16) ? [begin, end] : [begin.slice(0, 16), end.slice(0, 16)];
 }
