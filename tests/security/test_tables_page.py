@@ -14,7 +14,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from paimon_provider.pages import table_answers as of_table
-from paimon_provider.pages.answers import Asker, ListQuery, line_answer, require_line, tables_answer
+from paimon_provider.pages.answers import (
+    Asker,
+    ListQuery,
+    collected_at,
+    line_answer,
+    require_line,
+    tables_answer,
+)
 from paimon_provider.pages.cache import packed, reading, writing
 from paimon_provider.pages.lines import count_events, make_lines
 from paimon_provider.pages.read_it import read_it
@@ -82,7 +89,7 @@ def keep(db: Any, kind: str, document: Any, part: str = "") -> None:
 
 def answers(asker: Asker) -> Iterator[Any]:
     line, events = require_line(asker, URI)
-    yield line_answer(asker, line, events)
+    yield line_answer(asker, line, events, collected_at(asker))
     yield tables_answer(asker, ListQuery())
     detail = of_table.detail_answer(asker, URI)
     yield detail
@@ -114,10 +121,11 @@ def test_whatever_is_collected_the_page_answers(db: Any, document: Any, snapshot
     for kind in Kind:
         keep(db, kind.value, snapshots if kind in {Kind.OPEN, Kind.SNAPSHOTS} else document)
     db.execute("DELETE FROM run")
-    db.execute(
-        "INSERT INTO run VALUES (?, 1, 'dag', 't', 'r', -1, 'check', ?)",
-        (URI, json.dumps(document)),
-    )
+    for at, action in enumerate(("check", "collect-metadata")):
+        db.execute(
+            "INSERT INTO run VALUES (?, ?, 'dag', 't', 'r', -1, ?, ?)",
+            (URI, at, action, json.dumps(document)),
+        )
     make_lines(db, [URI])
     count_events(db, 10**12)
     asker = Asker(db, {"dag"}, int(time.time() * 1000))

@@ -129,7 +129,7 @@ def test_the_registry_loads_neither_arrow_nor_spark_nor_airflow() -> None:
 
 def value_of(shape: Shape) -> Any:
     """Something that fits."""
-    tries = (True, 7, "x", ["x"], {"x": 1.0}, {"x": "1"}, [{"x": "1"}])
+    tries = (True, 7, "x", "d.t", ["x"], {"x": 1.0}, {"x": "1"}, [{"x": "1"}])
     return next(value for value in tries if shape.fits(value))
 
 

@@ -170,7 +170,7 @@ def collected_at(asker: Asker) -> CollectedAt:
         "SELECT at, document FROM run WHERE action = 'collect-metadata' ORDER BY at"
     ):
         result = json.loads(text)
-        details = result.get("details")
+        details = result.get("details") if isinstance(result, dict) else None
         if isinstance(details, dict) and not result.get("dry_run"):
             place = (str(details.get("catalog")).lower(), str(details.get("database")).lower())
             latest[place] = at
