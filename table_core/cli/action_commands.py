@@ -30,8 +30,8 @@ from table_core.errors import ArgumentError
 from table_core.jobs.action import Target
 from table_core.jobs.registry import ACTIONS
 from table_core.shapes.containers import ListOf, MapOf
-from table_core.shapes.moment import Moment
 from table_core.shapes.shape import Flag, Number
+from table_core.shapes.times import Moment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

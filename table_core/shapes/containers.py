@@ -63,15 +63,33 @@ class ListOf(Shape):
         return {"type": "array", "items": self.item.schema(defs), **least, **most}
 
 
-def _name_problems(value: Mapping[Any, Any]) -> Iterator[Problem]:
-    """Names that are no text, which Python can have and JSON cannot."""
-    for name in value:
-        if not isinstance(name, str):
-            yield Problem(message=f"a name must be text, found {abridged(name)}")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Mapping(Shape):
+    """Names to values; a subclass says of what."""
+
+    @property
+    def takes_names(self) -> bool:
+        """A mapping may fit it."""
+        return True
+
+    def problems(self, value: Any) -> Iterator[Problem]:
+        """Those of the names, and of what they lead to."""
+        if not isinstance(value, Mapping):
+            yield unexpected(value, "a mapping")
+            return
+        for name in value:
+            if not isinstance(name, str):  # which Python can have and JSON cannot
+                yield Problem(message=f"a name must be text, found {abridged(name)}")
+        yield from self._inner_problems(
+            {name: one for name, one in value.items() if isinstance(name, str)}
+        )
+
+    def _inner_problems(self, value: Mapping[str, Any]) -> Iterator[Problem]:  # noqa: ARG002 - of subclasses
+        yield from ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MapOf(Shape):
+class MapOf(_Mapping):
     """Names to values of one shape."""
 
     item: Shape
@@ -89,22 +107,10 @@ class MapOf(Shape):
         """To what."""
         return self.what or f"a mapping to {self.item.in_words}"
 
-    @property
-    def takes_names(self) -> bool:
-        """A mapping may fit it."""
-        return True
-
-    def problems(self, value: Any) -> Iterator[Problem]:
-        """Each of its values."""
-        if not isinstance(value, Mapping):
-            yield unexpected(value, "a mapping")
-            return
+    def _inner_problems(self, value: Mapping[str, Any]) -> Iterator[Problem]:
         if len(value) < self.least:
             yield Problem(message="expected at least one member, found none")
-        yield from _name_problems(value)
         for name, item in value.items():
-            if not isinstance(name, str):
-                continue
             if self.names and re.fullmatch(self.names, name) is None:
                 yield Problem(message=f"{name!r} is {self.names_are}", path=(name,), of_name=True)
             if self.taken and name == self.taken:
@@ -127,7 +133,7 @@ class MapOf(Shape):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Record(Shape):
+class Record(_Mapping):
     """Named members, each with a shape of its own."""
 
     members: Mapping[str, Shape]
@@ -144,23 +150,14 @@ class Record(Shape):
         """Its members have a table of their own."""
         return self.what or "a mapping"
 
-    @property
-    def takes_names(self) -> bool:
-        """A mapping may fit it."""
-        return True
-
-    def problems(self, value: Any) -> Iterator[Problem]:
-        """Each member, none that is unknown, all that are needed."""
-        if not isinstance(value, Mapping):
-            yield unexpected(value, "a mapping")
-            return
-        yield from _name_problems(value)
+    def _inner_problems(self, value: Mapping[str, Any]) -> Iterator[Problem]:
+        """Of each member, of one that is unknown, and of one that is missing."""
         for name, item in value.items():
             shape = self.members.get(name)
             if shape is not None:
                 for problem in shape.problems(item):
                     yield problem.under(name)
-            elif isinstance(name, str):
+            else:
                 message = f"unknown member {name!r}; {hint(name, self.members)}"
                 yield UnknownMember(
                     message=message, path=(name,), of_name=True, members=self.members

@@ -6,9 +6,8 @@ import re
 from typing import Final
 
 from table_core.shapes.containers import ListOf, MapOf
-from table_core.shapes.lengths import LONG_UNITS, length_of_time
-from table_core.shapes.moment import Moment
 from table_core.shapes.shape import AnyValue, Flag, Nothing, Number, OneOf, Setting, Text
+from table_core.shapes.times import Length, Moment
 
 __all__ = [
     "ASSIGNMENTS",
@@ -60,9 +59,7 @@ INTEGER: Final = Number(minimum=-_LONG_MAX, maximum=_LONG_MAX)
 SNAPSHOT: Final = Number(minimum=1, maximum=_LONG_MAX, what="the id of a snapshot")
 POSITION: Final = Number(minimum=0, maximum=_LONG_MAX, what="the id of a snapshot, or 0")
 MOMENT: Final = Moment()
-LENGTH: Final = Text(
-    pattern=length_of_time(*LONG_UNITS), what="a length of time with its unit, e.g. 7 d"
-)
+LENGTH: Final = Length()
 TEXT: Final = Text()
 CONDITION: Final = Text(what="a SQL condition")
 SQL: Final = Text(what="a SQL query")

@@ -55,6 +55,11 @@ class Shape:
         """The shape in a few words, for the reference."""
         return self.what
 
+    @property
+    def takes_names(self) -> bool:
+        """Whether a mapping may fit it."""
+        return False
+
     def problems(self, value: Any) -> Iterator[Problem]:  # noqa: ARG002 - of subclasses
         """Everything in ``value`` that does not fit."""
         yield from ()
@@ -337,7 +342,7 @@ class OneOf(Shape):
     def _of_mapping(self, tries: Sequence[list[Problem]]) -> list[Problem] | None:
         """What a shape that takes a mapping says of one: a member that is missing."""
         for shape, problems in zip(self.shapes, tries, strict=True):
-            if getattr(shape, "takes_names", False):
+            if shape.takes_names:
                 return problems
         return None
 

@@ -569,7 +569,7 @@ AFTER: dict[str, tuple[str, int, str]] = {
     "upkeep policy yes": ("upkeep: {policy: {compact: 'yes'}}", 0, "expected settings, true or false, found 'yes'"),
     "upkeep retain text": ("upkeep: {policy: {expire-snapshots: {retain_max: '20'}}}", 0, "expected a number, found '20': write it without quotes"),
     "upkeep retain 0": ('upkeep: {policy: {expire-snapshots: {retain_max: 0}}}', 0, 'expected at least 1, found 0'),
-    "upkeep expire-partitions no unit": ('upkeep: {policy: {expire-partitions: {expiration_time: 7}}}', 0, 'expected a length of time with its unit, e.g. 7 d, in quotes, found 7'),
+    "upkeep expire-partitions no unit": ('upkeep: {policy: {expire-partitions: {expiration_time: 7}}}', 0, 'expected a length of time with its unit, e.g. 7 d, found 7'),
     "upkeep database without match": ('upkeep: {policy: {}, databases: {raw_*: {compact: false}}}', 0, "no database of a table matches 'raw_*'"),
     "upkeep database dotted": ('upkeep: {policy: {}, databases: {a.t: {compact: false}}}', 0, "no database of a table matches 'a.t'"),
     "upkeep table without db": ('upkeep: {policy: {}, tables: {t: {compact: false}}}', 0, "did you mean 'a.t'?"),

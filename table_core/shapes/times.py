@@ -1,4 +1,4 @@
-"""A point in time."""
+"""A point in time, and a length of time."""
 
 from __future__ import annotations
 
@@ -8,17 +8,19 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from table_core.errors import ArgumentError
+from table_core.shapes.lengths import LONG_UNITS, length_of_time
 from table_core.shapes.problem import Problem, value_of
 from table_core.shapes.shape import Shape, unexpected
-from table_core.table.metadata.timestamps import epoch_ms
+from table_core.table.metadata.timestamps import epoch_ms, length_ms
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from table_core.shapes.shape import Defs
 
-__all__ = ["Moment"]
+__all__ = ["Length", "Moment"]
 
+_LENGTH_MAX_MS: Final = 100_000 * 86_400_000
 _LAST_MS: Final = 253_402_300_800_000
 """The year 10,000."""
 
@@ -39,7 +41,7 @@ class Moment(Shape):
             isinstance(point, str) and point.isprintable()
         )
         if isinstance(point, bool) or not is_one:
-            yield unexpected(value, self.in_words)
+            yield Problem(message=unexpected(value, self.in_words).message)
             return
         try:
             millis = epoch_ms("", point)
@@ -66,3 +68,29 @@ class Moment(Shape):
                 {"type": "integer", "minimum": 0},
             ]
         }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Length(Shape):
+    """Text with a number and its unit, as options have it."""
+
+    @property
+    def in_words(self) -> str:
+        """With an example, as many leave the unit out."""
+        return "a length of time with its unit, e.g. 7 d"
+
+    def problems(self, value: Any) -> Iterator[Problem]:
+        """A length of at most some hundreds of years."""
+        if not isinstance(value, str) or not value.isprintable():
+            yield Problem(message=unexpected(value, self.in_words).message)
+            return
+        try:
+            millis = length_ms("", value)
+        except ArgumentError:
+            yield Problem(message=unexpected(value, self.in_words).message)
+            return
+        if millis > _LENGTH_MAX_MS:
+            yield Problem(message=f"expected {self.in_words}, found one of centuries")
+
+    def _schema(self, defs: Defs) -> dict[str, Any]:  # noqa: ARG002 - it has no parts
+        return {"type": "string", "pattern": f"^(?:{length_of_time(*LONG_UNITS)})$"}
