@@ -108,7 +108,7 @@ def test_a_job_goes_on_under_the_next_leader(
     waiting.join()
     assert told[-1] == "FINISHED"
     assert any("still waiting" in line and "STANDBY" in line for line in told), told
-    assert on.result(sent, told[-1])["snapshot_ids"] == [1]
+    assert on.result(sent, told[-1])["snapshot_after"] == 1
     assert table.read().to_arrow().num_rows == 40
     assert len(table.snapshots()) == 1
     two = two.turned()
@@ -131,10 +131,10 @@ def test_what_ended_under_the_last_leader_is_taken_and_what_is_unwanted_is_ended
     assert on.state(ended) == "NOT_FOUND", "Spark keeps none that had ended"
     again = jobs(on, store, "me", 2)
     assert again.submitted_or(job(catalog, "SELECT 1L id, 1L v")) == ended
-    assert again.wait(ended, lambda _: None)["snapshot_ids"] == [1]
+    assert again.wait(ended, lambda _: None)["snapshot_after"] == 1
     two.kill_leader()
     last = on.submit(job(catalog, "SELECT 1L id, 1L v"))
-    assert on.result(last, on.wait(last, lambda _: None))["snapshot_ids"] == [1], "it had landed"
+    assert on.result(last, on.wait(last, lambda _: None))["snapshot_after"] == 1, "it had landed"
     assert table.read().to_arrow().to_pylist() == [{"id": 1, "v": 1}]
     assert list((tmp_path / "jobs").iterdir()) == []
     two = two.turned()
