@@ -42,11 +42,14 @@ class ListOf(Shape):
         count = len(value)
         if count < self.least or (self.most is not None and count > self.most):
             yield Problem(message=f"expected {self._counted()}, found {count}")
+        before: set[str] = set()
         for number, item in enumerate(value):
             for problem in self.item.problems(item):
                 yield problem.under(number)
-            if self.each_once and item in value[:number]:
-                yield Problem(message=f"{abridged(item)} comes twice", path=(number,))
+            if self.each_once and isinstance(item, str):
+                if item in before:
+                    yield Problem(message=f"{abridged(item)} comes twice", path=(number,))
+                before.add(item)
 
     def _counted(self) -> str:
         if self.least == self.most:

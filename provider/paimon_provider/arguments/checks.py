@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from paimon_provider._compat import ResolveMixin
+from paimon_provider.arguments.job_values import ATTRIBUTES
 from paimon_provider.arguments.shapes import ARGUMENTS, require
 from paimon_provider.arguments.table_identity import is_template
 from table_core.errors import ArgumentError
@@ -70,7 +71,7 @@ class ChecksArguments:
     """Mixin: arguments are checked when they are set, and with ``require_arguments`` once more."""
 
     shapes: ClassVar[Mapping[str, Shape]] = ARGUMENTS
-    called: ClassVar[Mapping[str, str]] = {"dry_run_only": "dry_run"}
+    called: ClassVar[Mapping[str, str]] = {held: argument for argument, held in ATTRIBUTES.items()}
     """Arguments that an attribute holds under another name."""
     set_when_rendered: ClassVar[Sequence[str]] = ()
     """Attributes that hold what a template field gave, under a name of their own."""

@@ -12,15 +12,15 @@ if TYPE_CHECKING:
     from table_core.jobs.action import Action
     from table_core.shapes.shape import Shape
 
-__all__ = ["attribute_of", "job_arguments", "job_settings"]
+__all__ = ["ATTRIBUTES", "attribute_of", "job_arguments", "job_settings"]
 
-_ATTRIBUTES: Final = {"dry_run": "dry_run_only"}
+ATTRIBUTES: Final = {"dry_run": "dry_run_only"}
 """Arguments that an operator must hold under another name: ``dry_run`` is a method of Airflow's."""
 
 
 def attribute_of(argument: str) -> str:
     """The attribute of an operator that holds ``argument``."""
-    return _ATTRIBUTES.get(argument, argument)
+    return ATTRIBUTES.get(argument, argument)
 
 
 def job_arguments(action: Action, operator: object) -> dict[str, Any]:
