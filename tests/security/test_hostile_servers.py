@@ -25,7 +25,11 @@ OK = b"HTTP/1.1 200 OK\r\n"
 
 @contextmanager
 def server(answer: Callable[[socket.socket], Any]) -> Iterator[int]:
-    """A port where ``answer`` gets each connection; it is over when the client is gone."""
+    """A port where ``answer`` gets each connection; it is over when the client is gone.
+
+    A client may send its request in several pieces. What is not read when a connection is closed
+    makes the system reset it, and the client loses the answer: so the rest is read first.
+    """
     with socket.create_server(("127.0.0.1", 0)) as listening:
 
         def serve() -> None:
@@ -38,6 +42,9 @@ def server(answer: Callable[[socket.socket], Any]) -> Iterator[int]:
             with suppress(OSError), connection:
                 connection.recv(1 << 16)
                 answer(connection)
+                connection.shutdown(socket.SHUT_WR)
+                while connection.recv(1 << 16):
+                    pass
 
         threading.Thread(target=serve, daemon=True).start()
         yield listening.getsockname()[1]
