@@ -6,11 +6,12 @@ import ast
 import re
 import subprocess
 from collections import Counter
+from pathlib import Path
 
 import pytest
 import yaml
 
-from tests import lanes
+from tests import lanes, suites
 from tests.suites import ROOT, by_lane, files, known_seconds
 
 MAKEFILE = (ROOT / "Makefile").read_text()
@@ -102,6 +103,38 @@ def test_ci_runs_each_lane_and_the_night_each_shard() -> None:
     targets = nightly["jobs"]["long"]["strategy"]["matrix"]["target"]
     assert set(lanes.ELSEWHERE.values()) <= set(targets)
     assert all(recipe(target) for target in targets)
+
+
+CASES = """
+import pytest
+
+class TestMerge:
+    @pytest.mark.parametrize("kind", ["a.b::c"])
+    def test_good(self, kind): ...
+
+def test_bad(): assert False
+
+def test_now_and_then(tmp_path_factory, pytestconfig):
+    runs = pytestconfig.rootpath / "runs"
+    runs.open("a").write("x")
+    assert len(runs.read_text()) != 4
+"""
+
+
+def test_what_fails_now_and_then_is_no_chance(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "pytest.ini").touch()
+    (tmp_path / "tests" / "unit").mkdir(parents=True)
+    (tmp_path / "tests" / "unit" / "test_cases.py").write_text(CASES)
+    monkeypatch.setattr(suites, "ROOT", tmp_path)
+    good = "tests.unit.test_cases.TestMerge::test_good[a.b::c]"
+    bad, at_times = "tests.unit.test_cases::test_bad", "tests.unit.test_cases::test_now_and_then"
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # five times faster
+    assert suites.by_chance([good, bad]) == [good]
+    assert suites.by_chance([at_times]) == []
+    assert suites.by_chance([good] * (suites.CHANCES + 1)) == []
+    assert suites.by_chance([good, "light: pytest ended with 3"]) == []
 
 
 def test_the_mark_of_the_night_is_for_cases() -> None:
