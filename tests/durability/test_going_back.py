@@ -75,9 +75,11 @@ class Told:
 def append(place: Place, first: int) -> Told:
     snapshots: list[Any] = []
     committer.tell = lambda _, outcome, __: snapshots.append(outcome.append.snapshot)
-    told, table, key = Told(), place.table(), first
+    told, key = Told(), first
+    table: tc.Table | None = None
     while not place.ended():
         try:
+            table = table or place.table()
             write_rows(table, pa.table({"k": [key], "v": [key]}, schema=SCHEMA))
             link = Link.of(snapshots[-1])
             assert link is not None
@@ -85,8 +87,7 @@ def append(place: Place, first: int) -> Told:
         except tc.errors.OutcomeUnknownError:
             told.unknown.add(key)
         except tc.errors.NotFoundError:
-            with suppress(tc.errors.NotFoundError):  # made anew in a moment
-                table = place.table()
+            table = None  # made anew in a moment
         except RETRIED:
             pass
         key += 1
