@@ -106,6 +106,7 @@ browser: # without it the tests of the page are skipped
 test-cdc: java-build $(STAMP) ## Real MariaDB, PostgreSQL and Kafka: 20 000 changes, killed ten times
 	@demo/servers.sh mariadb postgresql
 	CDC_CHANGES=$(or $(CDC_CHANGES),20000) CDC_KILLS=$(or $(CDC_KILLS),10) CDC_REQUIRED=1 \
+		LIVES=$(or $(LIVES),20) POSTGRES_LIVES=$(or $(POSTGRES_LIVES),20) \
 		$(BIN)/python tests/suites.py cdc
 	CDC_SEEDS=$(or $(CDC_SEEDS),100) $(BIN)/pytest -q -n 2 tests/property/test_cdc_random_streams.py
 

@@ -165,7 +165,7 @@ def source_doctor(
     excluding: Annotated[str, typer.Option(help="Source tables left out.")] = "",
     as_json: AsJson = False,
 ) -> None:
-    """Look for what is in the way of a sync of a database, with effect and remedy."""
+    """Look for what is in the way of a sync of a database or of topics, with effect and remedy."""
     import table_core as tc
     from table_core.cdc.sync.readers import source_from_spec
 

@@ -211,3 +211,27 @@ def test_the_newer_change_wins_where_partitions_were_added(kafka: Kafka, tmp_pat
     tc.sync_database(catalog, "lake", tc.KafkaSource(kafka.servers, ["grown.o"]))
     rows = catalog.table("lake.o").read().to_arrow().to_pylist()
     assert sorted((row["id"], row["v"][:3]) for row in rows) == [(1, "new"), (3, "xxx")]
+
+
+def test_events_that_a_connector_sends_again_are_there_once(kafka: Kafka, tmp_path: Path) -> None:
+    """A table without a key; before the sync the doctor says what can be told, and what cannot."""
+    from confluent_kafka.admin import NewTopic
+
+    kafka.admin().create_topics([NewTopic("c.s.again", 1, 1)])["c.s.again"].result()
+
+    def insert(n: int) -> tuple[bytes | None, bytes]:
+        at = {"file": "log.000001", "pos": 100 + n, "row": 0, "ts_ms": 1_700_000_000_000}
+        about = {"name": "c", "server_id": 1, "db": "s", "table": "again", "snapshot": "false"}
+        event = {"op": "c", "before": None, "after": {"v": n}, "source": {**about, **at}}
+        return None, json.dumps(event).encode()
+
+    source = tc.KafkaSource(kafka.servers, "c.s.again")
+    catalog = tc.open_catalog(f"file://{tmp_path}/wh")
+    for first in (1, 2, 4):
+        kafka.put("c.s.again", *map(insert, range(first, first + 3)))
+        tc.sync_database(catalog, "lake", source)
+    there = catalog.table("lake.again").read().to_arrow()["v"].to_pylist()
+    assert sorted(there) == [1, 2, 3, 4, 5, 6]
+    found = {one.what: one for one in tc.source_doctor(source)}
+    assert found["topics"].level == "ok"
+    assert (found["s.again"].level, "primary_key" in found["s.again"].remedy) == ("warning", True)

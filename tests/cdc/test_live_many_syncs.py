@@ -7,10 +7,11 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import table_core as tc
 from tests.cdc.servers import MariaDb, Postgres
-from tests.cdc.sources import postgres_source as source
+from tests.cdc.sources import mariadb_source, postgres_source
 from tests.lanes import budget
 
 SYNCS = budget("SYNCS", ci=60, nightly=1_000)
@@ -18,26 +19,37 @@ RUNS = budget("SYNCS_OF_ONE_PROCESS", ci=200, nightly=2_000)
 MIB = 1 << 20
 MOST_LOG = 80 * MIB
 MOST_GROWTH_MIB = 24
+_TABLES = [f"CREATE TABLE often.{t} (id INT PRIMARY KEY, v INT)" for t in "abc"]
 MOST_OBJECTS = 3_000
 """More in the second half than in the first; a sync makes tens of thousands, and the caches are kept small."""
 MANY = """
-import gc, json, os, sys
+import gc, json, sys
 import psutil
 import table_core as tc
-from tests.cdc.servers import mariadb
-uri, port, runs = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-server = tc.MySqlSource("127.0.0.1", "root", port=port, databases="often")
-connection, me, mib, objects = mariadb.connect(port), psutil.Process(), [], []
+uri, kind, arguments, runs = sys.argv[1], sys.argv[2], json.loads(sys.argv[3]), int(sys.argv[4])
+server = getattr(tc, kind)(**arguments)
+if kind == "MySqlSource":
+    from tests.cdc.servers import mariadb
+    connection = mariadb.connect(arguments["port"])
+    row = "REPLACE INTO often.{t} VALUES ({k}, {n})"
+else:
+    import psycopg
+    connection = psycopg.connect(
+        host="127.0.0.1", port=arguments["port"], user="postgres", dbname="postgres", autocommit=True
+    )
+    row = "INSERT INTO often.{t} VALUES ({k}, {n}) ON CONFLICT (id) DO UPDATE SET v = {n}"
+me, mib, objects = psutil.Process(), [], []
 cursor = connection.cursor()
 for n in range(runs):
     for t in "abc":
-        cursor.execute(f"REPLACE INTO often.{t} VALUES ({n % 500}, {n})")
+        cursor.execute(row.format(t=t, k=n % 500, n=n))
     tc.sync_database(tc.open_catalog(uri), "lake", server)
-    if n % (runs // 10) == 0:
+    if (n + 1) % (runs // 10) == 0:
         for t in "abc":
             tc.open_catalog(uri).table(f"lake.{t}").expire_snapshots(retain_max=5, retain_min=1)
         gc.collect()
         objects.append(len(gc.get_objects()))
+        print(n + 1, objects[-1], me.memory_info().rss >> 20, file=sys.stderr, flush=True)
     mib.append(me.memory_info().rss >> 20)
 print(json.dumps([mib, objects]))
 """
@@ -53,7 +65,7 @@ def test_a_busy_server_with_quiet_tables_keeps_little_log(
         "CREATE TABLE public.busy (id INT, v TEXT)",
     )
     catalog = tc.open_catalog(f"file://{tmp_path}/wh")
-    server = tc.PostgresSource(**source(postgres, "quiet", "quiet"))
+    server = tc.PostgresSource(**postgres_source(postgres, "quiet", "quiet"))
     kept = (
         "SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), restart_lsn)::bigint "
         "FROM pg_replication_slots WHERE slot_name = 'quiet'"
@@ -79,11 +91,18 @@ def test_a_busy_server_with_quiet_tables_keeps_little_log(
 
 
 def test_many_syncs_of_one_process_hold_no_more_memory(mariadb: MariaDb, tmp_path: Path) -> None:
-    mariadb.sql(
-        "CREATE DATABASE often",
-        *(f"CREATE TABLE often.{t} (id INT PRIMARY KEY, v INT)" for t in "abc"),
-    )
-    arguments = [f"file://{tmp_path}/wh", str(mariadb.port), str(RUNS)]
+    mariadb.sql("CREATE DATABASE often", *_TABLES)
+    _holds_no_more(tmp_path, "MySqlSource", mariadb_source(mariadb, "often"))
+
+
+def test_many_syncs_of_a_postgres_hold_no_more_memory(postgres: Postgres, tmp_path: Path) -> None:
+    postgres.sql("CREATE SCHEMA often", *_TABLES)
+    _holds_no_more(tmp_path, "PostgresSource", postgres_source(postgres, "often", "often"))
+    postgres.sql("SELECT pg_drop_replication_slot('often')")
+
+
+def _holds_no_more(tmp_path: Path, kind: str, source: dict[str, Any]) -> None:
+    arguments = [f"file://{tmp_path}/wh", kind, json.dumps(source), str(RUNS)]
     done = subprocess.run(
         [sys.executable, "-c", MANY, *arguments],
         check=False,
@@ -94,6 +113,8 @@ def test_many_syncs_of_one_process_hold_no_more_memory(mariadb: MariaDb, tmp_pat
     assert done.returncode == 0, done.stderr
     mib, objects = json.loads(done.stdout.splitlines()[-1])
     begun, ended = max(mib[RUNS // 4 : RUNS // 2]), max(mib[-RUNS // 4 :])
-    print(f"{RUNS} syncs: {begun} MiB in the second quarter, {ended} MiB in the last one")
+    print(
+        f"{done.stderr}{RUNS} syncs: {begun} MiB in the second quarter, {ended} MiB in the last one"
+    )
     assert max(objects[5:]) - max(objects[1:5]) < MOST_OBJECTS, objects
     assert ended - begun < MOST_GROWTH_MIB, mib[:: RUNS // 20]

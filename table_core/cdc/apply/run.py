@@ -6,6 +6,7 @@ that *all* tables are complete up to its position, and the next run starts there
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Final, Generic
@@ -19,11 +20,13 @@ from table_core.cdc.model.batch import CommitAfter, P
 from table_core.cdc.model.claims import Who
 from table_core.cdc.model.envelope import bad_line
 from table_core.cdc.model.record import UNNAMED
+from table_core.errors import StorageUnavailableError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from table_core.cdc.apply.context import SyncContext
+    from table_core.cdc.apply.outage import Outage
     from table_core.cdc.apply.reader import Reader
     from table_core.cdc.apply.table_feed import TableFeed
     from table_core.cdc.apply.tables import SyncTables
@@ -32,10 +35,18 @@ if TYPE_CHECKING:
     from table_core.cdc.model.record import SourceTable
     from table_core.cdc.model.schema_change_event import SchemaChangeEvent
 
-__all__ = ["SyncRun", "start_run"]
+__all__ = ["SourceAwayError", "SyncRun", "start_run"]
 
 _PART_EVENTS: Final = 1000
 """Of a part of a batch at least, so that rows which wait for others cost no part for each event."""
+
+
+class SourceAwayError(Exception):
+    """The source of a run does not answer any more; what was applied and not committed is gone."""
+
+    def __init__(self, error: StorageUnavailableError) -> None:
+        super().__init__(str(error))
+        self.error = error
 
 
 def start_run(
@@ -75,6 +86,10 @@ class SyncRun(Generic[P]):
     events: int = 0
     events_elsewhere: int = 0
     """Those that others decoded."""
+    events_kept: int = 0
+    """Those behind which all tables were committed."""
+    outage: Outage | None = None
+    """Since when the source is away, of a run that began again for that."""
     _met: set[SourceTable] = field(default_factory=set)
     """Source tables, where one only is meant."""
     _start: P | None = None
@@ -83,12 +98,16 @@ class SyncRun(Generic[P]):
 
     # --------------------------------------------------------------------------------- running
     def run(self) -> None:
-        """Read and apply what there is."""
+        """Read and apply what there is.
+
+        Raises:
+            SourceAwayError: the source went away meanwhile; so it may begin again where the tables are.
+        """
         start, end = self.checkpoint.start()
         self.checkpoint.reached = self._start = start
         ended = False
         try:
-            for batch in self.checkpoint.reader.batches(start, end):
+            for batch in self._batches(start, end):
                 self._apply(batch)
                 if batch.may_commit and self._enough():
                     ended = True
@@ -100,6 +119,13 @@ class SyncRun(Generic[P]):
             self.flush(complete=True, ended=ended)
         finally:
             self.tables.abort()
+
+    def _batches(self, start: P | None, end: P | None) -> Iterator[SourceBatch[P]]:
+        with _away():
+            for batch in self.checkpoint.reader.batches(start, end):
+                if self.outage is not None:
+                    self.outage.over()
+                yield batch
 
     # -------------------------------------------------------------------------------- applying
     def _apply(self, batch: SourceBatch[P]) -> None:
@@ -219,8 +245,10 @@ class SyncRun(Generic[P]):
                 target.expect[ALL_PROPERTY] = before
             target.flush(complete=complete, asked=asked)
             self.context.progress.committed(target.name, target.commits[-1].snapshot_id)
+        self.events_kept = self.events
         if checkpoint.reached is not None and (ready or self._is_stored(self.tables.there)):
-            checkpoint.reader.committed(checkpoint.reached)
+            with _away():
+                checkpoint.reader.committed(checkpoint.reached)
 
     def _ready(self, *, or_moved: bool) -> list[TableFeed]:
         """Tables with something to commit; one at least where a table was dropped.
@@ -266,3 +294,12 @@ class SyncRun(Generic[P]):
         if limits.max_rows is not None and self.events >= limits.max_rows and self.tables.there:
             return True
         return limits.stop_at_ms is not None and self.context.clock.now_ms() >= limits.stop_at_ms
+
+
+@contextmanager
+def _away() -> Iterator[None]:
+    """Tell a source that is away from a warehouse that is."""
+    try:
+        yield
+    except StorageUnavailableError as error:
+        raise SourceAwayError(error) from error

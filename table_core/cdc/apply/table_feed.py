@@ -25,10 +25,12 @@ from table_core.cdc.apply.default_backfill import (
 from table_core.cdc.apply.earlier_rows import earlier_values
 from table_core.cdc.apply.inferred import made_whole, widened
 from table_core.cdc.apply.remove import compared_columns, remove_rows, retracts
+from table_core.cdc.apply.repeats import warn_of_repeats, without_repeats
 from table_core.cdc.apply.settings import NewTable
 from table_core.cdc.apply.target import keeps_before
 from table_core.cdc.model.bad import refuse
 from table_core.cdc.model.computed import with_metadata
+from table_core.cdc.model.delivered import DELIVERED_PROPERTY, Delivered
 from table_core.cdc.model.envelope import bad_line
 from table_core.cdc.model.evolution import evolved, schema_changes
 from table_core.cdc.model.fit import (
@@ -95,6 +97,8 @@ class TableFeed:
     guard: Guard | None = None
     sources: set[SourceTable] = field(default_factory=set)
     counts: dict[str, int] = field(default_factory=dict)
+    delivered: Delivered = field(default_factory=Delivered)
+    """The furthest events that are in a table without a key."""
 
     def apply(self, batch: SourceBatch[Position], changes: Sequence[Changes]) -> None:
         """Apply rows; nothing is touched where one does not convert.
@@ -143,10 +147,7 @@ class TableFeed:
     # --------------------------------------------------------------------------------- schema
     def _create(self, batch: SourceBatch[Position], changes: Sequence[Changes]) -> None:
         """Make the table from the first events; nothing is made if they do not convert."""
-        key = self.new_table.primary_key
-        if key is None:
-            known = (batch.key_of(one.table) for one in changes)
-            key = next((k for k in known if k is not None), ())
+        key = self._key(batch, changes)
         computed_names = {c.name for c in (*self.settings.computed, *self.new_table.computed)}
         source_key = [name for name in key if name not in computed_names]
         refuse(without_key(changes, source_key), together=self._together)
@@ -177,6 +178,17 @@ class TableFeed:
             {**usual, **backfill, **made_whole(changes, fields, key), **options},
         )
         self.count("tables_created", 1)
+        if not key:
+            warn_of_repeats(batch, changes, self.target.name)
+
+    def _key(self, batch: SourceBatch[Position], changes: Sequence[Changes]) -> tuple[str, ...]:
+        """The primary key of the table, or of one that is to be made of ``changes``."""
+        if self.target.table is not None:
+            return tuple(self.target.table.primary_key)
+        if self.new_table.primary_key is not None:
+            return self.new_table.primary_key
+        known = (batch.key_of(one.table) for one in changes)
+        return next((k for k in known if k is not None), ())
 
     def _as_wanted(self, changes: Sequence[Changes], fields: Sequence[Field]) -> tuple[Field, ...]:
         """With the types that the user wants and the comments of the source."""
@@ -378,6 +390,30 @@ class TableFeed:
             bad += nulls(name, np.asarray(meant), numbers, place)
         refuse(bad, together=self._together)
         return rows
+
+    # --------------------------------------------------------------------------------- repeats
+    def open(self) -> None:
+        """Take up what a table that is there says of the events that were delivered."""
+        table = self.target.table
+        if table is not None and not table.primary_key:
+            self.delivered = Delivered.parse(table.position(DELIVERED_PROPERTY))
+
+    @property
+    def told(self) -> dict[str, str]:
+        """Properties of each commit."""
+        text = self.delivered.text
+        return {} if text is None else {DELIVERED_PROPERTY: text}
+
+    def unrepeated(
+        self, batch: SourceBatch[Position], changes: Sequence[Changes]
+    ) -> tuple[list[Changes], Delivered]:
+        """The events that were not delivered before, and what is to be known once they are applied."""
+        if not batch.may_repeat or self._key(batch, changes):
+            return list(changes), self.delivered
+        left, after = without_repeats(batch, changes, self.delivered)
+        lines = [sum(len(one.lines) for one in part) for part in (changes, left)]
+        self.count("events_repeated", lines[0] - lines[1])
+        return left, after
 
     # ------------------------------------------------------------------------------ statements
     def forget(self, table: SourceTable) -> None:

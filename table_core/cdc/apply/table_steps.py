@@ -65,7 +65,8 @@ class TableSteps(Generic[P]):
         if not (fresh or drops) or not self._compatible(feed, batch, fresh):
             return
         feed.target.seen += sum(len(group.lines) for group in fresh) + len(drops)
-        for step in steps(fresh, drops):
+        rows, delivered = feed.unrepeated(batch, fresh)
+        for step in steps(rows, drops):
             feed = self.checkpoint.feed(name)
             feed.target.at(*self.checkpoint.before(batch, max(step.number, first), feed))
             feed.history = self._history(batch, changes, step.number)
@@ -75,6 +76,7 @@ class TableSteps(Generic[P]):
                 feed = self._drop(feed, step)
             if step.changes:
                 self._apply_rows(feed, batch, step.changes)
+        feed.delivered = delivered
         for group in fresh:
             feed.target.note_time(group.event_time_ms)
 

@@ -29,6 +29,8 @@ class SyncTables:
 
     context: SyncContext
     feeds: dict[str, TableFeed] = field(default_factory=dict)
+    before: Mapping[str, TableFeed] = field(default_factory=dict)
+    """What fed the tables earlier in the same run."""
     skipped: set[str] = field(default_factory=set)
     """Tables that are left out, because their keys are not those of their sources."""
     dropped: set[str] = field(default_factory=set)
@@ -88,6 +90,9 @@ class SyncTables:
             commit=context.commit,
             handle_options=_WRITE_BUFFER,
         )
+        earlier = self.before.get(name)
+        if earlier is not None:
+            target.commits, target.time_ms = earlier.target.commits, earlier.target.time_ms
         target.open()
         target.require("primary_key", new.primary_key or ())
         target.require("partition_by", new.partition_by)
@@ -98,10 +103,21 @@ class SyncTables:
             new_table=new,
             guard=context.guard,
         )
-        target.told = lambda: self.told(feed.sources)
+        if earlier is not None:
+            feed.counts = earlier.counts
+        target.told = lambda: {**self.told(feed.sources), **feed.told}
         if target.table is not None:
             feed.sources = _sources_of(target.table)
+            feed.open()
         return feed
+
+    def anew(self) -> SyncTables:
+        """The same as their last commits left them."""
+        self.abort()
+        tables = SyncTables(self.context, before=self.feeds)
+        for name in self.feeds:
+            tables.open(name)
+        return tables
 
     def drop(self, name: str) -> None:
         """The last source table of a table is gone: so is the table."""

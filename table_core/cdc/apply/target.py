@@ -134,9 +134,10 @@ class SyncTarget:
         return self.catalog.table(self.name, options=self.handle_options)
 
     def _find_landed(self, table: Table) -> None:
+        before = len(self.commits)
         while (commit := find_commit(table.access, self.commit.nth(len(self.commits)))) is not None:
             self.commits.append(commit)
-        if self.commits and (last := self.commits[-1].snapshot_id) is not None:
+        if len(self.commits) > before and (last := self.commits[-1].snapshot_id) is not None:
             self.finished = (table.snapshot(last).properties or {}).get(COMPLETE) == "true"
 
     def at(self, reached: Position | None, remembered: Callable[[], str | None]) -> None:

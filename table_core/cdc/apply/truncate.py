@@ -11,8 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from table_core.cdc.apply.remove import remove_shares
+from table_core.cdc.apply.repeats import without_repeats
 from table_core.cdc.apply.shares import Shares, can_deal
 from table_core.cdc.model.bad import BadEvents
+from table_core.cdc.model.delivered import Delivered
 from table_core.cdc.model.steps import steps
 from table_core.cdc.model.truncates import chosen
 from table_core.datatypes.arrow import arrow_schema
@@ -233,8 +235,11 @@ def _replayed(
     feed: TableFeed, history: Iterable[SourceBatch[Position]]
 ) -> Iterator[tuple[SourceTable, pa.Table | None]]:
     """Source table and its rows, in order; None where it was emptied."""
+    known, is_bag = Delivered(), feed.target.table is not None and not feed.target.table.primary_key
     for batch in history:
         changes = [one for one in batch.changes if feed.takes(one.table)]
+        if is_bag:
+            changes, known = without_repeats(batch, changes, known)
         schema_changes = [
             one for one in batch.schema_changes if feed.takes(one.table) and not one.in_snapshot
         ]

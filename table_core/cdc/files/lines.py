@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -18,7 +17,6 @@ from table_core.cdc.model.position import FilesPosition, OffsetsPosition
 from table_core.cdc.model.schema_change_event import schema_change_events
 from table_core.cdc.model.source_schema import source_schema_text, source_schemas_from
 from table_core.cdc.model.units import settled, without_sign
-from table_core.errors import StorageUnavailableError
 from table_core.schema.type_mapping import TypeMapping
 
 if TYPE_CHECKING:
@@ -40,7 +38,6 @@ __all__ = ["WINDOW_BYTES", "LineDecoder", "LineReader", "plain_settings", "windo
 
 AtLines = TypeVar("AtLines", FilesPosition, OffsetsPosition)
 """How far lines were read: in files, or in topics."""
-_log = logging.getLogger(__name__)
 WINDOW_BYTES: Final = 8 << 20
 WINDOW_LINES: Final = 20_000
 _LARGEST: Final = 6
@@ -48,8 +45,6 @@ _SCHEMA_MEMBER: Final = b'"schema":'
 _HEAD_BYTES: Final = 1 << 10
 """A line with an embedded schema begins with it, behind what tells of its record."""
 _POLL_MS: Final = 1000
-_SILENT_MS: Final = 600_000
-"""A run without an end outlasts a source that is away for so long, e.g. because it is started anew."""
 
 
 def window_is_full(size: int, lines: int, newest: bytes) -> bool:
@@ -100,6 +95,11 @@ class LineDecoder:
     _bad: set[int] = field(default_factory=set)
     """Lines of the newest window that cannot be read."""
     _decoder: DebeziumDecoder | None = None
+
+    @property
+    def is_debezium(self) -> bool:
+        """Whether the lines are Debezium's events."""
+        return self.format.startswith("debezium-")
 
     def decode(self, window: Window) -> tuple[list[Changes], list[SchemaChangeEvent]]:
         """The changes of a window and the schema changes in it."""
@@ -193,7 +193,7 @@ class LineDecoder:
 
     def _decoded(self, lines: Segment) -> list[Changes]:
         together = self.dead_letters is not None
-        if not self.format.startswith("debezium-"):
+        if not self.is_debezium:
             return decode_other_format(
                 self.format,
                 lines,
@@ -222,8 +222,7 @@ class LineDecoder:
     def key_of(self, window: Window, table: SourceTable) -> tuple[str, ...] | None:
         """The primary key of a source table."""
         known = self.keys.get(table)
-        is_debezium = self.format.startswith("debezium-")
-        return window.key_of(table) if known is None and is_debezium else known
+        return window.key_of(table) if known is None and self.is_debezium else known
 
 
 @dataclass(slots=True, kw_only=True)
@@ -253,6 +252,11 @@ class LineReader(ABC, Generic[AtLines]):
         """No: what was read of files may stay or go."""
         return False
 
+    @property
+    def may_repeat(self) -> bool:
+        """Whether what wrote the lines delivers at least once: connectors do, rows without events are once there."""
+        return self.decoder.format != "json"
+
     @abstractmethod
     def identity(self) -> tuple[SourceId, str]:
         """What tells the source from others, and where it is."""
@@ -280,23 +284,10 @@ class LineReader(ABC, Generic[AtLines]):
     def batches(self, start: AtLines | None, end: AtLines | None) -> Iterator[SourceBatch[AtLines]]:
         """What comes after ``start``: until ``end``, or what is there now, or for ever."""
         reached = self.parse(None) if start is None else start
-        silent_since: int | None = None
         while True:
-            try:
-                for batch in self._pass(reached, end):
-                    reached, silent_since = batch.position, None
-                    yield batch
-                silent_since = None
-            except StorageUnavailableError as error:
-                if self.poll is None or end is not None:
-                    raise
-                now = self.poll.now_ms()
-                if silent_since is None:
-                    silent_since = now
-                    minutes = _SILENT_MS // 60_000
-                    _log.warning("%s. It is asked again for up to %d minutes", error, minutes)
-                if now - silent_since >= _SILENT_MS:
-                    raise
+            for batch in self._pass(reached, end):
+                reached = batch.position
+                yield batch
             if self.poll is None or end is not None:
                 return
             self.poll.sleep_ms(_POLL_MS)
@@ -353,6 +344,8 @@ class LineReader(ABC, Generic[AtLines]):
             place=window.place,
             text_of=window.text_of,
             decoded_elsewhere=decoded is not None,
+            may_repeat=self.may_repeat,
+            deliveries=window.deliveries if self.decoder.is_debezium else lambda _: None,
         )
 
     def _taken(self, decoded: DecodedWindow) -> tuple[list[Changes], list[SchemaChangeEvent]]:

@@ -49,6 +49,11 @@ class KafkaReader(LineReader[OffsetsPosition]):
         """Yes: a topic keeps its records for a while."""
         return True
 
+    @property
+    def may_repeat(self) -> bool:
+        """Yes: producers try again."""
+        return True
+
     def identity(self) -> tuple[SourceId, str]:
         """The cluster, and the ids of the topics."""
         reading = self.source.open()

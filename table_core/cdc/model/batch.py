@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from table_core.cdc.model.changes import Changes
+    from table_core.cdc.model.delivered import Deliveries
     from table_core.cdc.model.record import Place, SourceTable
     from table_core.cdc.model.schema_change_event import SchemaChangeEvent
 
@@ -85,6 +86,10 @@ class SourceBatch(Generic[P_co]):
     """Where the event with a number stands."""
     text_of: Callable[[int], bytes | str] = lambda _: ""
     """The event with a number as it came, for people to read."""
+    may_repeat: bool = False
+    """Whether the source delivers at least once: events may come that came before."""
+    deliveries: Callable[[Ints], Deliveries | None] = lambda _: None
+    """Where events stand in the source's log; None where nobody knows, or none comes twice."""
     may_commit: bool = True
     """Whether a run that ends here can go on here; a table without key is read in one go."""
     commit_after: CommitAfter = CommitAfter.WHEN_DUE

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from table_core.cdc.model.ahead import lines_ahead, taken_ahead
 from table_core.cdc.model.bad import UNFORESEEN
+from table_core.cdc.model.delivered import Deliveries
 from table_core.cdc.model.envelope import read_event, unwrap
 from table_core.cdc.model.order import source_order
 from table_core.cdc.model.record import LineBlock, Place
@@ -123,6 +124,13 @@ class Window:
             if text := lines_ahead(taken[taken > behind], behind):
                 beyond[name] = text
         return beyond
+
+    def deliveries(self, numbers: Ints) -> Deliveries | None:
+        """Where lines stand in their source's log; None where they cannot be asked all at once."""
+        lines = (
+            self.lines if len(numbers) == len(self.lines) else self.lines.take(pa.array(numbers))
+        )
+        return Deliveries.of(lines, self.names, self.file_of[numbers], self.line_of[numbers])
 
     def key_of(self, table: SourceTable) -> tuple[str, ...] | None:
         """The names in the key of the first record of ``table``; () if its records have none."""

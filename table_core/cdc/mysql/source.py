@@ -37,8 +37,12 @@ _DENIED: Final = frozenset({1044, 1045, 1142, 1143, 1227, 1370})
 _NO_ACCESS: Final = 1045
 _LOCKED: Final = 1205
 _PURGED: Final = 1236
+_LOST: Final = 2013
+_AWAY: Final = frozenset({1040, 1053, 1077, 1079, 1152, *range(1156, 1162), 1184, 1927, 3169})
+"""The server ends, has no room for one more, or cut the connection."""
 _TLS: Final = re.compile(r"\bSSL\b|certificate|insecure transport", re.IGNORECASE)
 _FIRST_CODE_OF_CLIENT: Final = 2000
+_FIRST_CODE_BEHIND_CLIENT: Final = 3000
 SETTINGS: Final = {
     "log_bin": ("ON", "start the server with --log-bin"),
     "binlog_format": ("ROW", "SET GLOBAL binlog_format = 'ROW'"),
@@ -331,6 +335,8 @@ def _named(source: MySqlSource, doing: str = "connect") -> Iterator[None]:
         yield
     except errors.MySQLError as error:
         code = error.args[0] if error.args and isinstance(error.args[0], int) else 0
+        if isinstance(error, errors.InterfaceError) and not code:
+            code = _LOST  # what is asked of a connection that is closed
         text = str(error.args[1]) if len(error.args) > 1 else type(error).__name__
         raise _error(source, doing, code, text) from None
 
@@ -382,7 +388,8 @@ def _error(
             path=where,
             reason=text,
         )
-    if code >= _FIRST_CODE_OF_CLIENT or doing == "connect":
+    is_away = code in _AWAY or _FIRST_CODE_OF_CLIENT <= code < _FIRST_CODE_BEHIND_CLIENT
+    if is_away or doing == "connect":
         return StorageUnavailableError(
             f"{where} cannot be reached: {text}", path=where, reason=text
         )

@@ -28,6 +28,8 @@ _DENIED: Final = frozenset({"42501", "28000", "28P01"})
 _MISSING_OBJECT: Final = "42704"
 _PREREQUISITE: Final = "55000"
 _LOCKED: Final = "55P03"
+_AWAY: Final = ("08", "53300", "55006", "57P01", "57P02", "57P03")
+"""The server ends or begins, has no room for one more, or has not noticed that a reader of the slot is gone."""
 _FETCHED: Final = 20_000
 """Changes that are held at once."""
 _TLS: Final = re.compile(r"\bssl\b|certificate|no encryption", re.IGNORECASE)
@@ -370,7 +372,7 @@ def _error(
             path=where,
             reason=text,
         )
-    if doing == "connect" or not state:
+    if doing == "connect" or not state or state.startswith(_AWAY):
         return StorageUnavailableError(
             f"{where} cannot be reached: {text}", path=where, reason=text
         )

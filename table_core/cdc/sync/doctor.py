@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from table_core.cdc.kafka.source import KafkaSource
 from table_core.cdc.model.finding import Finding, Level
 from table_core.cdc.model.routing import TableFilter
 from table_core.cdc.model.table_pattern import TablePattern
 from table_core.cdc.mysql.source import MySqlSource
 from table_core.cdc.postgres.source import PostgresSource
 from table_core.errors import ArgumentError
+from table_core.storage.system import SystemClock
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,17 +23,17 @@ __all__ = ["source_doctor"]
 
 
 def source_doctor(source: Source, including: str = ".*", excluding: str = "") -> list[Finding]:
-    """What is in the way of a sync of a database, and what it costs; nothing is changed.
+    """What is in the way of a sync of a database or of topics, and what it costs; nothing is changed.
 
     Args:
-        source: a ``MySqlSource`` or ``PostgresSource``.
+        source: a ``MySqlSource``, ``PostgresSource`` or ``KafkaSource``.
         including: regular expression for the source tables that are meant, as for ``sync_database``.
         excluding: likewise for those left out.
 
     Returns: The findings, errors first.
 
     Raises:
-        ArgumentError: the source is no database, or refuses the user.
+        ArgumentError: the source is none of these, or refuses the user.
         StorageUnavailableError: it cannot be reached.
     """
     if isinstance(source, MySqlSource):
@@ -52,9 +54,17 @@ def source_doctor(source: Source, including: str = ".*", excluding: str = "") ->
             checked = list(of_postgres(postgres, source, wants))
         finally:
             postgres.close()
+    elif isinstance(source, KafkaSource):
+        from table_core.cdc.kafka.doctor import findings as of_topics
+        from table_core.cdc.sync.readers import record_form
+
+        wants = _wanted(".*", source.tables or including, excluding)
+        checked = list(of_topics(source, record_form(source, SystemClock()), wants))
     else:
         raise ArgumentError(
-            "only databases can be looked at", argument="source", value=type(source).__name__
+            "only databases and topics can be looked at",
+            argument="source",
+            value=type(source).__name__,
         )
     return sorted(checked, key=lambda one: list(Level).index(one.level))
 

@@ -22,10 +22,11 @@ if TYPE_CHECKING:
     from table_core.cdc.apply.context import SyncContext
     from table_core.cdc.apply.reader import Reader
     from table_core.cdc.apply.tables import SyncTables
+    from table_core.cdc.kafka.records import RecordForm
     from table_core.cdc.model.position import OffsetsPosition
     from table_core.ports import Clock
 
-__all__ = ["Source", "open_reader", "plain_of", "source_from_spec"]
+__all__ = ["Source", "open_reader", "plain_of", "record_form", "source_from_spec"]
 
 Source: TypeAlias = FilesSource | KafkaSource | MySqlSource | PostgresSource
 
@@ -90,21 +91,25 @@ def _kafka_reader(
     decoder: LineDecoder,
     poll: Clock | None,
 ) -> Reader[OffsetsPosition]:
-    from table_core.cdc.debezium.avro_events import AvroEvents
     from table_core.cdc.kafka.parallel_batches import ParallelReader
     from table_core.cdc.kafka.reader import KafkaReader
 
-    form = JsonRecords(source.max_event_bytes)
+    form = record_form(source, context.clock)
     reader = KafkaReader(source=source, decoder=decoder, form=form, poll=poll)
-    if (registry := source.schemas) is not None:
-        reader.form = AvroEvents(
-            registry.schema, json_text, source.max_event_bytes, context.clock.now_ms
-        )
     if context.records_by is not None:
         reader.parallel = ParallelReader(
             tables=tables, source=source, form=reader.form, records_by=context.records_by
         )
     return reader
+
+
+def record_form(source: KafkaSource, clock: Clock) -> RecordForm:
+    """How the records of ``source`` become JSON."""
+    from table_core.cdc.debezium.avro_events import AvroEvents
+
+    if (registry := source.schemas) is None:
+        return JsonRecords(source.max_event_bytes)
+    return AvroEvents(registry.schema, json_text, source.max_event_bytes, clock.now_ms)
 
 
 def _secret(name: str, value: Any) -> Any:

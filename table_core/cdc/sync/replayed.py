@@ -144,7 +144,11 @@ class LetterReader(LineReader[Any]):
             window = letter.window(self.inner)
             batch = self._batch(window, start, start)
             yield replace(
-                batch, before=None, consumed=lambda _, numbers: np.zeros(len(numbers), bool)
+                batch,
+                before=None,
+                consumed=lambda _, numbers: np.zeros(len(numbers), bool),
+                may_repeat=False,
+                deliveries=lambda _: None,
             )
 
     def history(self, until: Any) -> Iterator[SourceBatch[Any]]:

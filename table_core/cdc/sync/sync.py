@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, Final, Unpack
 from table_core.cdc.apply.context import Limits, SyncContext
 from table_core.cdc.apply.dead_letters import DeadLetters
 from table_core.cdc.apply.progress import SyncProgress, quiet
-from table_core.cdc.apply.run import start_run
 from table_core.cdc.apply.settings import NewTable, apply_settings, length_ms, one_of
 from table_core.cdc.apply.tables import SyncTables
 from table_core.cdc.model.computed import computed_columns
 from table_core.cdc.model.routing import DatabaseRoute, TableFilter, database_route, table_route
+from table_core.cdc.sync.ended_run import ended_run
 from table_core.cdc.sync.readers import open_reader, plain_of, source_from_spec
 from table_core.errors import ArgumentError
 from table_core.table.metadata.describing import committed, summed
@@ -148,8 +148,8 @@ def table_result(context: SyncContext, source: Source, name: str, until: str) ->
     before = target.table.latest_snapshot() if target.table else None
     elsewhere, of_reader = 0, dict[str, object]()
     if not target.finished:
-        run = start_run(context, tables, open_reader(source, context, tables, until), [name])
-        run.run()
+        run = ended_run(context, tables, [name], source, until)
+        feed, target = run.tables.feeds[name], run.tables.feeds[name].target
         elsewhere, of_reader = run.events_elsewhere, dict(run.checkpoint.reader.details)
     details = {**_details(target), **feed.counts, **_of_run(context, elsewhere), **of_reader}
     return _result(target, name, before, details, started_ms, context.clock.now_ms())
@@ -340,8 +340,8 @@ def database_result(
     tables = SyncTables(context)
     there = [f"{database}.{name}" for name in context.catalog.tables(database)]
     mine = [name for name in there if tables.is_fed(name)]
-    run = start_run(context, tables, open_reader(source, context, tables, until), mine)
-    run.run()
+    run = ended_run(context, tables, mine, source, until)
+    tables = run.tables
     now_ms = context.clock.now_ms()
     parts = {
         name.partition(".")[2]: _result(
