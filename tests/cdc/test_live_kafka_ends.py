@@ -217,7 +217,8 @@ def test_events_that_a_connector_sends_again_are_there_once(kafka: Kafka, tmp_pa
     """A table without a key; before the sync the doctor says what can be told, and what cannot."""
     from confluent_kafka.admin import NewTopic
 
-    kafka.admin().create_topics([NewTopic("c.s.again", 1, 1)])["c.s.again"].result()
+    admin = kafka.admin()
+    admin.create_topics([NewTopic("c.s.again", 1, 1)])["c.s.again"].result()
 
     def insert(n: int) -> tuple[bytes | None, bytes]:
         at = {"file": "log.000001", "pos": 100 + n, "row": 0, "ts_ms": 1_700_000_000_000}

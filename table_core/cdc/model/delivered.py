@@ -192,8 +192,8 @@ class Delivered:
     def parse(cls, text: str | None) -> Delivered:
         """Read what ``text`` wrote; nothing where it is something else, e.g. of a later release."""
         try:
-            found = {} if text is None else unpacked(text)
-            return cls({str(name): _furthest(one) for name, one in found.items()})
+            kept = {} if text is None else unpacked(text)
+            return cls({str(name): _furthest(one) for name, one in kept.items()})
         except UNFORESEEN:
             return cls()
 
