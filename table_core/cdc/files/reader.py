@@ -42,7 +42,7 @@ _HEAD_BYTES: Final = 4096
 _IGNORED_TOLD: Final = 20
 """So many are named: a folder may hold thousands of others."""
 _THEN: Final = "/"
-"""Between what a mark says of the beginning of a file, and of all that was read of it."""
+"""Between what a mark says of the beginning of a file, where nobody knows more, and of all that was read of it."""
 
 
 @dataclass(kw_only=True)
@@ -156,19 +156,20 @@ class FilesReader(LineReader[FilesPosition]):
             yield self._batch(Window.of(lines), before, reached)
 
     def _mark(self, known: FileMark | None, path: str, block: TextBlock) -> FileMark:
-        """What tells the file from now on: how it begins as a store has it, and how the store shows it."""
+        """What tells the file from now on: what it has, or how it begins, and how the store shows it."""
         known, file = known or FileMark(), self._seen.get(path)
+        state = known.state if file is None else _state(file)
+        content = block.content
+        if block.start is None and file is not None and block.offset:
+            content = self._content(path, block.offset)
+        if content:  # says more than how it begins, and a snapshot has it for every file
+            return FileMark(f"{_THEN}{content}", state)
         head = known.head
         if block.start == 0:
             head = _digest_of(block.body[: min(_HEAD_BYTES, block.offset)])
         elif block.start is None and not head and file is not None:
             head = self._head(path, min(_HEAD_BYTES, file.size))
-        content = block.content
-        if block.start is None and file is not None and block.offset:
-            content = self._content(path, block.offset)
-        begins = head.partition(_THEN)[0]
-        mark = f"{begins}{_THEN}{content}" if content else begins
-        return FileMark(mark, known.state if file is None else _state(file))
+        return FileMark(head.partition(_THEN)[0], state)
 
     def settled(self, position: FilesPosition) -> FilesPosition:
         """``position`` with the new paths of files that were moved, and without many that are gone."""
