@@ -135,6 +135,8 @@ SAMPLED = {
     "cdc/test_live_diverged.py": 2,
     "cdc/test_live_hostile.py": 2,
     "cdc/test_live_kafka.py": 3,
+    "cdc/test_live_mariadb_ways_out.py": 3,
+    "cdc/test_live_outages.py": 3,
     "cdc/test_live_replaced.py": 2,
     "cdc/test_live_snapshots.py": 2,
     "cdc/test_live_types.py": 2,

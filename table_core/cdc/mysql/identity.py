@@ -90,8 +90,8 @@ class LogIdentity:
         return self._diverged(
             "went-back",
             f"the log of {self._where} was read up to {at.name}, position {at.order[1]}, with "
-            f"transaction {at.gtid}; it has {gtids or 'none'} there: it was reset (RESET MASTER), or "
-            "this is another server",
+            f"transaction {at.gtid}; it has {gtids or 'none'} there: it was reset (RESET MASTER), lost its "
+            "end in a crash, or this is another server",
             at,
             gtids,
         )
