@@ -81,9 +81,11 @@ def _connection_type() -> dict[str, Any]:
         "hook-class-name": "paimon_provider.hooks.paimon.PaimonHook",
         "hook-name": _NAME,
         "ui-field-behaviour": {
-            "hidden-fields": ["port", "schema"],
+            # Airflow's Test sends port 0 for a field that is hidden, and then finds that the server differs
+            "hidden-fields": ["schema"],
             "relabeling": {
                 "host": "Warehouse",
+                "port": "Port: none is used; 0 lets Airflow's Test run",
                 "login": "User of the JDBC catalog",
                 "password": "Secret storage options (JSON)",
             },
@@ -94,7 +96,7 @@ def _connection_type() -> dict[str, Any]:
         },
         "conn-fields": {
             "warehouse": {
-                "label": "Warehouse",
+                "label": "Warehouse, instead of the one above",
                 "description": "URI of the warehouse; wins over the host.",
                 "schema": _TEXT,
             },

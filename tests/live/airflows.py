@@ -17,10 +17,18 @@ from table_core.table.api.catalog import Catalog
 from table_core.table.api.opening import open_catalog
 from tests.servers import ROOT, Database, postgres
 
-__all__ = ["Live", "running"]
+__all__ = ["KILLED_OFTEN", "Live", "running"]
 
 PATIENCE = int(os.environ.get("LIVE_PATIENCE_S") or 420)
 """Seconds until something must have happened; a machine that does much else needs more."""
+KILLED_OFTEN = {
+    "AIRFLOW__CORE__PARALLELISM": "4",
+    "AIRFLOW__DAG_PROCESSOR__MIN_FILE_PROCESS_INTERVAL": "30",
+    "AIRFLOW__SCHEDULER__ORPHANED_TASKS_CHECK_INTERVAL": "15",
+    "AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT": "40",
+    "AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT_DETECTION_INTERVAL": "5",
+}
+"""Settings by which Airflow sees soon that one of its processes is gone."""
 
 
 @dataclass(frozen=True)

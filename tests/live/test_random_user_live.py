@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import pyarrow as pa
 import pytest
 
-from tests.live.airflows import Live, running
+from tests.live.airflows import KILLED_OFTEN, Live, running
 from tests.live.random_user import User
 from tests.live.user_dags import DAGS, TABLES, Names, dag_file
 from tests.live.user_looks import settle
@@ -22,20 +22,13 @@ pytestmark = [pytest.mark.airflow, pytest.mark.heavy, pytest.mark.timeout(5400)]
 ACTIONS = int(os.environ.get("ACTIONS") or 200)
 SEED = int(os.environ.get("SEED") or 1)
 LOOKS_EVERY = 25
-SETTINGS = {
-    "AIRFLOW__CORE__PARALLELISM": "4",
-    "AIRFLOW__DAG_PROCESSOR__MIN_FILE_PROCESS_INTERVAL": "30",
-    "AIRFLOW__SCHEDULER__ORPHANED_TASKS_CHECK_INTERVAL": "15",
-    "AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT": "40",
-    "AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT_DETECTION_INTERVAL": "5",
-}
 
 
 @pytest.fixture
 def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
     files = {"user.py": dag_file(Names())}
     folder = tmp_path_factory.mktemp("user")
-    with running(folder, files, dags=DAGS, environment=SETTINGS) as live:
+    with running(folder, files, dags=DAGS, environment=KILLED_OFTEN) as live:
         yield live
 
 
