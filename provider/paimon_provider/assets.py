@@ -46,6 +46,7 @@ def table_asset(
     *,
     paimon_conn_id: str = "paimon_default",
     catalog: str | None = None,
+    name: str | None = None,
     **more: Any,
 ) -> Asset:
     """The asset of ``database.table``: everybody who asks gets the same name and URI.
@@ -54,9 +55,11 @@ def table_asset(
         table: ``database.table``.
         paimon_conn_id: the connection; its id is the catalog unless ``catalog`` is given.
         catalog: the connection's ``catalog_name``, where it has one.
+        name: what Airflow calls it, if not by its URI: one URI has one name, so give the name of an ``@asset`` of
+            this table, here and as ``outlets=[table_asset(…)]`` of operators.
         more: further arguments of ``Asset``: ``group``, ``extra``, ``watchers``.
     """
-    return TableIdentity.of(table, catalog=catalog or paimon_conn_id).to_asset(**more)
+    return TableIdentity.of(table, catalog=catalog or paimon_conn_id).to_asset(name, **more)
 
 
 def watched_table(  # noqa: PLR0913 - what users may set

@@ -30,6 +30,11 @@ def test_all_ways_to_an_asset_agree() -> None:
     }
 
 
+def test_a_table_can_have_the_name_that_an_asset_of_airflow_gave_it() -> None:
+    asset = table_asset("shop.orders", catalog="wh", name="orders")
+    assert (asset.name, asset.uri) == ("orders", "paimon://wh/shop/orders")
+
+
 def test_what_a_watcher_sees_is_an_asset_of_its_own() -> None:
     """A file that names an asset without watchers takes away those that another file gave it."""
     watched = watched_table("shop.orders", paimon_conn_id="wh")

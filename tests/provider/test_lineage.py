@@ -6,6 +6,7 @@ import pytest
 
 from paimon_provider.lineage.columns import Derivation, origins, origins_document
 from paimon_provider.lineage.openlineage import dataset_name
+from paimon_provider.operators.sync import PaimonSyncDatabaseOperator, PaimonSyncTableOperator
 from paimon_provider.operators.write import PaimonMergeIntoOperator, PaimonWriteOperator
 
 
@@ -34,6 +35,13 @@ def test_operators_say_what_they_read() -> None:
     states = {"o": {"table": "a.o"}, "c": {"table": "a.c"}}
     query = PaimonMergeIntoOperator(task_id="q", source={"sql": "S", "sources": states}, **more)
     assert query.tables_read() == ["a.o", "a.c"]
+    files = PaimonWriteOperator(task_id="f", table="a.b", rows_uri="s3://lake/in/*.parquet")
+    assert (files.tables_read(), files.files_read()) == ([], ["s3://lake/in/*.parquet"])
+    source = {"kind": "files", "uri": "file:///in/*.jsonl", "format": "debezium-json"}
+    sync = PaimonSyncTableOperator(task_id="s", table="a.b", source=source)
+    assert sync.files_read() == ["file:///in/*.jsonl"]
+    other = PaimonSyncDatabaseOperator(task_id="d", database="a", source={"kind": "mysql"})
+    assert other.files_read() == []
 
 
 ORDERS = {"o": ["id", "customer", "amount"], "c": ["id", "country"]}

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from table_core.table.api.catalog import Catalog
@@ -53,7 +54,9 @@ def plain():
     hook.table("shop.sums").delete("country = 'nowhere'")
     return found.num_rows
 
-add >> compact >> own() >> plain()
+load = PaimonWriteOperator(task_id="load", table="shop.orders", rows_uri="@wh@/*.parquet")
+
+add >> compact >> own() >> plain() >> load
 """
 RUN = """
 import importlib.util, sys
@@ -98,7 +101,9 @@ def make_tables(warehouse: Catalog) -> None:
     warehouse.create_database("shop")
     warehouse.create_table("shop.sums", sums, primary_key=("country",), options={"bucket": "1"})
     table = warehouse.create_table("shop.orders", orders, options={"bucket": "-1"})
-    write_rows(table, pa.table({"id": [1], "country": ["is"], "amount": [2.0]}, schema=orders))
+    rows = pa.table({"id": [1], "country": ["is"], "amount": [2.0]}, schema=orders)
+    write_rows(table, rows)
+    pq.write_table(rows, f"{warehouse.warehouse.removeprefix('file://')}/in.parquet")
 
 
 def registered(folder: Path) -> Path:
@@ -133,7 +138,8 @@ def test_it_hears_of_tables_columns_and_the_query(
     airflow_home: Path, warehouse: Catalog, openlineage: Path, tmp_path: Path
 ) -> None:
     dag = airflow_home / "dags" / "lineage_dag.py"
-    inner = "\n".join(f"    {line}" for line in BODY.strip().splitlines())
+    body = BODY.replace("@wh@", warehouse.warehouse)
+    inner = "\n".join(f"    {line}" for line in body.strip().splitlines())
     dag.write_text(f"{HEAD}with DAG('lineage', default_args=dict(retries=0)) as dag:\n{inner}\n")
     log = tmp_path / "events.jsonl"
     make_tables(warehouse)
@@ -188,3 +194,5 @@ def test_it_hears_of_tables_columns_and_the_query(
     assert [o["name"] for o in outputs_of(events, "own", "inputs")] == [f"{shop}/orders"]
     assert [o["name"] for o in outputs_of(events, "plain")] == [f"{shop}/sums"]
     assert [o["name"] for o in outputs_of(events, "plain", "inputs")] == [f"{shop}/orders"]
+    (files,) = outputs_of(events, "load", "inputs")
+    assert (files["namespace"], files["name"]) == ("file", f"{tmp_path}/wh/*.parquet")

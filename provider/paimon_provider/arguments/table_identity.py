@@ -77,9 +77,9 @@ class TableIdentity:
         """Whether ``uri`` is the one spelling of a table itself, and no branch or system table of one."""
         return uri == self.uri and "$" not in self.name and "$" not in self.database
 
-    def to_asset(self, **more: Any) -> Asset:
+    def to_asset(self, name: str | None = None, **more: Any) -> Asset:
         """The asset; ``more`` are further arguments of ``Asset``, e.g. ``watchers``."""
-        return Asset(name=self.uri, uri=self.uri, **more)
+        return Asset(name=name or self.uri, uri=self.uri, **more)
 
 
 def require_named_so(

@@ -79,11 +79,20 @@ def tables_of(hook: PaimonHook, tables: Sequence[str]) -> list[Any]:
     return datasets
 
 
+def _files(uri: str) -> Any:
+    """The dataset of files, by the place or the glob that the task was told."""
+    from airflow.providers.common.compat.openlineage.facet import Dataset
+
+    namespace, name = _place(uri)
+    return Dataset(namespace=namespace, name=name)
+
+
 def operator_lineage(
     hook: PaimonHook,
     reads: Sequence[str],
     writes: Sequence[str],
     *,
+    files: Sequence[str] = (),
     derivation: Derivation | None = None,
     result: Mapping[str, Any] | None = None,
 ) -> Any:
@@ -108,7 +117,7 @@ def operator_lineage(
     sql = derivation.sql if derivation is not None else None
     extractors = import_module("airflow.providers.openlineage.extractors")  # an extra
     return extractors.OperatorLineage(
-        inputs=tables_of(hook, reads),
+        inputs=[*tables_of(hook, reads), *map(_files, files)],
         outputs=outputs,
         job_facets={} if sql is None else {"sql": facet.SQLJobFacet(query=sql)},
     )

@@ -29,6 +29,10 @@ class TellsLineage:
         derivation = self.derivation()
         return [] if derivation is None else list(dict.fromkeys(derivation.views.values()))
 
+    def files_read(self) -> list[str]:
+        """Where the files are whose rows the task reads, for lineage: URIs, or globs of them."""
+        return []
+
     def tables_written(self) -> list[str]:
         """The tables that the task changes, for lineage."""
         return [self.table]
@@ -45,6 +49,7 @@ class TellsLineage:
             self._hook_of(None),
             self.tables_read(),
             self.tables_written(),
+            files=self.files_read(),
             derivation=self.derivation(),
             result=self._result,
         )

@@ -39,6 +39,11 @@ class _OfSource(PaimonTableOperator):
         self.source = source
         self.source_conn_id = source_conn_id
 
+    def files_read(self) -> list[str]:
+        """Those of a source of kind ``files``."""
+        uri = self.source.get("uri") if self.source.get("kind") == "files" else None
+        return [str(uri)] if uri else []
+
     def arguments(self) -> dict[str, Any]:
         """Those of the action, its source with what the connection says."""
         return {**super().arguments(), "source": source_with(self.source, self.source_conn_id)}

@@ -135,6 +135,10 @@ class PaimonWriteOperator(PaimonTableOperator):
                     value=getattr(self, name),
                 )
 
+    def files_read(self) -> list[str]:
+        """Those of ``rows_uri``."""
+        return [] if self.rows_uri is None else [self.rows_uri]
+
     def derivation(self) -> Derivation | None:
         """The query over ``sources``, and over the rows that waited."""
         if self.sql is None:
