@@ -54,6 +54,8 @@ class ComputedColumn:
     function: str
     argument: str | None
     literals: tuple[str, ...]
+    is_quoted: bool = False
+    """Whether a constant was written in quotes, so that it is not meant to be a column."""
 
     @property
     def type(self) -> DataType:
@@ -92,6 +94,12 @@ class ComputedColumn:
         if self.function == "now":
             return pa.repeat(pa.scalar(now_ms, pa.timestamp("ms", "UTC")), len(rows)).cast(target)
         if self.argument is None:
+            if self.literals[0] in rows.column_names and not self.is_quoted:
+                raise _refused(
+                    f"{self.name}=cast({', '.join(self.literals)})",
+                    f"cast takes a constant, and {self.literals[0]!r} is a column: write date_format(column, "
+                    "yyyy-MM-dd) for a date, or quote the constant",
+                )
             return pa.repeat(pa.scalar(self.literals[0]).cast(target), len(rows))
         column = rows[self.argument].combine_chunks()
         return _FUNCTIONS[self.function](column, self.literals).cast(target)
@@ -111,7 +119,8 @@ def _parsed(text: str) -> ComputedColumn:
     if match is None:
         raise _refused(text, "write name=function(column, …)")
     name, function = match[1], match[2].lower()
-    parts = [_unquoted(part.strip()) for part in _ARGUMENT.findall(match[3]) if part.strip()]
+    given = [part.strip() for part in _ARGUMENT.findall(match[3]) if part.strip()]
+    parts = [_unquoted(part) for part in given]
     if function not in _LITERALS:
         raise _refused(text, f"no function {function!r}; there are {', '.join(_LITERALS)}")
     low, high = _LITERALS[function]
@@ -123,7 +132,7 @@ def _parsed(text: str) -> ComputedColumn:
         literals = (parts[0], parts[1] if len(parts) == 2 else "STRING") if parts else ()
         if not literals:
             raise _refused(text, "cast(value, type) takes a constant")
-        return ComputedColumn(name, function, None, literals)
+        return ComputedColumn(name, function, None, literals, is_quoted=parts[0] != given[0])
     if not parts or not low <= len(parts) - 1 <= high:
         raise _refused(text, f"{function} takes a column and {low} to {high} literals")
     _check_literals(text, function, parts[1:])

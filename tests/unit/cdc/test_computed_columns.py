@@ -97,6 +97,15 @@ def test_constants_need_no_column() -> None:
         assert found.to_pylist() == [wanted, wanted], text
 
 
+def test_a_cast_of_a_column_is_refused_and_not_taken_for_its_name() -> None:
+    rows = pa.table({"v": ["2026-01-05T10:00:00"]})
+    (of_column,) = computed_columns(["c=cast(v, DATE)"])
+    with pytest.raises(ArgumentError, match="'v' is a column: write date_format"):
+        of_column.values(rows, of_column.field([]).type, 0)
+    (quoted,) = computed_columns(["c=cast('v')"])
+    assert quoted.values(rows, quoted.field([]).type, 0).to_pylist() == ["v"]
+
+
 @pytest.mark.parametrize(
     "text",
     [
