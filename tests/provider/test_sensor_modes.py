@@ -11,7 +11,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from paimon_provider._compat import AirflowFailException, AirflowSkipException
+from paimon_provider._compat import (
+    AirflowFailException,
+    AirflowNotFoundException,
+    AirflowSkipException,
+)
 from paimon_provider.sensors.base import PaimonSensor
 from paimon_provider.sensors.partition import PaimonPartitionSensor
 from paimon_provider.sensors.snapshot import PaimonSnapshotSensor
@@ -120,6 +124,21 @@ def test_a_missing_table_ends_a_sensor_that_is_told_so(
     assert event.payload["status"] == "error"
     assert "shop.ordres" in str(event.payload["error"])
     assert dict(trigger.serialize()[1])["missing"] == "fail"
+
+
+def test_a_sensor_that_has_looked_outlives_a_connection_that_is_away(
+    warehouse: Catalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def sensor() -> Any:
+        return PaimonTagSensor(task_id="t", table="shop.t", tag="v1")
+
+    first = sensor()
+    assert not first.poke({}).is_done
+    monkeypatch.delenv("AIRFLOW_CONN_PAIMON_DEFAULT")
+    assert not first.poke({}).is_done
+    assert not sensor().poke({"task_reschedule_count": 1}).is_done
+    with pytest.raises(AirflowNotFoundException):
+        sensor().poke({})
 
 
 class _Kept(dict[str, Any]):

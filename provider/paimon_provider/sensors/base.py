@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from paimon_provider._compat import (
     AirflowFailException,
+    AirflowNotFoundException,
     AirflowSkipException,
     BaseSensorOperator,
     PokeReturnValue,
@@ -64,6 +65,7 @@ class PaimonSensor(ChecksArguments, BaseSensorOperator):
         self.deferrable = deferrable
         require_early(self, start_from_trigger=start_from_trigger)
         self.start_from_trigger = deferrable and start_from_trigger
+        self._has_looked = False
 
     def begin_in_triggerer(self) -> None:
         """Fix the trigger's arguments; a sensor calls this when all its fields are set."""
@@ -77,7 +79,20 @@ class PaimonSensor(ChecksArguments, BaseSensorOperator):
             )
 
     def poke(self, context: Context) -> PokeReturnValue:
-        """Look once."""
+        """Look once.  A connection that is away is waited for, if an earlier look has found it."""
+        try:
+            found = self._look(context)
+        except AirflowNotFoundException as error:  # a backend of secrets may be away
+            if not (self._has_looked or context.get("task_reschedule_count")):
+                raise
+            self.log.warning(
+                "Nobody tells where %s leads, still waiting: %s", self.paimon_conn_id, error
+            )
+            return PokeReturnValue(False)
+        self._has_looked = True
+        return found
+
+    def _look(self, context: Context) -> PokeReturnValue:
         from paimon_provider.hooks.paimon import PaimonHook
 
         with airflow_failures():
