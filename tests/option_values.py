@@ -306,6 +306,7 @@ _OTHERS = {
     "scan.distributed-planning.min-manifests": "Integer",
     "scan.infer-parallelism": "Boolean",
     "scan.parallelism": "Integer",
+    "scan.partitions": "String",
     "sink.parallelism": "Integer",
     "write.by-spark": "Boolean",
     "parquet.enable.dictionary": "Boolean",

@@ -36,6 +36,7 @@ __all__ = [
     "SCAN_INFER_PARALLELISM",
     "SCAN_MODE",
     "SCAN_PARALLELISM",
+    "SCAN_PARTITIONS",
     "SCAN_PLAN_SORT_PARTITION",
     "SCAN_REMOVE_NORMALIZE",
     "SCAN_SNAPSHOT_ID",
@@ -150,6 +151,13 @@ SCAN_FALLBACK_BRANCH: Final[Option[str | None]] = Option(
     None,
     "branch from which missing partitions are read",
     fits=fits.name,
+)
+SCAN_PARTITIONS: Final[Option[str | None]] = Option(
+    "scan.partitions",
+    parse.text,
+    None,
+    "partitions that reads and lookups see: dt=2026-01-01;dt=2026-01-02, max_pt() or max_two_pt()",
+    aliases=("lookup.dynamic-partition",),
 )
 SCAN_PLAN_SORT_PARTITION: Final[Option[bool]] = Option(
     "scan.plan-sort-partition", parse.boolean, False, "sort splits by partition"

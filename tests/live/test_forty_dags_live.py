@@ -11,12 +11,13 @@ import json
 import os
 import random
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
+from table_core.table.api.catalog import Catalog
 from tests.live.airflows import KILLED_OFTEN, Live, running
 from tests.live.announced import History
 from tests.live.file_xcoms import FOLDER
@@ -60,6 +61,8 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
     values = tmp_path_factory.mktemp("values")
     environment = {
         **KILLED_OFTEN,
+        "AIRFLOW__CORE__PARALLELISM": "8",
+        "AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT": "120",
         "AIRFLOW__CORE__XCOM_BACKEND": "tests.live.file_xcoms.FileXCom",
         FOLDER: str(values),
     }
@@ -88,11 +91,11 @@ class Backfills:
         self.random.shuffle(actions)
         for number, what in enumerate(actions):
             due = total * number // len(actions)
-            self._wait(f"{due} runs have ended", lambda due=due: self._look() >= due)
-            self._wait(f"{what} can be done", lambda what=what: self._act(what))
-        self._wait("nothing is at work", lambda: self._look() == total and self._at_rest())
+            self.wait(f"{due} runs have ended", lambda due=due: self._look() >= due)
+            self.wait(f"{what} can be done", lambda what=what: self._act(what))
+        self.wait("nothing is at work", lambda: self._look() == total and self._at_rest())
 
-    def _wait(self, what: str, ready: Callable[[], Any]) -> None:
+    def wait(self, what: str, ready: Callable[[], Any]) -> None:
         self.live.airflow.wait(what, ready, PATIENCE_S, every=1)
 
     def _look(self) -> int:
@@ -123,32 +126,42 @@ class Backfills:
         return self.screen.kill({"pid": pid}, supervisor=what == "supervisor")
 
 
-def announced(live: Live) -> list[Event]:
-    return [Event(uri, tuple(source), json.loads(told)) for uri, *source, told in live.rows(EVENTS)]
-
-
 def payload(event: Event) -> dict[str, Any]:
     return event.extra if event.by_task else event.extra["payload"]
 
 
-def test_what_is_announced_is_what_the_tables_say(live: Live) -> None:
+def announced(live: Live) -> list[Event]:
+    return [Event(uri, tuple(source), json.loads(told)) for uri, *source, told in live.rows(EVENTS)]
+
+
+def returned(live: Live) -> dict[tuple[Any, ...], Any]:
+    """What each task has returned, by way of the files of the XCom backend."""
+    return {
+        tuple(source): json.loads(Path(json.loads(name)).read_text())
+        for *source, name in live.rows(RETURNED)
+    }
+
+
+def test_what_is_announced_is_what_the_tables_say(live: Live, tmp_path: Path) -> None:
     begun = make_tables(live.catalog)
     backfills = Backfills(live)
     backfills.run()
     failed = [(dag, run) for dag, run, state in live.rows(RUNS) if state != "success"]
     assert failed == [], "\n".join(backfills.screen.why(*one) for one in failed[:5])
-    histories = {
-        name: History(live.catalog.table(f"f.{name}"), kind) for name, kind in TABLES.items()
-    }
     for name in WATCHED:
-        due = set(histories[name].snapshots)
-        backfills._wait(
-            f"the watcher of {name} has told all", lambda n=name, d=due: d <= told_of(live, n)
+        head = live.catalog.table(f"f.{name}").latest_snapshot()
+        assert head is not None
+        due = set(range(begun[name] + 1, head.id + 1))
+        backfills.wait(
+            f"{name}: a watcher has told all", lambda n=name, d=due: d <= told_of(live, n)
         )
-    events = announced(live)
-    wrong = [*differ(events), *numbers(events, histories), *missing(events, histories, begun)]
-    wrong += results(live, events)
-    print(summary(events, backfills))
+    events, values = announced(live), returned(live)
+    (tmp_path / "seen.json").write_text(json.dumps([begun, events, [*values.items()]]))
+    print(
+        f"{len(backfills.have_ended)} runs, {len(backfills.cleared)} cleared; {len(events)} events, "
+        f"{len(events) - len({(e.uri, payload(e)['snapshot_id']) for e in events})} of them repeated"
+    )
+    wrong = compared(live.catalog, begun, events, values)
     assert wrong == [], f"seed {SEED}, {len(wrong)} are wrong:\n" + "\n".join(wrong[:60])
 
 
@@ -158,70 +171,71 @@ def told_of(live: Live, table: str) -> set[int]:
     return {one["snapshot_id"] for one in told if one["table"] == f"f.{table}"}
 
 
-def differ(events: list[Event]) -> list[str]:
+def compared(
+    catalog: Catalog,
+    begun: Mapping[str, int],
+    events: Sequence[Event],
+    values: Mapping[tuple[Any, ...], Any],
+) -> list[str]:
+    """All that is not as the tables and the tasks say."""
+    histories = {name: History(catalog.table(f"f.{name}"), kind) for name, kind in TABLES.items()}
+    return [
+        *differ(events),
+        *numbers(events, histories),
+        *missing(events, histories, begun),
+        *results(events, values),
+    ]
+
+
+def differ(events: Sequence[Event]) -> list[str]:
     """Events of one snapshot that are not equal: whoever counts would count them twice."""
-    same: dict[Any, dict[str, Any]] = {}
+    first: dict[Any, dict[str, Any]] = {}
     wrong = []
     for event in events:
         told = payload(event)
-        first = same.setdefault((event.uri, told["snapshot_id"]), told)
-        if first != told:
-            wrong.append(f"{event.uri} {event.source}: {told}, and before {first}")
+        before = first.setdefault((event.uri, told["snapshot_id"]), told)
+        if before != told:
+            wrong.append(f"{event.uri} {event.source}: {told}, and before {before}")
     return wrong
 
 
-def numbers(events: list[Event], histories: dict[str, History]) -> list[str]:
+def numbers(events: Sequence[Event], histories: Mapping[str, History]) -> list[str]:
     wrong = []
     for event in events:
         told = payload(event)
-        name = told["table"].removeprefix("f.")
-        every = not event.by_task or TABLES[name] not in LATER
-        of = histories[name].of_event(told, every=every)
-        for one in histories[name].wrong(told, of):
-            wrong.append(f"{name} {event.source} #{told['snapshot_id']}: {one}")
+        history = histories[told["table"].removeprefix("f.")]
+        of = history.of_event(told, every=not event.by_task or history.kind not in LATER)
+        who = f"{history.table.name} {event.source} #{told['snapshot_id']}"
+        wrong += [f"{who}: {one}" for one in history.wrong(told, of)]
     return wrong
 
 
-def missing(events: list[Event], histories: dict[str, History], begun: dict[str, int]) -> list[str]:
+def missing(
+    events: Sequence[Event], histories: Mapping[str, History], begun: Mapping[str, int]
+) -> list[str]:
     """Snapshots of tasks of which no task has told."""
     told: dict[str, set[int]] = defaultdict(set)
-    for event in events:
-        if event.by_task:
-            name = event.extra["table"].removeprefix("f.")
-            every = TABLES[name] not in LATER
-            told[name] |= {s.id for s in histories[name].of_event(event.extra, every=every)}
+    for event in filter(lambda one: one.by_task, events):
+        name = event.extra["table"].removeprefix("f.")
+        every = histories[name].kind not in LATER
+        told[name] |= {s.id for s in histories[name].of_event(event.extra, every=every)}
     wrong = []
     for name, history in histories.items():
-        due = {
-            s.id
-            for s in history.snapshots.values()
-            if s.id > begun[name] and (TABLES[name] not in LATER or history.delivers(s))
-        }
+        later = [s for s in history.snapshots.values() if s.id > begun[name]]
+        due = {s.id for s in later if history.kind not in LATER or history.delivers(s)}
         wrong += [f"{name}: nobody has told of {n}" for n in sorted(due ^ told[name])]
     return wrong
 
 
-def results(live: Live, events: list[Event]) -> list[str]:
-    """What tasks returned, by way of the files of the XCom backend, is what their newest event says."""
+def results(events: Sequence[Event], values: Mapping[tuple[Any, ...], Any]) -> list[str]:
+    """Where the newest event of a task says its result, it is what the task has returned."""
     newest = {event.source: event.extra for event in events if event.by_task}
-    wrong, seen = [], 0
-    for dag, task, run, index, value in live.rows(RETURNED):
-        path = Path(json.loads(value))
-        returned = json.loads(path.read_text())
-        event = newest.get((dag, task, run, index))
-        if event is None or "result" not in event:
-            continue
-        seen += 1
-        kept = {k: v for k, v in returned.items() if k != "commits"}
-        if event["result"] != kept:
-            wrong.append(f"{dag} {task} {run}: {event['result']}, returned {kept}")
-    return wrong or ([] if seen else ["nobody has returned anything"])
-
-
-def summary(events: list[Event], backfills: Backfills) -> str:
-    by_task = [e for e in events if e.by_task]
-    different = {(e.uri, payload(e)["snapshot_id"]) for e in events}
-    return (
-        f"{len(backfills.have_ended)} runs, {len(backfills.cleared)} cleared; {len(by_task)} events of tasks, "
-        f"{len(events) - len(by_task)} of watchers, {len(events) - len(different)} repeated"
-    )
+    both = {
+        source: (event["result"], {k: v for k, v in values[source].items() if k != "commits"})
+        for source, event in newest.items()
+        if "result" in event
+    }
+    assert both, "nobody has returned anything"
+    return [
+        f"{source}: {said}, returned {did}" for source, (said, did) in both.items() if said != did
+    ]

@@ -302,8 +302,8 @@ LOOKUPS = (
     case("an aggregate is looked up", shape("k INT, v INT", key="k", bucket="1"), put((1, 5)), put((1, 3)), Joined((1,), (8,)), options={"merge-engine": "aggregation", "fields.v.aggregate-function": "sum"}),
     case("a partial update is looked up", shape("k INT, v STRING, w INT", key="k", bucket="1"), put((1, "a", N)), put((1, N, 5)), Joined((1,), ("a",)), options={"merge-engine": "partial-update"}),
     case("a table with deletion vectors is looked up", KV, put((1, "a"), (2, "b")), put((1, "c")), Joined((1, 2), ("c", "b")), options={"deletion-vectors.enabled": "true"}),
-    case("the newest partition alone is looked up", shape("k INT, v STRING, p STRING", key="k, p", partition="p", bucket="1"), put((1, "a", "x")), put((1, "b", "y")), rows((1, "b", "y"), options={"scan.partitions": "max_pt()"}), missing="scan.partitions"),
-    case("rows of the named partitions alone are read", shape("k INT, v STRING, p STRING", partition="p"), put((1, "a", "x"), (1, "b", "y")), rows((1, "a", "x"), options={"scan.partitions": "p=x"}), missing="scan.partitions"),
+    case("the newest partition alone is looked up", shape("k INT, v STRING, p STRING", key="k, p", partition="p", bucket="1"), put((1, "a", "x")), put((1, "b", "y")), rows((1, "b", "y"), options={"scan.partitions": "max_pt()"})),
+    case("rows of the named partitions alone are read", shape("k INT, v STRING, p STRING", partition="p"), put((1, "a", "x"), (1, "b", "y")), rows((1, "a", "x"), options={"scan.partitions": "p=x"})),
 )  # fmt: skip
 
 CASES = (

@@ -25,6 +25,7 @@ from table_core.storage.spill import Spill
 from table_core.table.commit_io.uncommitted import undone_by
 from table_core.table.metadata.timeline import TableTimeline
 from table_core.table.metadata.timestamps import epoch_ms
+from table_core.table.read.chosen_partitions import chosen_partitions
 from table_core.table.read.scan import state_scan
 from table_core.table.read.state_plan import fallback_of, refuse_unreadable
 from table_core.table.write.coerce import cast_column, gathered
@@ -224,7 +225,9 @@ class Dimension:
     def scan(self, state: SnapshotRef) -> Scan:
         """All rows of ``state``: keys and added columns."""
         names = dict.fromkeys(f.name for f in (*self.keys, *self.added))
-        return state_scan(_described(self.access, state), state, list(names), None, None)
+        access = _described(self.access, state)
+        keeps = chosen_partitions(access, state.snapshot)
+        return state_scan(access, state, list(names), None, None, keeps_partition=keeps)
 
     def name(self, state: SnapshotRef) -> tuple[Any, ...]:
         """What the rows of ``state`` depend on: nothing that could stand for others later."""

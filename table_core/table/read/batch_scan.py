@@ -11,6 +11,10 @@ from table_core.table.metadata.shifted_times import warn_of_shifted_times
 from table_core.table.metadata.timeline import TableTimeline
 from table_core.table.metadata.timestamps import PointInTime, epoch_ms
 from table_core.table.read.changes import asked_range, range_scan
+from table_core.table.read.chosen_partitions import (
+    chosen_partitions,
+    refuse_chosen_partitions,
+)
 from table_core.table.read.scan import refuse_negative, state_scan
 from table_core.table.read.state_plan import refuse_unreadable
 
@@ -51,6 +55,7 @@ def batch_scan(
     if not named and _asks_for_range(access.options):
         asked = asked_range(access)
         if asked is not None:
+            refuse_chosen_partitions(access, "a range of changes")
             return range_scan(access, asked, columns=columns, where=where, limit=limit)
     state = resolve(
         access.options,
@@ -64,7 +69,8 @@ def batch_scan(
         warn_of_future(access, access.metadata.head())
     if state.explicit and state.snapshot is not None:
         access = access.with_schema(access.metadata.schema(state.snapshot.schema_id))
-    return state_scan(access, state, columns, where, limit)
+    keeps = chosen_partitions(access, state.snapshot)
+    return state_scan(access, state, columns, where, limit, keeps_partition=keeps)
 
 
 def _asks_for_range(options: TableOptions) -> bool:

@@ -283,8 +283,13 @@ def state_scan(
     columns: Sequence[str] | None,
     where: str | Expression | None,
     limit: int | None,
+    *,
+    keeps_partition: Callable[[bytes], bool] | None = None,
 ) -> Scan:
-    """The rows of ``state`` under the schema of ``access``, and what its fallback branch adds."""
+    """The rows of ``state`` under the schema of ``access``, and what its fallback branch adds.
+
+    ``keeps_partition``: of which partitions, where there is no such branch.
+    """
     if state.snapshot is None:
         access.require_there()
     bound = bound_where(access.schema, where)
@@ -297,6 +302,7 @@ def state_scan(
         created_after_ms=state.created_after_ms,
         delta_only=state.delta_only,
         streams=state.committed,
+        keeps_partition=keeps_partition,
     )
     fallback = fallback_of(access)
     if fallback is None:

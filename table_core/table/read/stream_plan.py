@@ -21,6 +21,7 @@ from table_core.table.metadata.positions import came_to, place_at, read_by, tabl
 from table_core.table.metadata.refs.consumers import set_consumer
 from table_core.table.metadata.timeline import TableTimeline, find_snapshot
 from table_core.table.read.changes import ChangePlanner
+from table_core.table.read.chosen_partitions import refuse_chosen_partitions
 from table_core.table.read.producers import producer_of, refuse_switch
 from table_core.table.read.source_rows import with_waiting
 from table_core.table.read.state_plan import StatePlanner, refuse_unreadable
@@ -62,6 +63,7 @@ class StreamPlanner:
             OptionError: the table merges rows, and has no changelog producer.
         """
         refuse_unreadable(access)
+        refuse_chosen_partitions(access, "a stream")
         require_changes(access.options, access.name, is_key_table=access.schema.is_key_table)
         named = consumer or access.options.get(keys_scan.CONSUMER_ID)
         return cls(access=access, consumer=named, where=where)

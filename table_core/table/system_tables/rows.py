@@ -21,6 +21,7 @@ from table_core.table.files.row_form import RowForm
 from table_core.table.metadata.timeline import TableTimeline
 from table_core.table.read.batch_scan import batch_scan
 from table_core.table.read.changes import asked_range, changes_of_range
+from table_core.table.read.chosen_partitions import chosen_partitions, refuse_chosen_partitions
 from table_core.table.read.following import follow
 from table_core.table.read.scan import Scan
 from table_core.table.read.split_reader import SplitReader
@@ -88,8 +89,9 @@ def read_optimized(access: TableAccess) -> Scan:
     if not access.schema.is_key_table:
         return batch_scan(access)
     refuse_unreadable(access)
-    planner = StatePlanner(access=access, levels=Levels.TOP)
     state = resolve(access.options, TableTimeline(access)).snapshot
+    keeps = chosen_partitions(access, state)
+    planner = StatePlanner(access=access, levels=Levels.TOP, keeps_partition=keeps)
     reader = SplitReader(access=access, fields=access.schema.fields)
     return Scan(reader, lambda: planner.plan(state))
 
@@ -114,10 +116,12 @@ def _log(access: TableAccess, *, binlog: bool) -> Scan:
     with_number = _with_number(access)
     asked = asked_range(access)
     if asked is not None:
+        refuse_chosen_partitions(access, "a range of changes")
         inner = changes_of_range(access, asked, with_number=with_number)
     else:
         state = resolve(access.options, TableTimeline(access)).snapshot
-        planner = StatePlanner(access=access)
+        keeps = chosen_partitions(access, state)
+        planner = StatePlanner(access=access, keeps_partition=keeps)
         reader = SplitReader(
             access=access,
             fields=access.schema.fields,
