@@ -36,7 +36,9 @@ __all__ = [
     "members",
     "name",
     "name_part",
+    "newest_partitions",
     "one_of",
+    "partitions",
     "positive_or",
     "ratio",
     "stats_mode",
@@ -166,6 +168,27 @@ def timestamp(value: str) -> None:
 def zone(value: str) -> None:
     """A time zone by its name or its distance from UTC."""
     java_zone(value)
+
+
+def newest_partitions(value: str) -> int | None:
+    """How many of the newest partitions a text means; None: it names some by their values."""
+    return {"max_pt()": 1, "max_two_pt()": 2}.get(value.strip().lower())
+
+
+def partitions(value: str) -> list[dict[str, str]]:
+    """Partitions by their values, ``dt=2026-01-01,hh=5;dt=2026-01-02``; none where the newest are meant."""
+    if newest_partitions(value) is not None:
+        return []
+    named: list[dict[str, str]] = []
+    for part in value.split(";"):
+        pairs = [[side.strip() for side in pair.split("=", 1)] for pair in part.split(",")]
+        if not all(len(pair) == 2 and all(pair) for pair in pairs):
+            raise ValueError(
+                "expected partitions such as dt=2026-01-01,hh=5;dt=2026-01-02, or max_pt() or max_two_pt(), "
+                f"found {part.strip()!r}"
+            )
+        named.append({name: text for name, text in pairs})
+    return named
 
 
 def name(value: str) -> None:

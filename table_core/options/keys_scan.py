@@ -158,6 +158,7 @@ SCAN_PARTITIONS: Final[Option[str | None]] = Option(
     None,
     "partitions that reads and lookups see: dt=2026-01-01;dt=2026-01-02, max_pt() or max_two_pt()",
     aliases=("lookup.dynamic-partition",),
+    fits=fits.partitions,
 )
 SCAN_PLAN_SORT_PARTITION: Final[Option[bool]] = Option(
     "scan.plan-sort-partition", parse.boolean, False, "sort splits by partition"

@@ -8,11 +8,11 @@ Source: ``org.apache.paimon.flink.lookup.PartitionLoader``.
 from __future__ import annotations
 
 import heapq
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from table_core.errors import ArgumentError, OptionError, UnsupportedFeatureError
 from table_core.ondisk.binary_row import decode_row, sort_key
-from table_core.options import keys_files, keys_scan
+from table_core.options import fits, keys_files, keys_scan
 from table_core.table.metadata.partition_spec import partition_matcher
 
 if TYPE_CHECKING:
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from table_core.table.metadata.access import TableAccess
 
 __all__ = ["chosen_partitions", "refuse_chosen_partitions"]
-
-_NEWEST: Final = {"max_pt()": 1, "max_two_pt()": 2}
 
 
 def chosen_partitions(
@@ -48,7 +46,7 @@ def chosen_partitions(
             f"{access.name} has scan.partitions and scan.fallback-branch: unset one of them",
             feature="scan.partitions",
         )
-    number = _NEWEST.get(text.strip().lower())
+    number = fits.newest_partitions(text)
     if number is None:
         return _named(access, text)
     types = [field.type for field in fields]
@@ -76,17 +74,13 @@ def refuse_chosen_partitions(access: TableAccess, who: str) -> None:
 def _named(access: TableAccess, text: str) -> Callable[[bytes], bool]:
     """The partitions in ``text``: ``dt=2026-01-01,hh=5;dt=2026-01-02``; a column that is not named is NULL."""
     default = access.options.get(keys_files.PARTITION_DEFAULT_NAME)
-    specs: list[dict[str, str | None]] = []
-    for part in filter(str.strip, text.split(";")):
-        spec: dict[str, str | None] = dict.fromkeys(access.schema.partition_keys)
-        for pair in part.split(","):
-            name, equals, value = pair.partition("=")
-            if not equals:
-                raise _wrong(text, f"expected column=value, found {pair.strip()!r}")
-            spec[name.strip()] = None if value.strip() == default else value.strip()
-        specs.append(spec)
+    specs = [
+        {name: None if value == default else value for name, value in spec.items()}
+        for spec in fits.partitions(text)
+    ]
+    whole: dict[str, str | None] = dict.fromkeys(access.schema.partition_keys)
     try:
-        return partition_matcher(access, specs)
+        return partition_matcher(access, [{**whole, **spec} for spec in specs])
     except ArgumentError as error:
         raise _wrong(text, str(error)) from error
 
