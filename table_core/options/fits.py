@@ -187,7 +187,7 @@ def partitions(value: str) -> list[dict[str, str]]:
                 "expected partitions such as dt=2026-01-01,hh=5;dt=2026-01-02, or max_pt() or max_two_pt(), "
                 f"found {part.strip()!r}"
             )
-        named.append({name: text for name, text in pairs})
+        named.append(dict(pairs))
     return named
 
 

@@ -84,8 +84,9 @@ class CommitNote:
     partitions_total: int = 0
 
     def to_document(self) -> dict[str, Any]:
-        """JSON-safe members, under the same names."""
-        return asdict(self)
+        """Members as JSON has them, under the same names: what a job here returns is what one elsewhere does."""
+        known = None if self.partitions is None else list(self.partitions)
+        return {**asdict(self), "partitions": known}
 
     @property
     def sort(self) -> tuple[object, ...]:

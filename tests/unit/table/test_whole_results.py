@@ -89,6 +89,7 @@ def test_a_job_says_what_the_metadata_say(kind: str, name: str, tmp_path: Path) 
     before = State.of(table)
     said = run(action, args)
     after = State.of(table)
+    assert json.loads(json.dumps(said)) == said, "as a job elsewhere returns it"
     assert said.pop("commits") is not None
     wrong = refuted(said, before, after)
     if kind == "lookup" or action == "rollback":
