@@ -6,6 +6,7 @@ import json
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -109,6 +110,7 @@ def test_the_list_has_a_line_a_table(page: Any) -> None:
     assert (line["kind"], line["rows"], line["partitions"]) == ("primary-key", 3, 2)
     assert line["health"] == "ok"
     assert line["freshness_s"] < 600
+    assert datetime.fromisoformat(line["collected_at"]) <= datetime.now(UTC)
     assert line["events_24h"] >= 1
     assert page("/overview").json()["tables"] >= 1
     assert page("/tables", health="bad").json()["tables"] == []
@@ -289,6 +291,7 @@ def test_without_a_collector_the_page_knows_what_airflow_knows(page: Any) -> Non
         None,
         "unknown",
     )
+    assert line["collected_at"] is None, "nobody has collected its database"
     assert [v["label"] for v in line["variants"]] == ["branch try", "on=changes"]
     eventually(
         lambda: page("/tables", search="brie").json()["tables"][0]["events_24h"] == 2, "both events"

@@ -119,8 +119,8 @@ def _parsed(text: str) -> ComputedColumn:
     if match is None:
         raise _refused(text, "write name=function(column, …)")
     name, function = match[1], match[2].lower()
-    given = [part.strip() for part in _ARGUMENT.findall(match[3]) if part.strip()]
-    parts = [_unquoted(part) for part in given]
+    written = [part.strip() for part in _ARGUMENT.findall(match[3]) if part.strip()]
+    parts = [_unquoted(part) for part in written]
     if function not in _LITERALS:
         raise _refused(text, f"no function {function!r}; there are {', '.join(_LITERALS)}")
     low, high = _LITERALS[function]
@@ -132,7 +132,7 @@ def _parsed(text: str) -> ComputedColumn:
         literals = (parts[0], parts[1] if len(parts) == 2 else "STRING") if parts else ()
         if not literals:
             raise _refused(text, "cast(value, type) takes a constant")
-        return ComputedColumn(name, function, None, literals, is_quoted=parts[0] != given[0])
+        return ComputedColumn(name, function, None, literals, is_quoted=parts[0] != written[0])
     if not parts or not low <= len(parts) - 1 <= high:
         raise _refused(text, f"{function} takes a column and {low} to {high} literals")
     _check_literals(text, function, parts[1:])
