@@ -81,7 +81,7 @@ class PaimonSensor(ChecksArguments, BaseSensorOperator):
     def poke(self, context: Context) -> PokeReturnValue:
         """Look once.  A connection that is away is waited for, if an earlier look has found it."""
         try:
-            found = self._look(context)
+            answer = self._look(context)
         except AirflowNotFoundException as error:  # a backend of secrets may be away
             if not (self._has_looked or context.get("task_reschedule_count")):
                 raise
@@ -90,7 +90,7 @@ class PaimonSensor(ChecksArguments, BaseSensorOperator):
             )
             return PokeReturnValue(False)
         self._has_looked = True
-        return found
+        return answer
 
     def _look(self, context: Context) -> PokeReturnValue:
         from paimon_provider.hooks.paimon import PaimonHook
