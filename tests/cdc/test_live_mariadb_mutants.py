@@ -31,8 +31,14 @@ def _no_rollback(patch: Patch) -> None:
     patch.setattr(OpenTransaction, "undone", lambda *_: (set(), set()))
 
 
-def _no_waiting(patch: Patch) -> None:
-    patch.setattr(OpenTransaction, "prepares", lambda *_: None)
+def _no_prepared(patch: Patch) -> None:
+    prepares = OpenTransaction.prepares
+
+    def wrong(self: OpenTransaction, xid: str, rows: LogRows) -> None:
+        prepares(self, xid, rows)
+        self.prepared[xid].rows = {}
+
+    patch.setattr(OpenTransaction, "prepares", wrong)
 
 
 def _no_cascades(patch: Patch) -> None:
@@ -107,7 +113,7 @@ def _no_names(patch: Patch) -> None:
 
 BUGS: dict[str, Callable[[Patch], None]] = {
     "a transaction that is rolled back counts": _no_rollback,
-    "an XA transaction counts before its end": _no_waiting,
+    "rows of an XA transaction do not come with its end": _no_prepared,
     "children do not follow their parents": _no_cascades,
     "a truncate is passed over": _no_truncate,
     "columns that are added are null": _no_defaults,
