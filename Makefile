@@ -103,7 +103,7 @@ servers: # without them the tests of live databases are skipped
 browser: # without it the tests of the page are skipped
 	@tests/browser/chromium.sh || echo "browser: going on without"
 
-test-cdc: java-build $(STAMP) ## Real MariaDB, PostgreSQL and Kafka: 20 000 changes, killed ten times
+test-cdc: java-build $(STAMP) ## Real MariaDB, PostgreSQL and Kafka: 20 000 changes, killed ten times, and 20 random lives
 	@demo/servers.sh mariadb postgresql
 	CDC_CHANGES=$(or $(CDC_CHANGES),20000) CDC_KILLS=$(or $(CDC_KILLS),10) CDC_REQUIRED=1 \
 		LIVES=$(or $(LIVES),20) POSTGRES_LIVES=$(or $(POSTGRES_LIVES),20) \
