@@ -58,6 +58,7 @@ class Furthest:
     row: int
     """The last one at this place; -1 where the source does not count them."""
     time_ms: int
+    """Of the youngest event so far."""
     line: int
     """Where the newest event of the stream was read."""
     count: int
@@ -259,9 +260,10 @@ def _further(
     first, second, row = told.at(at[-1])
     here = (told.first[at] == first) & (told.second[at] == second)
     count, begin = int(here.sum()), int(at[np.argmax(here)])
+    # the newest one: transactions that end at once are logged in any order of their times
+    time_ms = max(int(told.times_ms[at].max()), known.time_ms if known is not None else 0)
     if known is not None and (known.first, known.second) == (first, second):
-        return replace(known, row=row, count=known.count + count)
-    time_ms = int(told.times_ms[at[-1]])
+        return replace(known, row=row, time_ms=time_ms, count=known.count + count)
     begins = int(told.rows[begin])
     return Furthest(first, second, row, time_ms, 0, count, begins, content(begin))
 
@@ -272,10 +274,12 @@ def _next(
     """What is the furthest event behind one more, and whether that one came before."""
     first, second, row = told.at(n)
     there = known.first, known.second
-    if (first, second) > there or ((first, second) < there and told.times_ms[n] > known.time_ms):
-        return _further(None, told, np.array([n]), content), False
     if (first, second) < there:
-        return replace(known, left=known.count), True
+        if told.times_ms[n] <= known.time_ms:
+            return replace(known, left=known.count), True
+        return _further(None, told, np.array([n]), content), False
+    if (first, second) > there:
+        return _further(known, told, np.array([n]), content), False
     if known.left:
         return replace(known, left=known.left - 1), True
     is_first = 0 <= row == known.begins and row <= known.row

@@ -99,6 +99,11 @@ def test_a_log_that_was_begun_anew_is_not_one_that_came_before(tmp_path: Path) -
     assert of(Lake(tmp_path), [mysql(n) for n in (1, 2, 3)], later, later) == [1, 2, 3, 6, 7, 8]
 
 
+def test_times_of_a_log_may_go_back(tmp_path: Path) -> None:
+    events = [mysql(n, at=1_700_000_000_000 - n) for n in (1, 2, 3)]
+    assert of(Lake(tmp_path), events, events, [*events, mysql(4)]) == [1, 2, 3, 4]
+
+
 def test_connectors_servers_and_partitions_have_places_of_their_own(tmp_path: Path) -> None:
     others = [mysql(2, source={"name": "d"}), mysql(1, source={"server_id": 2})]
     lake = Lake(tmp_path)
