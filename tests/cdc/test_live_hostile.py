@@ -16,6 +16,8 @@ from tests.golden.avro_form import Registry
 from tests.hostile_events import FORMS, HARMLESS, MAX_BYTES, good_row, typed_row
 from tests.hostile_sync import sync_apart
 
+UNKNOWN = 9_999_999
+"""No schema has this id."""
 EVENTS = 10_000
 PARTITIONS = 3
 MEMORY_MB = 512
@@ -94,7 +96,7 @@ AVRO_WAYS: Final[dict[str, Callable[[Registry, int], bytes | None]]] = {
     "unknown magic byte": lambda r, n: b"\x07" + avro(r, n)[1:],
     "head alone": lambda r, n: avro(r, n)[:5],
     "head cut short": lambda r, n: b"\x00\x00",
-    "no such schema": lambda r, n: struct.pack(">bI", 0, 9_999_999) + avro(r, n)[5:],
+    "no such schema": lambda r, n: struct.pack(">bI", 0, UNKNOWN) + avro(r, n)[5:],
     "cut short": lambda r, n: avro(r, n)[:-9],
     "garbage": lambda r, n: avro(r, n)[:5] + b"\xff" * 40,
     "text of a terabyte": lambda r, n: avro(r, n)[:5] + b"\x00\x02\x02\x02\xfe\xff\xff\xff\xff\x3f",
@@ -216,6 +218,8 @@ def test_of_ten_thousand_avro_records_each_is_where_it_belongs(
         )
         warehouse = f"file://{tmp_path}/wh"
         outcome = sync_apart(warehouse, source, whole=True)
-        assert len(set(registry.asked)) == len(registry.asked), "each schema is asked for once"
+        # one that the registry does not know may come later: it is asked again every few seconds
+        known = [path for path in registry.asked if not path.endswith(f"/{UNKNOWN}")]
+        assert len(set(known)) == len(known), "each schema is asked for once"
     dead = {n for n, way in hostile.items() if way != "tombstone"}
     judged(warehouse, outcome, places, dead, [n for n in range(EVENTS) if n not in hostile])
