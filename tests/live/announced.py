@@ -2,19 +2,43 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
 from table_core.ondisk.snapshot import CommitKind, Snapshot
+from table_core.table.api.catalog import Catalog
 from table_core.table.api.table import Table
+from tests.live.forty_dags import LATER, TABLES
 
-__all__ = ["History", "Told"]
+__all__ = ["Event", "compared"]
 
 Row = tuple[Any, ...]
 LATE = ("vectors", "first")
 """Kinds of tables whose new rows are seen by readers once they are compacted."""
+
+
+class Event(NamedTuple):
+    """What was announced, and by which task; a watcher has none."""
+
+    uri: str
+    source: tuple[Any, ...]
+    extra: dict[str, Any]
+
+    @property
+    def by_task(self) -> bool:
+        return self.source[0] is not None
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """The event document, whoever tells it."""
+        return self.extra if self.by_task else self.extra["payload"]
+
+    @property
+    def table(self) -> str:
+        """The table, without its database."""
+        return str(self.told["table"]).rpartition(".")[2]
 
 
 class Told(NamedTuple):
@@ -136,3 +160,71 @@ class History:
             rows = self.table.read(snapshot=snapshot).to_arrow().to_pylist() if snapshot else []
             self._states[snapshot] = Counter(tuple(row.values()) for row in rows)
         return self._states[snapshot]
+
+
+def compared(
+    catalog: Catalog,
+    begun: Mapping[str, int],
+    events: Sequence[Event],
+    values: Mapping[tuple[Any, ...], Any],
+) -> list[str]:
+    """All that is not as the tables and the tasks say; ``begun``: the tables, and what they had before."""
+    histories = {name: History(catalog.table(f"f.{name}"), TABLES[name]) for name in begun}
+    return [
+        *differ(events),
+        *numbers(events, histories),
+        *missing(events, histories, begun),
+        *results(events, values),
+    ]
+
+
+def differ(events: Sequence[Event]) -> list[str]:
+    """Events of one snapshot that are not equal: whoever counts would count them twice."""
+    first: dict[Any, dict[str, Any]] = {}
+    wrong = []
+    for event in events:
+        told = event.told
+        before = first.setdefault((event.uri, told["snapshot_id"]), told)
+        if before != told:
+            wrong.append(f"{event.uri} {event.source}: {told}, and before {before}")
+    return wrong
+
+
+def numbers(events: Sequence[Event], histories: Mapping[str, History]) -> list[str]:
+    wrong = []
+    for event in events:
+        history = histories[event.table]
+        of = history.of_event(event.told, every=not event.by_task or history.kind not in LATER)
+        who = f"{event.table} {event.source} #{event.told['snapshot_id']}"
+        wrong += [f"{who}: {one}" for one in history.wrong(event.told, of)]
+    return wrong
+
+
+def missing(
+    events: Sequence[Event], histories: Mapping[str, History], begun: Mapping[str, int]
+) -> list[str]:
+    """Snapshots of tasks of which no task has told."""
+    told: dict[str, set[int]] = defaultdict(set)
+    for event in filter(lambda one: one.by_task, events):
+        history = histories[event.table]
+        every = history.kind not in LATER
+        told[event.table] |= {s.id for s in history.of_event(event.told, every=every)}
+    wrong = []
+    for name, history in histories.items():
+        later = [s for s in history.snapshots.values() if s.id > begun[name]]
+        due = {s.id for s in later if history.kind not in LATER or history.delivers(s)}
+        wrong += [f"{name}: nobody has told of {n}" for n in sorted(due ^ told[name])]
+    return wrong
+
+
+def results(events: Sequence[Event], values: Mapping[tuple[Any, ...], Any]) -> list[str]:
+    """Where the newest event of a task says its result, it is what the task has returned."""
+    newest = {event.source: event.extra for event in events if event.by_task}
+    both = {
+        source: (event["result"], {k: v for k, v in values[source].items() if k != "commits"})
+        for source, event in newest.items()
+        if "result" in event and source in values
+    }
+    return [
+        f"{source}: {said}, returned {did}" for source, (said, did) in both.items() if said != did
+    ]

@@ -7,7 +7,7 @@ what a commit has done can be seen by the rows before and after it.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -292,7 +292,7 @@ for watched in {WATCHED}:
 '''
 
 
-def dag_file(cases: tuple[Case, ...] = CASES) -> str:
+def dag_file(cases: Sequence[Case] = CASES) -> str:
     """The text of the Dags' file."""
     return "\n".join([HEAD, *map(_dag, cases)])
 
@@ -303,15 +303,16 @@ def _dag(case: Case) -> str:
     return f"T = 'f.{case.name}'\nwith DAG({case.name!r}, {given}):\n    {case.tasks}\n"
 
 
-def make_tables(catalog: Catalog) -> dict[str, int]:
-    """All tables, each with some rows of every day; and its newest snapshot."""
+def make_tables(catalog: Catalog, names: Collection[str] = TABLES) -> dict[str, int]:
+    """The tables, each with some rows of every day; and its newest snapshot."""
     catalog.create_database("f")
     number = IDS * len(DAYS)
     text = [f"{n:05}" for n in range(number)]
     days = [day for day in DAYS for _ in range(IDS)]
     filled = {"dt": days, "id": [*range(IDS)] * len(DAYS), "u": text, "v": text, "n": [0] * number}
-    for name, kind in TABLES.items():
-        made = {**KINDS[kind], "options": {**KINDS[kind]["options"], **KEPT}}
+    for name in names:
+        kind = KINDS[TABLES[name]]
+        made = {**kind, "options": {**kind["options"], **KEPT}}
         table = catalog.create_table(f"f.{name}", ROW, **made)
         write_rows(table, pa.table(filled, schema=ROW))
-    return {name: len(catalog.table(f"f.{name}").snapshots()) for name in TABLES}
+    return {name: len(catalog.table(f"f.{name}").snapshots()) for name in names}

@@ -10,18 +10,16 @@ from __future__ import annotations
 import json
 import os
 import random
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
-from table_core.table.api.catalog import Catalog
 from tests.live.airflows import KILLED_OFTEN, Live, running
-from tests.live.announced import History
+from tests.live.announced import Event, compared
 from tests.live.file_xcoms import FOLDER
-from tests.live.forty_dags import CASES, DAYS, LATER, TABLES, WATCHED, dag_file, make_tables
+from tests.live.forty_dags import CASES, DAYS, WATCHED, dag_file, make_tables
 from tests.live.user_screen import ENDED, Screen
 
 pytestmark = [pytest.mark.airflow, pytest.mark.heavy, pytest.mark.timeout(5400)]
@@ -43,18 +41,6 @@ RETURNED = (
 )
 
 
-class Event(NamedTuple):
-    """What was announced, and by which task; a watcher has none."""
-
-    uri: str
-    source: tuple[Any, ...]
-    extra: dict[str, Any]
-
-    @property
-    def by_task(self) -> bool:
-        return self.source[0] is not None
-
-
 @pytest.fixture(scope="module")
 def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
     folder = tmp_path_factory.mktemp("forty")
@@ -63,6 +49,7 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
         **KILLED_OFTEN,
         "AIRFLOW__CORE__PARALLELISM": "8",
         "AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT": "120",
+        "AIRFLOW__CORE__DAGBAG_IMPORT_TIMEOUT": "300",
         "AIRFLOW__CORE__XCOM_BACKEND": "tests.live.file_xcoms.FileXCom",
         FOLDER: str(values),
     }
@@ -126,10 +113,6 @@ class Backfills:
         return self.screen.kill({"pid": pid}, supervisor=what == "supervisor")
 
 
-def payload(event: Event) -> dict[str, Any]:
-    return event.extra if event.by_task else event.extra["payload"]
-
-
 def announced(live: Live) -> list[Event]:
     return [Event(uri, tuple(source), json.loads(told)) for uri, *source, told in live.rows(EVENTS)]
 
@@ -156,10 +139,11 @@ def test_what_is_announced_is_what_the_tables_say(live: Live, tmp_path: Path) ->
             f"{name}: a watcher has told all", lambda n=name, d=due: d <= told_of(live, n)
         )
     events, values = announced(live), returned(live)
+    assert values, "the files of the XCom backend are there"
     (tmp_path / "seen.json").write_text(json.dumps([begun, events, [*values.items()]]))
     print(
         f"{len(backfills.have_ended)} runs, {len(backfills.cleared)} cleared; {len(events)} events, "
-        f"{len(events) - len({(e.uri, payload(e)['snapshot_id']) for e in events})} of them repeated"
+        f"{len(events) - len({(e.uri, e.told['snapshot_id']) for e in events})} of them repeated"
     )
     wrong = compared(live.catalog, begun, events, values)
     assert wrong == [], f"seed {SEED}, {len(wrong)} are wrong:\n" + "\n".join(wrong[:60])
@@ -167,75 +151,5 @@ def test_what_is_announced_is_what_the_tables_say(live: Live, tmp_path: Path) ->
 
 def told_of(live: Live, table: str) -> set[int]:
     """The snapshots of which a watcher has told."""
-    told = [payload(e) for e in announced(live) if not e.by_task]
-    return {one["snapshot_id"] for one in told if one["table"] == f"f.{table}"}
-
-
-def compared(
-    catalog: Catalog,
-    begun: Mapping[str, int],
-    events: Sequence[Event],
-    values: Mapping[tuple[Any, ...], Any],
-) -> list[str]:
-    """All that is not as the tables and the tasks say."""
-    histories = {name: History(catalog.table(f"f.{name}"), kind) for name, kind in TABLES.items()}
-    return [
-        *differ(events),
-        *numbers(events, histories),
-        *missing(events, histories, begun),
-        *results(events, values),
-    ]
-
-
-def differ(events: Sequence[Event]) -> list[str]:
-    """Events of one snapshot that are not equal: whoever counts would count them twice."""
-    first: dict[Any, dict[str, Any]] = {}
-    wrong = []
-    for event in events:
-        told = payload(event)
-        before = first.setdefault((event.uri, told["snapshot_id"]), told)
-        if before != told:
-            wrong.append(f"{event.uri} {event.source}: {told}, and before {before}")
-    return wrong
-
-
-def numbers(events: Sequence[Event], histories: Mapping[str, History]) -> list[str]:
-    wrong = []
-    for event in events:
-        told = payload(event)
-        history = histories[told["table"].removeprefix("f.")]
-        of = history.of_event(told, every=not event.by_task or history.kind not in LATER)
-        who = f"{history.table.name} {event.source} #{told['snapshot_id']}"
-        wrong += [f"{who}: {one}" for one in history.wrong(told, of)]
-    return wrong
-
-
-def missing(
-    events: Sequence[Event], histories: Mapping[str, History], begun: Mapping[str, int]
-) -> list[str]:
-    """Snapshots of tasks of which no task has told."""
-    told: dict[str, set[int]] = defaultdict(set)
-    for event in filter(lambda one: one.by_task, events):
-        name = event.extra["table"].removeprefix("f.")
-        every = histories[name].kind not in LATER
-        told[name] |= {s.id for s in histories[name].of_event(event.extra, every=every)}
-    wrong = []
-    for name, history in histories.items():
-        later = [s for s in history.snapshots.values() if s.id > begun[name]]
-        due = {s.id for s in later if history.kind not in LATER or history.delivers(s)}
-        wrong += [f"{name}: nobody has told of {n}" for n in sorted(due ^ told[name])]
-    return wrong
-
-
-def results(events: Sequence[Event], values: Mapping[tuple[Any, ...], Any]) -> list[str]:
-    """Where the newest event of a task says its result, it is what the task has returned."""
-    newest = {event.source: event.extra for event in events if event.by_task}
-    both = {
-        source: (event["result"], {k: v for k, v in values[source].items() if k != "commits"})
-        for source, event in newest.items()
-        if "result" in event
-    }
-    assert both, "nobody has returned anything"
-    return [
-        f"{source}: {said}, returned {did}" for source, (said, did) in both.items() if said != did
-    ]
+    told = [e for e in announced(live) if not e.by_task and e.table == table]
+    return {event.told["snapshot_id"] for event in told}
