@@ -119,6 +119,10 @@ _BY_LEVEL = (
     *("0:prquet", "0:orcc", "0:trunc", "0:ful", "0:truncate(0)", "0:none:x", "a", "0:zstd,x"),
 )
 OWN: dict[str, tuple[str, ...]] = {
+    "scan.partitions": (
+        *(*_TYPOS, "dt", "dt=", "=1", "dt=1;", ";dt=1", "dt=1,", "dt=1,,hh=2", "dt:1"),
+        *("max_pt", "max_pt(1)", "max_three_pt()", "max_pt();dt=1", "dt==;"),
+    ),
     **dict.fromkeys(
         (
             *("bucket-key", "sequence.field", "clustering.columns"),

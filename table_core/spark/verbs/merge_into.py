@@ -170,7 +170,8 @@ def _write_versions(
     _count(counts, pairs.when, [decided for _, decided in outcomes])
     results = [result for result, _ in outcomes]
     results.append(compacted_along(session, access, results))
-    return commit_results(access, tuple(results), commit, None, Reads.of(clauses.MERGE, head))
+    reads = Reads.of(clauses.MERGE, head, lambda: clauses.changed_rows(counts))
+    return commit_results(access, tuple(results), commit, None, reads)
 
 
 def _newest(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from table_core.commit import protocol
 from table_core.commit.basis import Basis, Opened
 from table_core.commit.readback import committed_identifiers
-from table_core.commit.request import CommitLimits, CommitPart, CommitRequest
+from table_core.commit.request import ChangedRows, CommitLimits, CommitPart, CommitRequest
 from table_core.errors import TableError
 from table_core.ondisk.data_file import EntryKind, ManifestEntry
 from table_core.ondisk.partition_key import partition_key
@@ -61,12 +61,15 @@ def commit_writes(
     *,
     overwrite: Selection | None = None,
     operation: str | None = None,
+    changed: ChangedRows | None = None,
 ) -> Commit:
     """Commit what writers prepared: one APPEND or OVERWRITE, then their compactions.
 
-    The snapshot is named after its ``operation``; None is ``WRITE`` or ``OVERWRITE``.
+    The snapshot is named after its ``operation``; None is ``WRITE`` or ``OVERWRITE``.  ``changed``: what it did to
+    rows, where their files do not tell.
     """
     append, compact = parts_of(results, overwrite)
+    append = replace(append, changed=changed)
     named = operation or ("WRITE" if overwrite is None else "OVERWRITE")
     return commit_parts(access, commit, append=append, compact=compact, operation=named)
 

@@ -194,7 +194,9 @@ def _write_versions(
     """Key table: what the clauses say is written as new versions of the rows."""
     head = in_buckets(access, head)
     pairing = Pairing(access, source, on, when)
-    with open_writer(access.for_whole_rows(), commit, None, Reads.of(MERGE, head)) as writer:
+    with open_writer(
+        access.for_whole_rows(), commit, None, Reads.of(MERGE, head, lambda: changed_rows(counts))
+    ) as writer:
         for changes in _changes(access, head, pairing, counts):
             for rows in changes.written():
                 writer.write(rows)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from table_core.commit.basis import AsOf, Basis
 from table_core.commit.overwrite import Selection
-from table_core.commit.request import CommitPart
+from table_core.commit.request import ChangedRows, CommitPart
 from table_core.errors import (
     ArgumentError,
     CommitConflictError,
@@ -37,7 +37,7 @@ from table_core.table.write.choose_assigner import crosses_partitions
 from table_core.table.write.writer import TableWriter
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from table_core.ondisk.snapshot import Snapshot
     from table_core.table.metadata.access import TableAccess
@@ -67,11 +67,18 @@ class Reads:
     """Its name in the snapshot."""
     as_of: AsOf
     """The state that it has read."""
+    changed: Callable[[], ChangedRows] | None = None
+    """What it did to rows, asked for when it commits; None: the files of its rows tell."""
 
     @classmethod
-    def of(cls, operation: str, head: Snapshot | None) -> Reads:
+    def of(
+        cls,
+        operation: str,
+        head: Snapshot | None,
+        changed: Callable[[], ChangedRows] | None = None,
+    ) -> Reads:
         """A statement that has read ``head``."""
-        return cls(operation=operation, as_of=AsOf.of(head))
+        return cls(operation=operation, as_of=AsOf.of(head), changed=changed)
 
 
 def open_writer(
@@ -169,7 +176,13 @@ def _committed(
         if statement is None:
             return commit_writes(access, results, commit)
         read = WriteResult(basis=Basis(rows=frozenset({statement.as_of})))
-        return commit_writes(access, (*results, read), commit, operation=statement.operation)
+        return commit_writes(
+            access,
+            (*results, read),
+            commit,
+            operation=statement.operation,
+            changed=None if statement.changed is None else statement.changed(),
+        )
     return commit_replacing(access, results, commit, selection)
 
 

@@ -38,7 +38,6 @@ ELSEWHERE = {
         "sink.watermark-time-zone snapshot.expire.execution-mode "
         "snapshot.watermark-idle-timeout tag.time-expire-enabled"
     ),
-    "unit/table/test_chosen_partitions.py": "scan.partitions",
     "unit/table/test_following.py": "scan.bounded.watermark streaming-read-overwrite",
     "unit/table/test_lent_rows.py": "scan.fallback-branch",
     "unit/table/test_lookup_join.py": "lookup.cache-max-disk-size lookup.cache-max-memory-size",

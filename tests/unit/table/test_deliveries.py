@@ -152,6 +152,17 @@ def test_a_compaction_that_finds_changes_out_tells_them_by_what_happened_to_rows
         assert said(table) == (None, *rows)
 
 
+@pytest.mark.parametrize("producer", ["none", "input", "lookup"])
+def test_a_merge_into_a_key_table_tells_new_rows_from_those_that_were_there(producer: str) -> None:
+    table = make(key=True, changelog_producer=producer)
+    write(table, [1, 2, 3])
+    source = pa.table({"id": [2, 3, 4, 5], "dt": [DAY] * 4, "v": [0] * 4})
+    gone = tc.MatchedDelete(condition="source.id = 3")
+    clauses = [gone, tc.MatchedUpsert(), tc.NotMatchedInsert()]
+    table.merge_into(source, on=["id", "dt"], when=clauses)
+    assert said(table) == ("MERGE", 2, 1, 1)
+
+
 @pytest.mark.parametrize("vectors", ["true", "false"])
 def test_a_table_without_key_counts_rows_and_not_the_files_that_are_written_anew(
     vectors: str,
