@@ -114,6 +114,13 @@ _both_names: Final = _on(
     lambda t, who: t.tags.create("older", snapshot=t.tags.get("old").snapshot.id)
 )
 _base_of_made: Final = _on(lambda t, who: t.tags.create("made-base"))
+
+
+def _three_buckets(catalog: tc.Catalog, who: tc.CommitAs) -> object:
+    """What a rescale begins with."""
+    return catalog.alter_table("d.t", [tc.SetOption("bucket", "3")])
+
+
 _NO_DELETES: Final = frozenset({"first-row"})
 _ALL: Final = (
     Verb("append", _put(("a", 10, 1), ("b", 11, 2))),
@@ -130,7 +137,7 @@ _ALL: Final = (
     Verb("drop partition", _on(lambda t, who: t.drop_partitions([{"p": "a"}], commit=who)), partitions_only=True),
     Verb("compact", _on(lambda t, who: t.compact(commit=who))),
     Verb("compact minor", _on(lambda t, who: t.compact(strategy="minor", commit=who))),
-    Verb("rescale", _on(lambda t, who: t.rescale(3, commit=who)), names=True),
+    Verb("rescale", _on(lambda t, who: t.rescale(3, commit=who)), names=True, halves=(_three_buckets,)),
     Verb("expire to one", _on(lambda t, who: t.expire_snapshots(retain_max=1, retain_min=1)), goes_back=True),
     Verb("expire to three", _on(lambda t, who: t.expire_snapshots(retain_max=3, retain_min=1)), goes_back=True),
     Verb("expire changelogs", _on(lambda t, who: t.expire_changelogs(retain_max=1)), goes_back=True),
@@ -148,6 +155,11 @@ _ALL: Final = (
     Verb("delete branch", _on(lambda t, who: t.branches.delete("side", if_exists=True)), goes_back=True),
     Verb("fast-forward", _on(lambda t, who: t.branches.fast_forward("side")), goes_back=True),
     Verb("write to branch", _branch_write),
+    Verb("delete in branch", _on(lambda t, who: t.delete("k = 50", commit=who), "d.t$branch_side"), not_on=_NO_DELETES),
+    Verb("compact branch", _on(lambda t, who: t.compact(commit=who), "d.t$branch_side")),
+    Verb("tag in branch", _on(lambda t, who: t.tags.create("within"), "d.t$branch_side"), names=True),
+    Verb("roll back branch", _on(lambda t, who: t.rollback_to(tag="old", commit=who), "d.t$branch_side"), goes_back=True),
+    Verb("set option of branch", lambda c, who: c.alter_table("d.t$branch_side", [tc.SetOption("snapshot.num-retained.max", "98")], commit=who)),
     Verb("expire branch", _on(lambda t, who: t.expire_snapshots(retain_max=1, retain_min=1), "d.t$branch_side"), goes_back=True),
     Verb("roll back one", _on(lambda t, who: _to(t, who, back=1)), goes_back=True),
     Verb("roll back three", _on(lambda t, who: _to(t, who, back=3)), goes_back=True),

@@ -8,11 +8,18 @@ from __future__ import annotations
 
 import logging
 import re
-from contextlib import nullcontext
+from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from table_core.errors import AlreadyExistsError, ArgumentError, NotFoundError, TableError
+from table_core.errors import (
+    AlreadyExistsError,
+    ArgumentError,
+    CorruptFileError,
+    NotFoundError,
+    TableError,
+    UnsupportedFeatureError,
+)
 from table_core.expire.undatable import useless_retention
 from table_core.ondisk import layout
 from table_core.options.argument_kinds import require_mapping, require_name
@@ -27,6 +34,7 @@ from table_core.table.metadata.alter import alter
 from table_core.table.metadata.directory import FolderDirectory, table_folder
 from table_core.table.metadata.documents import Metadata
 from table_core.table.metadata.new_schema import new_schema
+from table_core.table.metadata.refs.moves import dropping, moving_all
 from table_core.table.metadata.several import failed_of
 from table_core.table.metadata.table_files import delete_files, is_table, refuse_leftovers
 from table_core.table.read.kept_values import KeptValues
@@ -121,7 +129,7 @@ class Catalog(CatalogUpkeep):
         failed: dict[str, Exception] = {}
         for table in tables:
             try:
-                self._drop(name, table)
+                self._drop_at_hand(name, table)
             except TableError as error:
                 failed[table] = error
         if failed:
@@ -237,7 +245,8 @@ class Catalog(CatalogUpkeep):
             return SystemTable(name, lambda: self.system(name))
         database, table = self.split(plain)
         root = self.root(database, table)
-        if not self.directory.has_table(database, table) or not is_table(root):
+        is_named = self.names is None or self.names.has_table(database, table)
+        if not is_named or not is_table(root):
             known = self.tables(database)
             raise NotFoundError(
                 f"no table {plain!r} in {self.warehouse}; there are {known}",
@@ -302,17 +311,20 @@ class Catalog(CatalogUpkeep):
         Raises:
             NotFoundError: there is no such table, or no database for ``to``.
             AlreadyExistsError: there is a table ``to``, or its folder.
+            CommitConflictError: somebody rolls back, fast-forwards, recovers or drops the table, or one of its branches.
         """
         source, target = self.split(name), self.split(to)
         new, known = self.root(*target), self.directory.has_table(*target)
         moved = self.names is not None and not known and is_table(new)
+        turn: AbstractContextManager[None] = nullcontext()
         if not (moved and self._is_name_alone(*source)):
-            self.table(name)
+            access = self.table(name).access
             self._check_database(target[0])
             if known or is_table(new):
                 raise AlreadyExistsError(f"table {to!r} exists already", name=to)
             moved = False
-        with self._held(name), self._held(to):
+            turn = moving_all(access, self.storage.within(table_folder(*target)), to)
+        with turn, self._held(name), self._held(to):
             if not moved:
                 self.storage.move(table_folder(*source), table_folder(*target))
             self.directory.rename_table(source, target)
@@ -335,16 +347,28 @@ class Catalog(CatalogUpkeep):
         """Delete ``name`` with all its files.
 
         If a call fails midway, it leaves a table without snapshots; call it again.
+
+        Raises:
+            NotFoundError: there is none, and ``if_exists`` is off.
+            CommitConflictError: somebody renames it just now.
         """
         database, table = self.split(name)
-        if not self._is_name_alone(database, table):
-            try:
-                self.table(name)
-            except NotFoundError:
-                if if_exists:
-                    return
-                raise
-        self._drop(database, table)
+        with ExitStack() as turn:
+            if not self._is_name_alone(database, table):
+                try:
+                    turn.enter_context(dropping(self.table(name).access))
+                except NotFoundError:
+                    if if_exists:
+                        return
+                    raise
+            self._drop(database, table)
+
+    def _drop_at_hand(self, database: str, table: str) -> None:
+        """Drop one that was listed just now: also what cannot be opened, which nobody could rename."""
+        with ExitStack() as turn:
+            with suppress(NotFoundError, CorruptFileError, UnsupportedFeatureError):
+                turn.enter_context(dropping(self.table(f"{database}.{table}").access))
+            self._drop(database, table)
 
     def _drop(self, database: str, table: str) -> None:
         """Whatever is in the folder: a table that cannot be read can still be dropped."""

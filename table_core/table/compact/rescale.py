@@ -5,7 +5,7 @@ Source: format 6.1; ``org.apache.paimon.flink.action.RescaleAction``.
 
 from __future__ import annotations
 
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -79,19 +79,22 @@ def rescale(
     commit = commit.with_request("rescale", access.branch, buckets=buckets, partitions=partitions)
     done = find_commit(access, commit)  # first: others may have rescaled since
     option = access.metadata.latest_schema().bucket
-    if done is None and wanted != option and not dry_run:
+    sets_option = done is None and wanted != option and not dry_run
+    if sets_option:
         wanted = alter(access, (SetOption("bucket", str(wanted)),), commit).bucket
-    access = access.with_schema(access.metadata.latest_schema()).with_options(
-        {"bucket": str(wanted)}
-    )
-    head = access.head()
-    old = {} if done is not None else _with_another_count(access, selected)
-    since = None
-    if old and not dry_run:
-        kept = {**commit.properties, ROWS_KEPT_PROPERTY: "true"}
-        commit_as = replace(commit, properties=kept)
-        with _option_kept(access, option, commit):
-            done, head, since, old = _moved(access, selected, commit_as, rewrite or _written_anew)
+    with _gone_along(access, wanted) if sets_option else nullcontext():
+        access = access.with_schema(access.metadata.latest_schema()).with_options(
+            {"bucket": str(wanted)}
+        )
+        head = access.head()
+        old = {} if done is not None else _with_another_count(access, selected)
+        since = None
+        if old and not dry_run:
+            kept = {**commit.properties, ROWS_KEPT_PROPERTY: "true"}
+            commit_as = replace(commit, properties=kept)
+            with _option_kept(access, option, commit):
+                moved = _moved(access, selected, commit_as, rewrite or _written_anew)
+                done, head, since, old = moved
     details = {"buckets": wanted, "partitions": len(old)}
     if dry_run and done is None:
         gone = access.metadata.live_files(head).of_partitions(old.__contains__).size.tolist()
@@ -127,6 +130,23 @@ def _moved(
             if attempt == _TRIES:
                 raise
     raise AssertionError(attempt)
+
+
+@contextmanager
+def _gone_along(access: TableAccess, wanted: int) -> Iterator[None]:
+    """Within, the option is ``wanted`` already: a table that is renamed now takes it along without its rows.
+
+    Raises:
+        OutcomeUnknownError: the table was dropped or renamed meanwhile.
+    """
+    try:
+        yield
+    except TableError as error:
+        if is_certain(error):
+            access.require_stayed(
+                f"its option 'bucket' was {wanted} and its rows were not written anew: rescale it again there"
+            )
+        raise
 
 
 @contextmanager

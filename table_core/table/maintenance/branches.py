@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,7 @@ from table_core.table.metadata.refs.branches import (
     branch_names,
     publish_note,
 )
+from table_core.table.metadata.refs.moves import dropping, moving
 from table_core.table.metadata.refs.tags import keeper_of, state_of, tag_names, tagged
 from table_core.table.metadata.refs.turns import founding, require_no_turn
 from table_core.table.metadata.unsupported import refuse_tags
@@ -185,8 +187,7 @@ class Branches:
         access = self.access
         if snapshot is not None:
             require_no_turn(access)
-        branch = replace(access, metadata=Metadata(access.storage, name))
-        with founding(branch, by=f"branch {name}") as turn:
+        with founding(self._line(name), by=f"branch {name}") as turn:
             if name in self.list():
                 if if_not_exists:
                     return None
@@ -276,6 +277,7 @@ class Branches:
         Raises:
             NotFoundError: there is none, and ``if_exists`` is off.
             OutcomeUnknownError: the table was dropped or renamed meanwhile, and the branch may have gone along.
+            CommitConflictError: somebody renames the branch just now.
             ArgumentError: ``main``, or a name that no branch may have; or the table reads the branch
                 (``scan.fallback-branch``).
         """
@@ -293,14 +295,15 @@ class Branches:
         folder = layout.branch_folder(name)
         documents = list(storage.walk(folder)) if there else []
         bases = _made_for(access, name, there=there)
-        # While the branch is there, its files outlive the tag, and are told of as orphans later.
-        done = delete_tags(access, bases, action="delete-branch", dry_run=dry_run)
-        if there and not dry_run:  # what makes it a branch goes first
-            first = Metadata(storage).schema_ids()[:1]
-            storage.delete([layout.schema_path(id, name) for id in first])
-        if not dry_run:
-            storage.delete_tree(folder)
-            access.require_stayed(f"branch {name!r} was deleted")
+        with dropping(self._line(name)) if there and not dry_run else nullcontext():
+            # While the branch is there, its files outlive the tag, and are told of as orphans later.
+            done = delete_tags(access, bases, action="delete-branch", dry_run=dry_run)
+            if there and not dry_run:  # what makes it a branch goes first
+                first = Metadata(storage).schema_ids()[:1]
+                storage.delete([layout.schema_path(id, name) for id in first])
+            if not dry_run:
+                storage.delete_tree(folder)
+                access.require_stayed(f"branch {name!r} was deleted")
         details = {"branch": name, "deleted": there, "documents_deleted": len(documents)}
         return replace(done, details={**details, **done.details})
 
@@ -310,6 +313,7 @@ class Branches:
         Raises:
             NotFoundError: no such branch.
             AlreadyExistsError: ``to`` is taken.
+            CommitConflictError: somebody rolls the branch back, recovers or deletes it just now.
             ArgumentError: ``main``, or a name that no branch may have; or the table reads the branch
                 (``scan.fallback-branch``).
         """
@@ -321,7 +325,8 @@ class Branches:
         if to in self.list():
             raise AlreadyExistsError(f"{self.access.name} has a branch {to!r} already", name=to)
         if not dry_run:
-            self.access.storage.move(layout.branch_folder(name), layout.branch_folder(to))
+            with moving(self._line(name), self._line(to)):
+                self.access.storage.move(layout.branch_folder(name), layout.branch_folder(to))
         return unchanged(self.access, "rename-branch", {"branch": name, "to": to}, dry_run=dry_run)
 
     def fast_forward(self, name: str, dry_run: bool = False) -> ResultDocument:
@@ -337,6 +342,10 @@ class Branches:
             plan, untold = FastForward.perform(self.access, name)
             plan.follow(untold)
         return plan.result(dry_run=dry_run)
+
+    def _line(self, name: str) -> TableAccess:
+        """The branch ``name``, whether it is there or not."""
+        return replace(self.access, metadata=Metadata(self.access.storage, name))
 
     def _refuse_fallback(self, name: str) -> None:
         """Refuse to take away a branch that main, or this branch, is read with: it could not be read any more.

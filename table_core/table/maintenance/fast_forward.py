@@ -63,6 +63,12 @@ class FastForward:
     """The tags of the branch."""
     schemas: Mapping[int, bytes]
     """The schemas of the branch."""
+    new_schemas: list[int]
+    """Those that main has not."""
+    began_with: frozenset[int]
+    """Snapshots of the branch that have a tag."""
+    to_publish: bool
+    """Whether the branch was made for main to take it over."""
     kept_states: frozenset[str]
     """What ``kept`` and ``ids`` stand for, as ``Snapshot.state``: main ends with nothing else."""
     kept: list[int]
@@ -85,7 +91,7 @@ class FastForward:
         """What taking over the branch ``name`` would do.
 
         Raises:
-            NotFoundError: no such branch, or it has no snapshot.
+            NotFoundError: no such branch, or it has no snapshot; or it was deleted or renamed meanwhile.
             UnsupportedFeatureError: one of the two asks for what this release does not do.
             ArgumentError: ``main``, or another name that no branch may have; or main has tags of which
                 nobody can tell whether the branch follows them; or the branch is of another table.
@@ -109,7 +115,8 @@ class FastForward:
             for id, body in bodies.items()
         }
         tags = {tag: tagged(main, tag).snapshot for tag in tag_names(main)}
-        known = {_state(s) for s in (*theirs.values(), *_tagged(branch))}
+        branch_tags = _tagged(branch)
+        known = {_state(s) for s in (*theirs.values(), *branch_tags)}
         both = {_state(s) for s in (*ours.values(), *tags.values())} & known
         began = max((state[0] for state in both), default=0)
         if not began:
@@ -117,7 +124,8 @@ class FastForward:
         goes_on = ids[0] <= began + 1
         kept = [id for id in ours if ours[id] == theirs.get(id) or (goes_on and id < ids[0])]
         floor = main.metadata.floor()
-        return cls(
+        new_schemas = _unlike(branch.metadata, main.metadata)
+        plan = cls(
             main=main,
             branch=branch,
             began=began,
@@ -125,6 +133,9 @@ class FastForward:
             bodies=bodies,
             tags={t: storage.read(layout.tag_path(t, name)) for t in tag_names(branch)},
             schemas=_schema_bodies(branch),
+            new_schemas=new_schemas,
+            began_with=frozenset(snapshot.id for snapshot in branch_tags),
+            to_publish=is_to_be_published(branch),
             kept_states=frozenset(
                 [*(ours[id].state for id in kept), *(s.state for s in theirs.values())]
             ),
@@ -140,6 +151,8 @@ class FastForward:
             floor=min(id for id in (*kept, *ids) if id >= min(floor, ids[0])),
             before=FilesOf.of(main, main.metadata.head()),
         )
+        branch.require_there()  # who deletes or renames it takes first what makes it a branch
+        return plan
 
     @property
     def state(self) -> str:
@@ -162,8 +175,7 @@ class FastForward:
     @property
     def own_ids(self) -> list[int]:
         """Snapshots that were made on the branch: all but the one that it began with, which has a tag."""
-        began_with = {snapshot.id for snapshot in _tagged(self.branch)}
-        return self.ids[1:] if self.ids[0] in began_with else self.ids
+        return self.ids[1:] if self.ids[0] in self.began_with else self.ids
 
     @property
     def untold_ids(self) -> list[int]:
@@ -181,11 +193,6 @@ class FastForward:
         """Whether main has all of the branch, whatever it has done since."""
         has_all = self.ids[-1] in self.kept and not self.new_schemas
         return has_all and (bool(self.lost) or not self.is_cut_short)
-
-    @property
-    def new_schemas(self) -> list[int]:
-        """Schemas of the branch that main has not."""
-        return _unlike(self.branch.metadata, self.main.metadata)
 
     def result(self, *, dry_run: bool, **details: object) -> ResultDocument:
         """What it does, or did; ``details`` come on top."""
@@ -231,7 +238,7 @@ class FastForward:
 
     def follow(self, ids: Iterable[int]) -> None:
         """Do what writing the snapshots ``ids`` to the branch has left to the moment when main has them."""
-        if is_to_be_published(self.branch):
+        if self.to_publish:
             main = replace(self.main, schema=self.branch.schema)
             follow_publishing(main, list(self.brought(ids)))
 

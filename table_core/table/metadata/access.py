@@ -11,6 +11,7 @@ from table_core.commit.basis import Opened
 from table_core.datatypes.wall_clock import WallClock
 from table_core.errors import ErrorKind, NotFoundError, OutcomeUnknownError, TableError
 from table_core.ondisk.binary_row import decode_row, sort_key
+from table_core.ondisk.layout import MAIN
 from table_core.ondisk.manifest import fold_entries
 from table_core.options import keys_merge
 from table_core.scan.by_partition import PartitionTest, manifests_of
@@ -90,9 +91,10 @@ class TableAccess:
         return replace(self, schema=replace(schema, fields=fields, raw_options=raw))
 
     def is_gone(self) -> NotFoundError:
-        """The error of a handle whose table is not there any more."""
+        """The error of a handle whose table, or branch, is not there any more."""
+        what = self.name if self.branch == MAIN else f"branch {self.branch!r} of {self.name}"
         return NotFoundError(
-            f"{self.name} is not at {self.storage.uri} any more: it was dropped or renamed since this "
+            f"{what} is not at {self.storage.uri} any more: it was dropped or renamed since this "
             "handle was opened. Nothing was written; open the table by its name again",
             name=self.name,
             available=[],

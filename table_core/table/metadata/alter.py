@@ -67,6 +67,7 @@ def alter(
         SchemaError: a change is not allowed; nothing was changed.
         CommitConflictError: the newest schema is another than ``expect``.
         NotFoundError: the table was dropped or renamed meanwhile, or another one is in its place.
+        OutcomeUnknownError: it was, and the change may have gone along.
         GaveUpError: other writers kept changing the schema.
     """
     metadata = access.metadata
@@ -129,6 +130,7 @@ def _require_same(access: TableAccess, newest: TableSchema, path: str) -> None:
 
     Raises:
         NotFoundError: it is not; ``path`` is deleted again.
+        OutcomeUnknownError: nor is ``path``: it went along.
     """
     before = layout.schema_path(newest.id, access.branch)
     try:
@@ -141,6 +143,8 @@ def _require_same(access: TableAccess, newest: TableSchema, path: str) -> None:
     ) as error:  # the change is made: what a second look cannot say is not worth failing
         _log.warning("%s: nobody looked whether the table is still there: %s", access.name, error)
         return
+    if not access.storage.exists(path):
+        access.require_stayed("its schema was changed")
     access.storage.delete([path])
     raise access.is_gone()
 

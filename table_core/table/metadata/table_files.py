@@ -76,7 +76,7 @@ def refuse_leftovers(root: Storage, name: str) -> None:
 def delete_files(root: Storage) -> None:
     """Delete everything below ``root``: first what makes rows visible, the schema last.
 
-    Then it is listed what a writer has created meanwhile, who saw the table while it was there; who comes after
+    The turn of who drops it (``refs.moves``) is there as long as the schema.  Then it is listed what a writer has created meanwhile, who saw the table while it was there; who comes after
     that sees that it is gone and takes away what it made (``commit.standing``).
     """
     for _ in range(_ROUNDS):
@@ -88,7 +88,7 @@ def delete_files(root: Storage) -> None:
 def _delete_all(root: Storage) -> None:
     root.delete_tree("snapshot")
     for info in list(root.list("")):
-        if info.path == _SCHEMA:
+        if info.path in {_SCHEMA, layout.line_folder()}:
             continue
         if info.is_dir:
             root.delete_tree(info.path)

@@ -3,7 +3,8 @@
 Method: the second runs whole before each call of the first that changes something; three kinds of kills for the first.
 
 Mutants: a tag is written, not created; a branch is made without a turn; a rename of a tag does not look for the old one;
-whoever deletes a tag does not look for tags that came since; nobody looks whether the table is still there.
+whoever deletes a tag does not look for tags that came since; nobody looks whether the table is still there; a rename,
+or a drop, takes no turn.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ import pytest
 import table_core as tc
 from table_core.errors import ErrorKind, TableError
 from table_core.storage.stores.faults import Call, Crash, Fault, Faults
+from table_core.table.metadata.refs.branches import branch_access
 from tests.interleave.judge import Case, Judge, changeable
-from tests.interleave.lake import KINDS, Lake, forget, rows_of
+from tests.interleave.lake import KINDS, Lake, forget, rows_of, seen
 from tests.interleave.verbs import VERBS
 from tests.lanes import PROFILE, SEED, sampled
 
@@ -146,19 +148,121 @@ def test_a_tag_that_is_renamed_while_it_is_deleted_keeps_its_files_or_is_not_the
                 assert rows_of(now, tag="x") == expected, place
 
 
-NAMED = ("tag head", "tag a snapshot", "replace tag", "rename tag", "delete tag", "branch of head", "branch of tag", "delete branch", "rename branch", "move consumer", "delete consumer")  # fmt: skip
+IN_TABLE = ("tag head", "tag a snapshot", "replace tag", "rename tag", "delete tag", "branch of head", "branch of tag", "delete branch", "rename branch", "move consumer", "delete consumer", "roll back one", "roll back three", "roll back to tag", "fast-forward", "drop", "drop and create", "rescale", "set option", "add column")  # fmt: skip
+IN_BRANCH = ("write to branch", "delete in branch", "compact branch", "tag in branch", "roll back branch", "set option of branch", "expire branch", "delete branch")  # fmt: skip
+MET = [(verb, "rename") for verb in (*IN_TABLE, *IN_BRANCH)]
+MET += [("rename", verb) for verb in ("roll back three", "fast-forward", "drop", "rescale")]
+MET += [(verb, "rename branch") for verb in IN_BRANCH]
+MET += [("fast-forward", "delete branch"), ("fast-forward", "rename branch")]
+MET += [("rename branch", verb) for verb in ("roll back branch", "delete branch", "rename")]
 
 
-@pytest.mark.parametrize("verb", sampled(NAMED, 4))
-def test_who_names_something_in_a_table_that_is_renamed_is_not_told_what_is_not_so(
-    verb: str,
+@pytest.mark.parametrize(("verb", "mover"), sampled(MET, 6))
+def test_who_is_at_work_in_a_table_or_branch_that_is_renamed_is_not_told_what_is_not_so(
+    verb: str, mover: str
 ) -> None:
-    """What was done before goes along; what comes after is done to nothing."""
+    """What was done before goes along whole; what comes after is done to nothing."""
     judge, each = Judge("key, expired"), 5 if PROFILE == "ci" else 1
     calls = [call for call in judge.calls(verb) if changeable(call)]
     for call in calls[SEED % each :: each]:
-        found = judge.run(Case(judge.kind, verb, "rename", call.index))
+        found = judge.run(Case(judge.kind, verb, mover, call.index))
         assert found is None, str(found)
+
+
+HALF_WAY: dict[str, tuple[Act, str]] = {
+    "rollback": (lambda t: t.rollback_to(snapshot=3), "delete snapshot/snapshot-5"),
+    "fast-forward": (lambda t: t.branches.fast_forward("side"), "delete snapshot/snapshot-5"),
+    "rollback of the branch": (
+        lambda t: tc.Table(branch_access(t.access, "side")).rollback_to(snapshot=2),
+        "delete branch/branch-side/snapshot/snapshot-3",
+    ),
+}
+
+
+@pytest.mark.parametrize("verb", HALF_WAY)
+def test_a_table_that_is_half_way_back_is_not_renamed_and_the_verb_comes_to_its_end(
+    verb: str,
+) -> None:
+    act, at = HALF_WAY[verb]
+    now, expected, met = lake(), lake(), list[str]()
+    act(expected.catalog().table("d.t"))
+
+    def meanwhile(call: Call) -> None:
+        if f"{call.name} {call.path}" == at:
+            met.append(call.path)
+            with pytest.raises(tc.errors.CommitConflictError, match="is under way"):
+                now.catalog().rename_table("d.t", "d.u")
+
+    act(now.catalog(Faults(meanwhile)).table("d.t"))
+    assert met
+    assert seen(now) == seen(expected)
+    now.catalog().rename_table("d.t", "d.u")
+    assert "u" in now.catalog().tables("d")
+
+
+def test_a_table_that_is_half_dropped_is_not_renamed_and_goes_whole() -> None:
+    now, met = lake(), list[str]()
+
+    def meanwhile(call: Call) -> None:
+        if call.name == "delete_tree":
+            met.append(call.path)
+            with pytest.raises(TableError, match=r"under way|no table"):
+                now.catalog().rename_table("d.t", "d.u")
+
+    now.catalog(Faults(meanwhile)).drop_table("d.t")
+    assert len(met) > 5
+    assert now.catalog().tables("d") == ["s"]
+    assert not [info for info in now.storage.walk("d.db") if "/s/" not in info.path]
+
+
+@pytest.mark.parametrize("verb", ["drop", "roll back three", "fast-forward", "roll back branch"])
+def test_a_table_that_moves_just_now_is_neither_dropped_nor_turned(verb: str) -> None:
+    now, expected = lake(), lake()
+    expected.catalog().rename_table("d.t", "d.u")
+
+    def meanwhile(call: Call) -> None:
+        if call.name == "move":
+            with pytest.raises(tc.errors.CommitConflictError, match=r"a rename of .* is under way"):
+                VERBS[verb].call(now.catalog(), tc.CommitAs())
+
+    now.catalog(Faults(meanwhile)).rename_table("d.t", "d.u")
+    assert seen(now) == seen(expected)
+    assert not [info for info in now.storage.walk("d.db/u") if "/line/turn-" in info.path]
+
+
+def test_a_drop_ends_a_rollback_that_is_under_way() -> None:
+    now = lake()
+
+    def meanwhile(call: Call) -> None:
+        if f"{call.name} {call.path}" == "delete snapshot/snapshot-5":
+            now.catalog().drop_table("d.t")
+
+    with pytest.raises(tc.errors.OutcomeUnknownError, match="dropped or renamed"):
+        now.catalog(Faults(meanwhile)).table("d.t").rollback_to(snapshot=3)
+    assert now.catalog().tables("d") == ["s"]
+    assert not list(now.storage.walk("d.db/t"))
+
+
+@pytest.mark.parametrize("fault", [Fault.CRASH_BEFORE, Fault.CRASH_AFTER, Fault.ERROR_AFTER])
+@pytest.mark.parametrize("verb", ["rename", "rename branch", "drop", "delete branch"])
+def test_who_is_killed_while_a_folder_moves_or_goes_leaves_nothing_that_stops_others(
+    verb: str, fault: Fault
+) -> None:
+    begun = lake()
+    call, expected = VERBS[verb].call, begun.copied()
+    call(expected.catalog(), tc.CommitAs())
+    calls = Faults.none()
+    call(begun.copied().catalog(calls), tc.CommitAs())
+    for place in [one for one in calls.calls if one.name in CHANGES]:
+        now = begun.copied()
+        with suppress(Crash, TableError):
+            call(now.catalog(Faults.at({place.index: fault})), tc.CommitAs())
+        with suppress(tc.errors.NotFoundError):  # it is done
+            call(now.catalog(), tc.CommitAs())
+        assert seen(now) == seen(expected), (place, fault)
+        if verb in {"rename", "rename branch"}:
+            table = now.catalog().table("d.u" if verb == "rename" else "d.t$branch_aside")
+            table.rollback_to(snapshot=3)
 
 
 def test_a_tag_whose_table_is_renamed_is_of_unknown_outcome_and_nothing_is_left_behind() -> None:

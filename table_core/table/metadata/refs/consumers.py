@@ -150,7 +150,12 @@ class Consumers:
             delete_consumer(self.access, id)
 
     def _forget(self, names: Names, action: str, *, dry_run: bool) -> ResultDocument:
-        self.forget([] if dry_run else names)
+        if not dry_run:
+            self.forget(names)
+            if names:
+                self.access.require_stayed(f"consumers {names} were deleted")
+            else:
+                self.access.require_same()  # they may have gone along
         return unchanged(self.access, action, {"consumers": names}, dry_run=dry_run)
 
 

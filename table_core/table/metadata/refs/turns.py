@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from table_core.table.metadata.access import TableAccess
 
 __all__ = [
+    "MOVE",
     "HeldMark",
     "HeldTurn",
     "between_turns",
@@ -52,6 +53,7 @@ _SAY_MS: Final = 20_000
 _EXPIRY_MAX_MS: Final = 3_600_000
 """A mark of an expiry that is older was left by a process that was killed."""
 _LOOKS_MAX: Final = 10
+MOVE: Final = "rename"
 _REMOVAL: Final = "removal"
 _REMOVALS_MAX: Final = 40
 _REMOVAL_MS: Final = 50
@@ -170,8 +172,16 @@ class HeldTurn:
     """Paths and bytes of what it has brought."""
 
     @classmethod
-    def begin(cls, access: TableAccess, verb: str, *, by: str, target: int) -> HeldTurn:
-        """Begin a turn to ``target``.
+    def begin(
+        cls,
+        access: TableAccess,
+        verb: str,
+        *,
+        by: str,
+        target: int,
+        over_all_but: str | None = None,
+    ) -> HeldTurn:
+        """Begin a turn to ``target``; ``over_all_but``: others end by it, but for those of that verb.
 
         Raises:
             CommitConflictError: another one is under way.
@@ -180,7 +190,8 @@ class HeldTurn:
         numbers = _numbers(access)
         newest = max(numbers, default=0)
         last = _read(access, newest) if newest else None
-        if last is not None and not last.ended and _lives(access, last.holder):
+        excludes = last is not None and not last.ended and over_all_but in {None, last.verb}
+        if last is not None and excludes and _lives(access, last.holder):
             raise _under_way(access, newest, last)
         turn = Turn(verb=verb, by=by, holder=_holder(access), target=target)
         held = cls(access, newest + 1, turn, born)
@@ -252,7 +263,7 @@ class HeldTurn:
         This is also the look that follows all marks of this turn: if the table was dropped, another one at its place
         keeps none of them.
         """
-        _AT_WORK.discard(self.turn.holder.token)
+        self.let_go()
         there = _read(self.access, self.number)
         if there is None and max(_numbers(self.access), default=0) > self.number:
             return  # it is so old that newer ones have removed it
@@ -264,9 +275,13 @@ class HeldTurn:
             if _body_of(self.access, path) == body:
                 self.access.storage.delete([path])
 
+    def let_go(self) -> None:
+        """This process does not work on it any more."""
+        _AT_WORK.discard(self.turn.holder.token)
+
     def forget(self) -> None:
         """End it, and leave nothing of it."""
-        _AT_WORK.discard(self.turn.holder.token)
+        self.let_go()
         there = _read(self.access, self.number)
         if there is not None and there.holder.token == self.turn.holder.token:
             self.access.storage.delete([layout.turn_path(self.number, self.access.branch)])
@@ -349,7 +364,7 @@ def _removal(access: TableAccess, snapshot: Snapshot) -> HeldTurn | None:
             return HeldTurn.begin(access, _REMOVAL, by=snapshot.commit_user, target=snapshot.id - 1)
         except CommitConflictError:
             turn = _read(access, max(_numbers(access), default=0))
-            if turn is not None and turn.verb != _REMOVAL:
+            if turn is not None and turn.verb not in {_REMOVAL, MOVE}:
                 return None
             access.clock.sleep_ms(_REMOVAL_MS)  # it looks for none but its own
     return None
