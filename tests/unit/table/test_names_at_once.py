@@ -243,8 +243,10 @@ def test_a_drop_ends_a_rollback_that_is_under_way() -> None:
     assert not list(now.storage.walk("d.db/t"))
 
 
-@pytest.mark.parametrize("fault", [Fault.CRASH_BEFORE, Fault.CRASH_AFTER, Fault.ERROR_AFTER])
-@pytest.mark.parametrize("verb", ["rename", "rename branch", "drop", "delete branch"])
+KILLED = [(verb, fault) for verb in ("rename", "rename branch", "drop", "delete branch") for fault in (Fault.CRASH_BEFORE, Fault.CRASH_AFTER, Fault.ERROR_AFTER)]  # fmt: skip
+
+
+@pytest.mark.parametrize(("verb", "fault"), sampled(KILLED, 4))
 def test_who_is_killed_while_a_folder_moves_or_goes_leaves_nothing_that_stops_others(
     verb: str, fault: Fault
 ) -> None:
