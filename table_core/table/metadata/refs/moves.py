@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from table_core.errors import TableError
+from table_core.errors import CommitConflictError, TableError
 from table_core.ondisk import layout
 from table_core.table.metadata.documents import Metadata
 from table_core.table.metadata.refs.turns import MOVE, HeldTurn
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 __all__ = ["dropping", "moving", "moving_all"]
 
 _DROP: Final = "drop"
+_TRIES: Final = 10
+"""So often somebody else may begin a turn at the very moment."""
 
 
 @contextmanager
@@ -74,7 +76,7 @@ def dropping(line: TableAccess) -> Iterator[None]:
         CommitConflictError: somebody renames it just now.
         NotFoundError: it was dropped or renamed meanwhile.
     """
-    held, done = HeldTurn.begin(line, _DROP, by=line.name, target=0, over_all_but=MOVE), False
+    held, done = _turn_of_drop(line), False
     try:
         if not line.metadata.schema_ids():
             raise line.is_gone()
@@ -85,3 +87,15 @@ def dropping(line: TableAccess) -> Iterator[None]:
         if not done:
             with suppress(TableError):  # it says what went wrong itself
                 held.forget()
+
+
+def _turn_of_drop(line: TableAccess) -> HeldTurn:
+    """A turn that ends all others but a rename.
+
+    Raises:
+        CommitConflictError: somebody renames the line just now.
+    """
+    for _ in range(_TRIES - 1):
+        with suppress(CommitConflictError):
+            return HeldTurn.begin(line, _DROP, by=line.name, target=0, over_all_but=MOVE)
+    return HeldTurn.begin(line, _DROP, by=line.name, target=0, over_all_but=MOVE)
