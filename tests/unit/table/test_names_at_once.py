@@ -230,6 +230,18 @@ def test_a_table_that_moves_just_now_is_neither_dropped_nor_turned(verb: str) ->
     assert not [info for info in now.storage.walk("d.db/u") if "/line/turn-" in info.path]
 
 
+@pytest.mark.parametrize("verb", ["delete branch", "rename branch"])
+def test_a_fast_forward_whose_branch_goes_while_it_is_read_takes_no_schema_from_main(
+    verb: str,
+) -> None:
+    judge = Judge("append")
+    read = [c for c in judge.calls("fast-forward") if c.path == "branch/branch-side/schema"]
+    assert len(read) > 2
+    for call in read:
+        found = judge.run(Case(judge.kind, "fast-forward", verb, call.index))
+        assert found is None, str(found)
+
+
 def test_a_drop_ends_a_rollback_that_is_under_way() -> None:
     now = lake()
 
