@@ -28,7 +28,8 @@ from table_core.ondisk.avro_schemas import (
 from table_core.ondisk.avro_shape import mismatches, read_schema
 from table_core.ondisk.data_file import DataFile, EntryKind, FileSource, ManifestEntry, SimpleStats
 from table_core.ondisk.file_columns import FileColumns
-from table_core.ondisk.manifest_columns import columns_at_once
+from table_core.ondisk.highest import HighestNumbers
+from table_core.ondisk.manifest_columns import columns_at_once, numbers_at_once
 from table_core.ondisk.manifest_heads import find_heads
 
 if TYPE_CHECKING:
@@ -40,9 +41,11 @@ __all__ = [
     "FoldedEntries",
     "Head",
     "decode_file_columns",
+    "decode_highest",
     "decode_manifest",
     "encode_manifest",
     "fold_entries",
+    "highest_of",
 ]
 
 VERSION: Final = 2
@@ -144,8 +147,8 @@ def decode_manifest(
     """
     container, unknown = _opened(body, path)
     if keep is not None:
-        heads = find_heads(container)
-        if heads is not None and _are_plain(heads):
+        heads = _plain_heads(container)
+        if heads is not None:
             return _kept(container, heads, keep, unknown, path)
     entries = []
     records = read_records(container, path=path)
@@ -165,9 +168,12 @@ def decode_manifest(
     return entries
 
 
-def _are_plain(heads: Heads) -> bool:
-    """Whether all entries are of our version, and of kinds that we know."""
-    return bool((heads.version == VERSION).all() and ((heads.kind == 0) | (heads.kind == 1)).all())
+def _plain_heads(container: Container) -> Heads | None:
+    """The heads of all entries, if they are of our version, and of kinds that we know."""
+    heads = find_heads(container)
+    if heads is None or (heads.version != VERSION).any():
+        return None
+    return heads if bool(((heads.kind == 0) | (heads.kind == 1)).all()) else None
 
 
 def _kept(
@@ -197,9 +203,37 @@ def decode_file_columns(body: bytes, *, path: str) -> FileColumns:
         CorruptFileError, UnsupportedFeatureError: as ``decode_manifest``.
     """
     container, _ = _opened(body, path)
-    heads = find_heads(container)
-    columns = columns_at_once(container, heads) if heads is not None and _are_plain(heads) else None
+    heads = _plain_heads(container)
+    columns = columns_at_once(container, heads) if heads is not None else None
     return FileColumns.gathered(_counted(container, path)) if columns is None else columns
+
+
+def decode_highest(body: bytes, *, path: str) -> HighestNumbers:
+    """The largest numbers of each bucket in the manifest file ``body``.
+
+    Raises:
+        CorruptFileError, UnsupportedFeatureError: as ``decode_manifest``.
+    """
+    container, _ = _opened(body, path)
+    heads = _plain_heads(container)
+    numbers = numbers_at_once(container, heads) if heads is not None else None
+    if numbers is None:
+        return highest_of(decode_manifest(body, path=path, lean=True))
+    return HighestNumbers.of(numbers)
+
+
+def highest_of(entries: Iterable[ManifestEntry]) -> HighestNumbers:
+    """The largest numbers of each bucket in ``entries``."""
+    return HighestNumbers.of(
+        (
+            e.partition,
+            e.bucket,
+            e.total_buckets,
+            e.file.max_sequence_number,
+            e.file.creation_time_ms,
+        )
+        for e in entries
+    )
 
 
 def _counted(container: Container, path: str) -> Iterator[tuple[Any, ...]]:

@@ -15,11 +15,14 @@ from table_core.ondisk.avro_steps import Steps
 from table_core.ondisk.file_columns import UNKNOWN, FileColumns
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from table_core.ondisk.avro import Container
     from table_core.ondisk.avro_steps import Positions
+    from table_core.ondisk.highest import Numbers
     from table_core.ondisk.manifest_heads import Heads
 
-__all__ = ["columns_at_once"]
+__all__ = ["columns_at_once", "numbers_at_once"]
 
 _NUMBERS: Final = frozenset({"_FILE_SIZE", "_ROW_COUNT", "_LEVEL"})
 _OPTIONAL: Final = {"_CREATION_TIME": UNKNOWN, "_DELETE_ROW_COUNT": 0}
@@ -30,16 +33,11 @@ _NONE: Final = frozenset({"_EXTRA_FILES", "_EMBEDDED_FILE_INDEX", "_EXTERNAL_PAT
 
 def columns_at_once(container: Container, heads: Heads) -> FileColumns | None:
     """The entries of ``container``, of which ``heads`` are the beginnings; None where one is unusual."""
-    fields = container.plain.schema["fields"]
     steps = Steps(container.payload)
-    at = heads.starts[:-1]
-    for field in fields[:-1]:
-        at = steps.skip(field["type"], at)
     columns: dict[str, Positions] = {}
     spans: tuple[Positions, Positions] | None = None
-    for field in fields[-1]["type"]["fields"]:
-        name, type_ = field["name"], field["type"]
-        behind = steps.skip(type_, at)
+    behind = heads.starts[:-1]
+    for name, type_, at, behind in _members(steps, container, heads):
         if name == "_FILE_NAME":
             size, begin = steps.long(at)
             spans = begin, begin + size
@@ -49,10 +47,43 @@ def columns_at_once(container: Container, heads: Heads) -> FileColumns | None:
             columns[name] = _optional(steps, type_, at, _OPTIONAL[name])
         elif name in _NONE and not _are_none(steps, at, behind):
             return None
-        at = behind
-    if spans is None or not (at == heads.starts[1:]).all() or not columns.keys() >= _NUMBERS:
+    if spans is None or not (behind == heads.starts[1:]).all() or not columns.keys() >= _NUMBERS:
         return None
     return _gathered(container.payload, heads, spans, columns)
+
+
+def numbers_at_once(container: Container, heads: Heads) -> list[Numbers] | None:
+    """What ``HighestNumbers`` is made of; None where an entry is unusual."""
+    steps = Steps(container.payload)
+    sequence: Positions | None = None
+    created: Positions = np.zeros(len(heads.kind), np.int64)
+    end = heads.starts[:-1]
+    for name, type_, at, behind in _members(steps, container, heads):
+        if name == "_MAX_SEQUENCE_NUMBER":
+            sequence, _ = steps.long(at)
+        elif name == "_CREATION_TIME":
+            created = _optional(steps, type_, at, 0)
+        end = behind
+    if sequence is None or not (end == heads.starts[1:]).all():
+        return None
+    return [
+        (*head, number, time)
+        for head, number, time in zip(heads, sequence.tolist(), created.tolist(), strict=True)
+    ]
+
+
+def _members(
+    steps: Steps, container: Container, heads: Heads
+) -> Iterator[tuple[str, Any, Positions, Positions]]:
+    """Of each member of the files: name, type, where it begins in each entry, and where it ends."""
+    fields = container.plain.schema["fields"]
+    at = heads.starts[:-1]
+    for field in fields[:-1]:
+        at = steps.skip(field["type"], at)
+    for field in fields[-1]["type"]["fields"]:
+        behind = steps.skip(field["type"], at)
+        yield field["name"], field["type"], at, behind
+        at = behind
 
 
 def _optional(steps: Steps, type_: Any, at: Positions, none: int) -> Positions:

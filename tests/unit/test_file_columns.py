@@ -15,7 +15,13 @@ from hypothesis import strategies as st
 from table_core.ondisk.avro import open_container
 from table_core.ondisk.data_file import DataFile, EntryKind, ManifestEntry
 from table_core.ondisk.file_columns import UNKNOWN, FileColumns, live_columns
-from table_core.ondisk.manifest import decode_file_columns, encode_manifest, fold_entries
+from table_core.ondisk.manifest import (
+    decode_file_columns,
+    decode_highest,
+    encode_manifest,
+    fold_entries,
+    highest_of,
+)
 from table_core.ondisk.manifest_columns import columns_at_once
 from table_core.ondisk.manifest_heads import find_heads
 
@@ -148,3 +154,18 @@ def test_an_unusual_entry_is_decoded(unusual: dict[str, object]) -> None:
     assert columns_at_once(container, heads) is None
     found, want = decode_file_columns(body, path="m"), FileColumns.of(entries)
     assert found.identity.tolist() == want.identity.tolist()
+
+
+@pytest.mark.parametrize("count", [3, 300])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_largest_numbers_are_those_of_all_entries(seed: int, count: int) -> None:
+    chance = random.Random(seed)
+    entries = [replace(e, partition=chance.choice([b"x", b"y"])) for e in many(seed, count)]
+    found = decode_highest(encode_manifest(entries), path="m")
+    assert found == highest_of(entries)
+    for row, buckets in found.items():
+        for bucket, highest in buckets.items():
+            own = [e for e in entries if (e.partition, e.bucket) == (row, bucket)]
+            assert highest.sequence == max(e.file.max_sequence_number for e in own)
+            assert highest.created_ms == max(0, *(e.file.creation_time_ms or 0 for e in own), 0)
+            assert highest.totals == {e.total_buckets for e in own}

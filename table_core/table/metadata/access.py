@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from table_core.lsm.sorted_run import Key
     from table_core.ondisk.data_file import DataFile, ManifestEntry
+    from table_core.ondisk.highest import Highest
     from table_core.ondisk.manifest import Head
     from table_core.ondisk.manifest_meta import ManifestMeta
     from table_core.ondisk.snapshot import Snapshot
@@ -290,6 +291,23 @@ class TableAccess:
             keep_manifest=manifests_of(self.schema.partition_fields, wanted),
             keep_partition=wanted.__contains__,
         )
+
+    def highest_of_partitions(
+        self, snapshot: Snapshot | None, partitions: Collection[bytes]
+    ) -> dict[Bucket, Highest]:
+        """The largest numbers that files of some ``partitions`` ever had, by bucket; other manifests are not read."""
+        found: dict[Bucket, Highest] = {}
+        if snapshot is None:
+            return found
+        metas: Iterable[ManifestMeta] = self.metadata.data_manifests(snapshot)
+        if self.schema.partition_keys:
+            metas = filter(manifests_of(self.schema.partition_fields, partitions), metas)
+        for numbers in self.metadata.highest(metas):
+            for row in partitions:
+                for number, highest in numbers.get(row, {}).items():
+                    known = found.get((row, number))
+                    found[row, number] = highest if known is None else known.joined(highest)
+        return found
 
     def bounds(self, file: DataFile) -> tuple[Key, Key]:
         """Smallest and largest key of ``file``, comparable."""

@@ -20,7 +20,12 @@ from table_core.ondisk import layout
 from table_core.ondisk.file_columns import live_columns
 from table_core.ondisk.hints import decode_hint
 from table_core.ondisk.line import end_of_line, is_of_another_table, is_stray
-from table_core.ondisk.manifest import decode_file_columns, decode_manifest
+from table_core.ondisk.manifest import (
+    decode_file_columns,
+    decode_highest,
+    decode_manifest,
+    highest_of,
+)
 from table_core.ondisk.manifest_list import decode_manifest_list
 from table_core.ondisk.properties import WRITER_PREFIX
 from table_core.ondisk.snapshot import FIRST_ID, Snapshot
@@ -33,11 +38,11 @@ from table_core.validation_errors import way_out
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
-    from concurrent.futures import Executor
 
     from table_core.commit.readback import Seen
     from table_core.ondisk.data_file import ManifestEntry
     from table_core.ondisk.file_columns import FileColumns
+    from table_core.ondisk.highest import HighestNumbers
     from table_core.ondisk.manifest import Head
     from table_core.ondisk.manifest_meta import ManifestMeta
     from table_core.ports import Storage
@@ -264,26 +269,37 @@ class Metadata:
         A manifest that is asked for again is decoded whole, and remembered, unless it is large.  A store that is not on
         this machine is asked for several at a time.
         """
-        if is_local(self.storage.uri):
-            yield from (self._manifest(m, keep, partial(self._manifest_body, m)) for m in metas)
-            return
-        with ThreadPoolExecutor(_AT_ONCE) as pool:
-            rest = ((meta, self._on_its_way(meta, pool)) for meta in metas)
-            coming = deque(islice(rest, _AT_ONCE))
-            while coming:
-                meta, load = coming.popleft()
-                yield self._manifest(meta, keep, load)
-                coming.extend(islice(rest, 1))
+        for meta, load in self._loads(metas, self._known_entries):
+            yield self._manifest(meta, keep, load)
 
     def entries(self, metas: Iterable[ManifestMeta]) -> Iterator[ManifestEntry]:
         """The entries of all ``metas``, in order."""
         return chain.from_iterable(self.manifests(metas))
 
-    def _on_its_way(self, meta: ManifestMeta, pool: Executor) -> Callable[[], bytes]:
-        load = partial(self._manifest_body, meta)
-        if _MANIFESTS.peek((self.storage.uri, layout.manifest_path(meta.file_name))) is not None:
-            return load  # perhaps forgotten by then
-        return pool.submit(load).result
+    def _loads(
+        self, metas: Iterable[ManifestMeta], known: Callable[[ManifestMeta], object]
+    ) -> Iterator[tuple[ManifestMeta, Callable[[], bytes]]]:
+        """Each of ``metas``, in order, and what gives its bytes: of those that are not ``known``, some are on their way."""
+        if is_local(self.storage.uri):
+            yield from ((meta, partial(self._manifest_body, meta)) for meta in metas)
+            return
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+
+            def on_its_way(meta: ManifestMeta) -> Callable[[], bytes]:
+                load = partial(self._manifest_body, meta)
+                # what is known is perhaps forgotten by then
+                return load if known(meta) is not None else pool.submit(load).result
+
+            rest = ((meta, on_its_way(meta)) for meta in metas)
+            coming = deque(islice(rest, _AT_ONCE))
+            while coming:
+                yield coming.popleft()
+                coming.extend(islice(rest, 1))
+
+    def _known_entries(self, meta: ManifestMeta) -> list[ManifestEntry] | None:
+        key = (self.storage.uri, layout.manifest_path(meta.file_name))
+        entries: list[ManifestEntry] | None = _MANIFESTS.peek(key)
+        return entries
 
     def _manifest_body(self, meta: ManifestMeta) -> bytes:
         return self.named_file(layout.manifest_path(meta.file_name), meta.file_size)
@@ -308,11 +324,11 @@ class Metadata:
 
         Files may lack keys, bounds and statistics.
         """
-        path = layout.manifest_path(meta.file_name)
-        known: list[ManifestEntry] | None = _MANIFESTS.peek((self.storage.uri, path))
+        known = self._known_entries(meta)
         if known is not None:
             return known
-        return decode_manifest(self.named_file(path, meta.file_size), path=path, lean=True)
+        path = layout.manifest_path(meta.file_name)
+        return decode_manifest(self._manifest_body(meta), path=path, lean=True)
 
     def note_manifest(self, name: str, body: bytes) -> None:
         """Remember the manifest ``body``, which was just written: the next commit would fetch it."""
@@ -341,6 +357,24 @@ class Metadata:
         """The live files of ``snapshot`` as columns: cheap where there are many."""
         metas = [] if snapshot is None else self.data_manifests(snapshot)
         return live_columns([self.file_columns(meta) for meta in metas])
+
+    def highest(self, metas: Iterable[ManifestMeta]) -> Iterator[HighestNumbers]:
+        """The largest numbers of each bucket in each of ``metas``, in order."""
+
+        def known(meta: ManifestMeta) -> object:
+            return _COLUMNS.peek(self._highest_key(meta)) or self._known_entries(meta)
+
+        for meta, load in self._loads(metas, known):
+            yield _COLUMNS.get(self._highest_key(meta), partial(self._highest, meta, load))
+
+    def _highest_key(self, meta: ManifestMeta) -> tuple[str, str, str]:
+        return self.storage.uri, layout.manifest_path(meta.file_name), "highest"
+
+    def _highest(self, meta: ManifestMeta, load: Callable[[], bytes]) -> HighestNumbers:
+        entries = self._known_entries(meta)
+        if entries is not None:
+            return highest_of(entries)
+        return decode_highest(load(), path=layout.manifest_path(meta.file_name))
 
     def data_manifests(self, snapshot: Snapshot) -> list[ManifestMeta]:
         """The manifests whose folded entries are the live files of ``snapshot``, oldest first."""

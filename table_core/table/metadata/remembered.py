@@ -19,13 +19,13 @@ class Remembered:
 
     def __init__(self, weight_max: int | Callable[[], int]) -> None:
         """``weight_max``: so many entries, or what says now how many."""
-        self._entries: OrderedDict[tuple[str, str], tuple[int, Any]] = OrderedDict()
+        self._entries: OrderedDict[tuple[str, ...], tuple[int, Any]] = OrderedDict()
         self._weight = 0
         self._weight_max = weight_max
         self._lock = threading.Lock()
-        self._asked: OrderedDict[tuple[str, str], None] = OrderedDict()
+        self._asked: OrderedDict[tuple[str, ...], None] = OrderedDict()
 
-    def is_new(self, key: tuple[str, str]) -> bool:
+    def is_new(self, key: tuple[str, ...]) -> bool:
         """Whether nobody asked this or for ``key`` before."""
         with self._lock:
             known = key in self._entries or key in self._asked
@@ -34,13 +34,13 @@ class Remembered:
                 self._asked.popitem(last=False)
             return not known
 
-    def peek(self, key: tuple[str, str]) -> Any:
+    def peek(self, key: tuple[str, ...]) -> Any:
         """What is remembered; None if nothing is."""
         with self._lock:
             hit = self._entries.get(key)
             return None if hit is None else hit[1]
 
-    def get(self, key: tuple[str, str], load: Callable[[], Sized]) -> Any:
+    def get(self, key: tuple[str, ...], load: Callable[[], Sized]) -> Any:
         """What is remembered, or else what ``load`` gives."""
         with self._lock:
             hit = self._entries.get(key)

@@ -98,7 +98,10 @@ class BucketWriter:
         return self._engine is not None or self._clustering is not None
 
     def number_on(self, buckets: Iterable[Bucket]) -> None:
-        """Find where the numbering of each bucket goes on: after the largest number in it."""
+        """Find where the numbering of each bucket goes on: after the largest number that was in it.
+
+        To fold all files, so that those that went do not count, would take longer with each commit.
+        """
         schema = self.access.schema
         unknown = {bucket for bucket in buckets if bucket not in self._next}
         offset = self.numbering.offset
@@ -108,23 +111,29 @@ class BucketWriter:
         partitions = {partition for partition, _ in unknown}
         head = self.access.probable_head()
         self._as_of.update(dict.fromkeys(unknown, AsOf.of(head)))
-        live = self.access.files_of_partitions(head, partitions)
-        for bucket, entries in live.items():
-            self._refuse_other_count(entries)
+        known = self.access.highest_of_partitions(head, partitions)
+        for bucket, highest in known.items():
             if bucket in unknown:
-                newest = max(e.file.max_sequence_number for e in entries)
-                self._next[bucket] = newest + 1 + offset
-                self._created[bucket] = max(e.file.creation_time_ms or 0 for e in entries) + 1
+                self._next[bucket] = highest.sequence + 1 + offset
+                self._created[bucket] = highest.created_ms + 1
+        totals = frozenset[int]().union(*(highest.totals for highest in known.values()))
+        if not self.replaces and self._has_other_count(totals):
+            for entries in self.access.files_of_partitions(head, partitions).values():
+                self._refuse_other_count(entries)
 
     def basis(self) -> Basis:
         """What the numbers go on from, and the creation times of postponed rows."""
         return Basis(numbered=tuple(Numbered(*b, as_of) for b, as_of in self._as_of.items()))
 
+    def _has_other_count(self, totals: Iterable[int]) -> bool:
+        wanted = self.access.schema.bucket
+        return wanted > 0 and any(total > 0 and total != wanted for total in totals)
+
     def _refuse_other_count(self, entries: Sequence[ManifestEntry]) -> None:
         """A row has one bucket: of as many as its partition has, not of as many as new ones get."""
         wanted = self.access.schema.bucket
         other = next((e.total_buckets for e in entries if e.total_buckets > 0), wanted)
-        if self.replaces or wanted < 1 or other == wanted:
+        if other == wanted:
             return
         partition = partition_row(self.access, entries[0].partition)
         raise OptionError(
