@@ -9,9 +9,9 @@ Source: ``org.apache.paimon.mergetree.compact.IntervalPartition``; format 7.5.
 from __future__ import annotations
 
 import heapq
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
-from table_core.lsm.sorted_run import SortedRun, in_key_order
+from table_core.lsm.sorted_run import SortedRun
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from table_core.ondisk.data_file import DataFile
 
 __all__ = ["sections"]
+
+_Ranged: TypeAlias = "tuple[Key, Key, DataFile]"
+"""Smallest and largest key of a file, and the file."""
 
 
 def sections(files: Iterable[DataFile], bounds: Bounds) -> list[list[SortedRun]]:
@@ -32,24 +35,31 @@ def sections(files: Iterable[DataFile], bounds: Bounds) -> list[list[SortedRun]]
     Files a 1-5, b 3-8, c 6-7, d 9-10: b reaches from a to c, so a, b and c are one section and d another.
     In the first, c goes behind a, which ended first: runs (a, c) and (b).
     """
-    grouped: list[list[DataFile]] = []
+    files = list(files)
+    if len(files) == 1:  # most buckets of a table of many partitions: nobody asks for its keys
+        return [[SortedRun.single(files[0])]]
+    grouped: list[list[_Ranged]] = []
     reach: Key | None = None
-    for file in in_key_order(files, bounds):
-        low, high = bounds(file)
+    for low, high, file in _in_key_order(files, bounds):
         if reach is None or reach < low:
             grouped.append([])
             reach = high
-        grouped[-1].append(file)
+        grouped[-1].append((low, high, file))
         reach = max(reach, high)
-    return [_runs(section, bounds) for section in grouped]
+    return [_runs(section) for section in grouped]
 
 
-def _runs(section: list[DataFile], bounds: Bounds) -> list[SortedRun]:
+def _in_key_order(files: Iterable[DataFile], bounds: Bounds) -> list[_Ranged]:
+    """As ``in_key_order``, with the bounds, which are decoded once."""
+    ranged = [(*bounds(file), file) for file in files]
+    return sorted(ranged, key=lambda one: (one[0], one[1], one[2].file_name))
+
+
+def _runs(section: list[_Ranged]) -> list[SortedRun]:
     """Give each file to the run that ended first, or to a new one if that still overlaps."""
     runs: list[list[DataFile]] = []
     ends: list[tuple[Key, int]] = []
-    for file in section:
-        low, high = bounds(file)
+    for low, high, file in section:
         if ends and ends[0][0] < low:
             _, index = heapq.heapreplace(ends, (high, ends[0][1]))
             runs[index].append(file)

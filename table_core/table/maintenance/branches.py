@@ -25,6 +25,7 @@ from table_core.table.metadata.refs.branches import (
     base_of,
     branch_access,
     branch_names,
+    is_branch,
     publish_note,
 )
 from table_core.table.metadata.refs.moves import dropping, moving
@@ -188,7 +189,7 @@ class Branches:
         if snapshot is not None:
             require_no_turn(access)
         with founding(self._line(name), by=f"branch {name}") as turn:
-            if name in self.list():
+            if is_branch(access, name, Metadata(access.storage).schema_ids()):
                 if if_not_exists:
                     return None
                 raise AlreadyExistsError(
@@ -381,12 +382,14 @@ class Branches:
 
 def _left_over(access: TableAccess, branch: str) -> list[str]:
     """What somebody has left who was killed while he made ``branch``, but for notes and his turn."""
-    folders = [
+    folders = (
         layout.schema_folder(branch),
         layout.snapshot_folder(branch),
         layout.tag_folder(branch),
-    ]
-    return [info.path for folder in folders for info in access.storage.walk(folder)]
+    )
+    starts = tuple(f"{folder}/" for folder in folders)
+    there = access.storage.walk(layout.branch_folder(branch))
+    return [info.path for info in there if info.path.startswith(starts)]
 
 
 def _was_made(access: TableAccess, branch: str) -> CommitConflictError:
@@ -410,8 +413,10 @@ def _note_path(branch: str) -> str:
 
 def _noted(access: TableAccess, branch: str) -> str | None:
     """The tag that was made for ``branch``; None: none, so one of that name is somebody's own."""
-    path = _note_path(branch)
-    return access.storage.read(path).decode() if access.storage.exists(path) else None
+    try:
+        return access.storage.read(_note_path(branch)).decode()
+    except NotFoundError:
+        return None
 
 
 def _made_for(access: TableAccess, name: str, *, there: bool) -> list[str]:

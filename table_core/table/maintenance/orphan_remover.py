@@ -73,7 +73,7 @@ def remove_orphan_files(
     now_ms = started_ms if dry_run else _sure_now_ms(access, started_ms)
     cutoff = cutoff_ms(older_than_ms, now_ms=now_ms, allow_young=allow_young)
     named = _Named(access, share)
-    named.catch_up()
+    named.read_new()
     seen = _Seen(named.rules(), cutoff)
     idle = _idle_staging(access, cutoff)
     files = seen.candidates(access.storage.walk(""))
@@ -87,12 +87,13 @@ def remove_orphan_files(
             access.storage.delete(info.path for info, _ in orphans)
     if not dry_run:
         _remove_emptied(access, idle)
-    head = access.metadata.head_id()
+    head = access.probable_head()
+    head_id = head.id if head else None
     return ResultDocument(
         action="remove-orphan-files",
         table=access.name,
-        snapshot_before=head,
-        snapshot_after=head,
+        snapshot_before=head_id,
+        snapshot_after=head_id,
         files_before=seen.files,
         files_after=seen.files - seen.orphans,
         bytes_before=seen.bytes,
@@ -220,7 +221,8 @@ class _Named:
 
     def rules(self) -> OrphanRules:
         """What files are called, by the schemas of all branches."""
-        branches = [Metadata(self.access.storage, b) for b in self._branches()]
+        own, storage = self.access.metadata, self.access.storage
+        branches = [own if b == own.branch else Metadata(storage, b) for b in self._branches()]
         schemas = [m.schema(id) for m in branches for id in m.schema_ids()]
         if not schemas:
             raise self.access.is_gone()
@@ -234,20 +236,26 @@ class _Named:
 
     def catch_up(self) -> None:
         """Read every document that is there and was not read yet, until there is no other."""
-        while fresh := [
-            (branch, info)
-            for branch in self._branches()
-            for info in self._documents(branch)
-            if (info.path, info.stamp) not in self._roots
-        ]:
-            documents: dict[str, list[_Document]] = defaultdict(list)
-            for branch, info in fresh:
-                document = _Document.read(Metadata(self.access.storage, branch), info)
+        while self.read_new():
+            pass
+
+    def read_new(self) -> bool:
+        """Read what is listed now and was not read yet; whether there was any."""
+        documents: dict[str, list[_Document]] = defaultdict(list)
+        read: set[tuple[str, tuple[int, int, str]]] = set()
+        for branch in self._branches():
+            metadata = Metadata(self.access.storage, branch)
+            for info in self._documents(branch):
+                if (info.path, info.stamp) in self._roots:
+                    continue
+                read.add((info.path, info.stamp))
+                document = _Document.read(metadata, info)
                 if document is not None:
                     documents[branch].append(document)
-            for of_branch in documents.values():
-                self._take(of_branch)
-            self._roots |= {(info.path, info.stamp) for _, info in fresh}
+        for of_branch in documents.values():
+            self._take(of_branch)
+        self._roots |= read
+        return bool(read)
 
     def _branches(self) -> list[str]:
         return [layout.MAIN, *branch_names(self.access)]

@@ -300,9 +300,10 @@ class TableAccess:
         if snapshot is None:
             return found
         metas: Iterable[ManifestMeta] = self.metadata.data_manifests(snapshot)
-        if self.schema.partition_keys:
-            metas = filter(manifests_of(self.schema.partition_fields, partitions), metas)
-        for numbers in self.metadata.highest(metas):
+        wanted = partitions if self.schema.partition_keys else None
+        if wanted is not None:
+            metas = filter(manifests_of(self.schema.partition_fields, wanted), metas)
+        for numbers in self.metadata.highest(metas, wanted):
             for row in partitions:
                 for number, highest in numbers.get(row, {}).items():
                     known = found.get((row, number))

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from table_core.commit.basis import Opened
 from table_core.errors import CorruptFileError, FilesExpiredError, NotFoundError
 from table_core.ondisk import layout
-from table_core.ondisk.file_columns import live_columns
+from table_core.ondisk.file_columns import FileColumns, live_columns
 from table_core.ondisk.hints import decode_hint
 from table_core.ondisk.line import end_of_line, is_of_another_table, is_stray
 from table_core.ondisk.manifest import (
@@ -37,11 +37,10 @@ from table_core.table.metadata.remembered import Remembered
 from table_core.validation_errors import way_out
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from table_core.commit.readback import Seen
     from table_core.ondisk.data_file import ManifestEntry
-    from table_core.ondisk.file_columns import FileColumns
     from table_core.ondisk.highest import HighestNumbers
     from table_core.ondisk.manifest import Head
     from table_core.ondisk.manifest_meta import ManifestMeta
@@ -309,9 +308,8 @@ class Metadata:
     ) -> list[ManifestEntry]:
         path = layout.manifest_path(meta.file_name)
         key = (self.storage.uri, path)
-        is_large = meta.num_added_files + meta.num_deleted_files > _WHOLE_MAX
         if keep is not None and (
-            _MANIFESTS.is_new(key) or (is_large and _MANIFESTS.peek(key) is None)
+            _MANIFESTS.is_new(key) or (_is_large(meta) and _MANIFESTS.peek(key) is None)
         ):
             return decode_manifest(load(), path=path, keep=keep)
         entries: list[ManifestEntry] = _MANIFESTS.get(
@@ -346,11 +344,15 @@ class Metadata:
 
     def file_columns(self, meta: ManifestMeta) -> FileColumns:
         """The entries of a manifest as columns."""
-        path, size = layout.manifest_path(meta.file_name), meta.file_size
-        columns: FileColumns = _COLUMNS.get(
-            (self.storage.uri, path),
-            lambda: decode_file_columns(self.named_file(path, size), path=path),
-        )
+        path = layout.manifest_path(meta.file_name)
+
+        def load() -> FileColumns:
+            entries = self._known_entries(meta)
+            if entries is not None:
+                return FileColumns.of(entries)
+            return decode_file_columns(self._manifest_body(meta), path=path)
+
+        columns: FileColumns = _COLUMNS.get((self.storage.uri, path), load)
         return columns
 
     def live_files(self, snapshot: Snapshot | None) -> FileColumns:
@@ -358,14 +360,22 @@ class Metadata:
         metas = [] if snapshot is None else self.data_manifests(snapshot)
         return live_columns([self.file_columns(meta) for meta in metas])
 
-    def highest(self, metas: Iterable[ManifestMeta]) -> Iterator[HighestNumbers]:
-        """The largest numbers of each bucket in each of ``metas``, in order."""
+    def highest(
+        self, metas: Iterable[ManifestMeta], partitions: Collection[bytes] | None = None
+    ) -> Iterator[HighestNumbers]:
+        """The largest numbers of each bucket in each of ``metas``, in order; perhaps only of some ``partitions``.
+
+        They are remembered, but not those of a few partitions in a large manifest: the others would have to be decoded.
+        """
 
         def known(meta: ManifestMeta) -> object:
             return _COLUMNS.peek(self._highest_key(meta)) or self._known_entries(meta)
 
         for meta, load in self._loads(metas, known):
-            yield _COLUMNS.get(self._highest_key(meta), partial(self._highest, meta, load))
+            if partitions is not None and known(meta) is None and _is_large(meta):
+                yield highest_of(self._of_partitions(meta, load, frozenset(partitions)))
+            else:
+                yield _COLUMNS.get(self._highest_key(meta), partial(self._highest, meta, load))
 
     def _highest_key(self, meta: ManifestMeta) -> tuple[str, str, str]:
         return self.storage.uri, layout.manifest_path(meta.file_name), "highest"
@@ -375,6 +385,14 @@ class Metadata:
         if entries is not None:
             return highest_of(entries)
         return decode_highest(load(), path=layout.manifest_path(meta.file_name))
+
+    def _of_partitions(
+        self, meta: ManifestMeta, load: Callable[[], bytes], wanted: frozenset[bytes]
+    ) -> list[ManifestEntry]:
+        def keep(heads: Sequence[Head]) -> list[bool]:
+            return [head[0] in wanted for head in heads]
+
+        return decode_manifest(load(), path=layout.manifest_path(meta.file_name), keep=keep)
 
     def data_manifests(self, snapshot: Snapshot) -> list[ManifestMeta]:
         """The manifests whose folded entries are the live files of ``snapshot``, oldest first."""
@@ -425,6 +443,10 @@ class Metadata:
         names = (info.path.rpartition("/")[2] for info in files)
         numbers = (layout.numbered(name, prefix) for name in names)
         return sorted(id for id in numbers if id is not None)
+
+
+def _is_large(meta: ManifestMeta) -> bool:
+    return meta.num_added_files + meta.num_deleted_files > _WHOLE_MAX
 
 
 def _is_same(before: tuple[int, int, str] | None, now: tuple[int, int, str] | None) -> bool:

@@ -14,7 +14,9 @@ import pytest
 import table_core as tc
 from table_core.errors import OptionError
 from table_core.schema.change import SetOption
+from table_core.table.metadata import documents
 from table_core.table.metadata.documents import Metadata
+from table_core.table.metadata.remembered import Remembered
 from tests.tables import altered_elsewhere, new_catalog, rows_of, write_rows
 
 SCHEMA = pa.schema([pa.field("k", pa.int64(), nullable=False), ("v", pa.int64())])
@@ -151,3 +153,24 @@ def test_a_commit_costs_the_same_however_many_files_a_bucket_has(key: tuple[str,
     for _ in range(87):  # as many small manifests as before
         commit()
     assert cheapest() <= 1.1 * few
+
+
+def test_of_a_large_manifest_only_the_partitions_that_are_written_are_decoded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    catalog = new_catalog()
+    options = {"bucket": "2", "write-only": "true"}
+    table = catalog.create_table(
+        "d.t", SCHEMA, primary_key=("k", "v"), partition_by=("v",), options=options
+    )
+    for n in range(4):
+        write_rows(table, pa.table({"k": range(6), "v": [n % 2, n % 3] * 3}, schema=SCHEMA))
+    head = table.latest_snapshot()
+    rows = sorted({e.partition for e in table.access.live_entries(head)})
+    whole = table.access.highest_of_partitions(head, rows)
+    monkeypatch.setattr(documents, "_WHOLE_MAX", 0)
+    for cache in ("_MANIFESTS", "_COLUMNS"):
+        monkeypatch.setattr(documents, cache, Remembered(weight_max=0))
+    for row in rows:
+        want = {bucket: highest for bucket, highest in whole.items() if bucket[0] == row}
+        assert again(table).access.highest_of_partitions(head, [row]) == want

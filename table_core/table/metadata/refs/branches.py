@@ -11,12 +11,15 @@ from table_core.options.branch_name import require_branch_name
 from table_core.table.metadata.documents import Metadata
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from table_core.table.metadata.access import TableAccess
 
 __all__ = [
     "base_of",
     "branch_access",
     "branch_names",
+    "is_branch",
     "is_to_be_published",
     "publish_note",
 ]
@@ -38,8 +41,15 @@ def branch_names(access: TableAccess) -> list[str]:
     schemas = Metadata(access.storage).schema_ids()
     if not schemas:
         raise access.is_gone()
-    first = schemas[0]
-    return sorted(n for n in candidates if access.storage.exists(layout.schema_path(first, n)))
+    return sorted(name for name in candidates if is_branch(access, name, schemas))
+
+
+def is_branch(access: TableAccess, name: str, schemas: Sequence[int]) -> bool:
+    """Whether the table of these ``schemas``, ascending, has a branch ``name``, whose making was not cut short."""
+    try:
+        return bool(schemas) and bool(access.storage.read(layout.schema_path(schemas[0], name)))
+    except NotFoundError:
+        return False
 
 
 def branch_access(access: TableAccess, branch: str) -> TableAccess:

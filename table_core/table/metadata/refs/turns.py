@@ -252,8 +252,9 @@ class HeldTurn:
             raise self.access.is_gone()
         if there.holder.token != self.turn.holder.token:
             raise _under_way(self.access, self.number, there)
-        if self.access.storage.exists(layout.turn_path(self.number + 1, self.access.branch)):
-            raise _under_way(self.access, self.number + 1, _read(self.access, self.number + 1))
+        later = _read(self.access, self.number + 1)  # what is absent is asked for by one read
+        if later is not None:
+            raise _under_way(self.access, self.number + 1, later)
         if self.access.clock.now_ms() - self.turn.holder.at_ms > _SAY_MS:
             self._store(self.turn)
 
