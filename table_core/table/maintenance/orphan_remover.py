@@ -87,7 +87,7 @@ def remove_orphan_files(
             access.storage.delete(info.path for info, _ in orphans)
     if not dry_run:
         _remove_emptied(access, idle)
-    head = access.probable_head()
+    head = access.metadata.probable_head()
     head_id = head.id if head else None
     return ResultDocument(
         action="remove-orphan-files",

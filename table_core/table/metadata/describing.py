@@ -62,7 +62,7 @@ class FilesOf:
     @classmethod
     def newest(cls, access: TableAccess) -> FilesOf:
         """Those of the newest snapshot."""
-        return cls._counted(access, None, lambda: cls.of(access, access.probable_head()))
+        return cls._counted(access, None, lambda: cls.of(access, access.metadata.probable_head()))
 
     @classmethod
     def _counted(cls, access: TableAccess, id: int | None, count: Callable[[], Self]) -> FilesOf:

@@ -209,6 +209,10 @@ class Metadata:
             return None
         return Snapshot.from_json(body, path=layout.snapshot_path(id, self.branch))
 
+    def probable_head(self) -> Snapshot | None:
+        """As ``head``, in fewer requests where this handle has committed: for who only tells of it."""
+        return self.head_after_seen() or self.head()
+
     def has_snapshot(self, id: int) -> bool:
         """Whether the snapshot ``id`` is there."""
         return self.snapshot_if_there(id) is not None
