@@ -41,9 +41,9 @@ class HighestNumbers(dict[bytes, dict[int, Highest]]):
     @classmethod
     def of(cls, entries: Iterable[Numbers]) -> Self:
         """Those of ``entries``."""
-        found: dict[bytes, dict[int, tuple[int, int, set[int]]]] = {}
+        by_partition: dict[bytes, dict[int, tuple[int, int, set[int]]]] = {}
         for partition, bucket, total, sequence, created_ms in entries:
-            buckets = found.setdefault(partition, {})
+            buckets = by_partition.setdefault(partition, {})
             high, newest, totals = buckets.get(bucket) or (sequence, 0, set())
             totals.add(total)
             buckets[bucket] = (max(high, sequence), max(newest, created_ms or 0), totals)
@@ -55,5 +55,5 @@ class HighestNumbers(dict[bytes, dict[int, Highest]]):
                     for b, (high, newest, totals) in buckets.items()
                 },
             )
-            for row, buckets in found.items()
+            for row, buckets in by_partition.items()
         )

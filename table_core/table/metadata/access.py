@@ -296,9 +296,9 @@ class TableAccess:
         self, snapshot: Snapshot | None, partitions: Collection[bytes]
     ) -> dict[Bucket, Highest]:
         """The largest numbers that files of some ``partitions`` ever had, by bucket; other manifests are not read."""
-        found: dict[Bucket, Highest] = {}
+        of_buckets: dict[Bucket, Highest] = {}
         if snapshot is None:
-            return found
+            return of_buckets
         metas: Iterable[ManifestMeta] = self.metadata.data_manifests(snapshot)
         wanted = partitions if self.schema.partition_keys else None
         if wanted is not None:
@@ -306,9 +306,9 @@ class TableAccess:
         for numbers in self.metadata.highest(metas, wanted):
             for row in partitions:
                 for number, highest in numbers.get(row, {}).items():
-                    known = found.get((row, number))
-                    found[row, number] = highest if known is None else known.joined(highest)
-        return found
+                    known = of_buckets.get((row, number))
+                    of_buckets[row, number] = highest if known is None else known.joined(highest)
+        return of_buckets
 
     def bounds(self, file: DataFile) -> tuple[Key, Key]:
         """Smallest and largest key of ``file``, comparable."""
