@@ -306,6 +306,7 @@ _OTHERS = {
     "primary-key.nullable": "Boolean",
     "read.memory-limit": "MemorySize",
     "write.memory-limit": "MemorySize",
+    "write.by-driver.max-size": "MemorySize",
     "write.one-task.max-size": "MemorySize",
     "scan.distributed-planning.min-manifests": "Integer",
     "scan.infer-parallelism": "Boolean",

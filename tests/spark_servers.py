@@ -105,8 +105,9 @@ class Standalone:
 
 @contextmanager
 def standalone(cores: int = 2, project: str = PROJECT) -> Iterator[Standalone]:
-    """A master with its REST server, and two workers of ``cores`` cores each.
+    """A master with its REST server, and two workers of ``cores`` cores each, of hosts of their own.
 
+    Spark runs a slow task a second time only on another host.
     ``project`` is what their Python finds besides what is installed.
     """
     port, rest, page = free_port(), free_port(), free_port()
@@ -140,10 +141,11 @@ def _worker(of: Standalone, number: int, cores: int, project: str = PROJECT) -> 
     def registered() -> bool:
         return int(of.state()["aliveworkers"]) >= number
 
-    words = [WORKER, "--host", "127.0.0.1", "--webui-port", "0"]
+    host = f"127.0.0.{number}"
+    words = [WORKER, "--host", host, "--webui-port", "0"]
     words += ["--cores", str(cores), "--memory", "3g"]
     words += ["--work-dir", str(of.logs / f"worker{number}"), of.master]
-    with _daemon(words, of.logs / f"worker{number}.log", registered, project):
+    with _daemon(words, of.logs / f"worker{number}.log", registered, project, SPARK_LOCAL_IP=host):
         yield
 
 

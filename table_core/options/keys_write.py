@@ -55,6 +55,7 @@ __all__ = [
     "WRITE_BUFFER_SIZE",
     "WRITE_BUFFER_SPILLABLE",
     "WRITE_BUFFER_SPILL_MAX_DISK_SIZE",
+    "WRITE_BY_DRIVER_MAX_SIZE",
     "WRITE_BY_SPARK",
     "WRITE_ONE_TASK_MAX_SIZE",
 ]
@@ -323,6 +324,13 @@ WRITE_ONE_TASK_MAX_SIZE: Final[Option[int]] = Option(
     67108864,
     "on Spark: rows that are no larger are written without a shuffle: by one task if they are one partition, "
     "by the driver if they are few; 0 shuffles all rows (an option of this library)",
+)
+WRITE_BY_DRIVER_MAX_SIZE: Final[Option[int]] = Option(
+    "write.by-driver.max-size",
+    parse.size_bytes,
+    4194304,
+    "on Spark: rows of files that are one partition, no larger than this, are written by the driver, without a Python "
+    "worker; 0 leaves them to a task (an option of this library)",
 )
 WRITE_BUFFER_SPILL_MAX_DISK_SIZE: Final[Option[int | None]] = Option(
     "write-buffer-spill.max-disk-size",

@@ -12,14 +12,12 @@ A stream is a driver that brings what is new in one table into another; it is st
 
 from __future__ import annotations
 
-import json
 import os
 import random
-import subprocess
 import sys
 import time
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,12 +26,12 @@ import pyarrow as pa
 import pytest
 
 import table_core as tc
-from table_core.jobs.job_spec import JobResult, JobSpec
+from table_core.jobs.job_spec import JobSpec
 from table_core.jobs.run import run_embedded
 from tests.cluster.exact_jobs import JOBS, LAYOUTS, SCHEMA, exact, loaded, rows, unknown_files
+from tests.cluster.sent_jobs import SENT_MOST, Round
 from tests.lanes import SEED, budget
-from tests.spark.submitted import MODULE, QUICK, environment
-from tests.spark_servers import MASTER, SMALL, Standalone, standalone
+from tests.spark_servers import MASTER, Standalone, standalone
 from tests.tables import write_rows
 
 pytestmark = [pytest.mark.spark, pytest.mark.heavy, pytest.mark.timeout(3600)]
@@ -43,82 +41,9 @@ STREAMS_KILLED = budget("STREAMS_KILLED", ci=2, nightly=15)
 STREAM = Path(__file__).with_name("stream_driver.py")
 FIRST = int(os.environ.get("SEED") or SEED * 1000)
 VICTIMS = ("executor", "executors", "driver", "jvm", "master")
-SENT_MOST = 6
 SLOW = "aggregate(sequence(1L, 20000L), 0L, (a, x) -> (a + x * 31) % 1000003)"
 """A value that takes Spark about a millisecond, so that a moment lies inside the work more often than not."""
 BESIDE = pa.table({"id": [10**9], "part": ["beside"], "v": ["beside"]})
-
-
-@dataclass
-class Round:
-    """One job, sent until it is done."""
-
-    folder: Path
-    spec: JobSpec
-    processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
-
-    def send(self, cluster: Standalone) -> None:
-        """Start the job on ``cluster``."""
-        self.start(self.command(cluster))
-
-    def command(self, cluster: Standalone) -> list[str]:
-        """How its driver is called."""
-        number = len(self.processes)
-        spec_file, conf = self.folder / f"spec{number}.json", self.folder / "conf"
-        options = {**SMALL, "spark.master": cluster.master, "spark.driver.host": "127.0.0.1"}
-        options |= {"spark.sql.shuffle.partitions": "8", "spark.default.parallelism": "8"}
-        options |= {"spark.speculation": "true", "spark.speculation.minTaskRuntime": "0ms"}
-        spec_file.write_text(replace(self.spec, options=options).to_json())
-        conf.write_text(QUICK)
-        files = ("--spec", spec_file, "--result", self._result, "--conf", conf)
-        self._result.unlink(missing_ok=True)
-        return [*MODULE, *map(str, files)]
-
-    def start(self, command: list[str]) -> None:
-        """Start a driver, with a log of its own."""
-        number = len(self.processes)
-        with (self.folder / f"log{number}").open("wb") as log:
-            self.processes.append(
-                subprocess.Popen(
-                    command,
-                    env=environment(),
-                    stdout=log,
-                    stderr=subprocess.STDOUT,
-                    cwd=self.folder,
-                )
-            )
-
-    def ended(self) -> JobResult | None:
-        """What the job left when its process has ended; None if it was killed before it could tell."""
-        self.processes[-1].wait(600)
-        with suppress(FileNotFoundError, json.JSONDecodeError):
-            return JobResult.from_json(self._result.read_text())
-        return None
-
-    def left(self, patience_s: float) -> int:
-        """The exit code of a driver; one that waits for a master that is gone is ended, as its user would."""
-        try:
-            return self.processes[-1].wait(patience_s)
-        except subprocess.TimeoutExpired:
-            self.processes[-1].kill()
-            return self.processes[-1].wait()
-
-    def end(self) -> None:
-        """Leave no driver behind, whatever came of the round."""
-        for process in self.processes:
-            process.kill()
-
-    def told(self) -> str:
-        """The end of each log, for a round that failed."""
-        texts = [
-            (self.folder / f"log{number}").read_text(errors="replace")[-2000:]
-            for number in range(len(self.processes))
-        ]
-        return "\n---\n".join(texts)
-
-    @property
-    def _result(self) -> Path:
-        return self.folder / "result.json"
 
 
 def victims(kind: str, cluster: Standalone, job: Round) -> list[psutil.Process]:

@@ -1,13 +1,12 @@
 """All executors are killed with -9 in the middle of every verb: the result is exact all the same.
 
-Tasks that run slowly are started twice besides, by speculation.  The same verb of the embedded engine
+The same verb of the embedded engine
 on the same rows is the oracle; a file is in the commit once, and its rows are counted once.
 """
 
 from __future__ import annotations
 
 import os
-import threading
 import uuid
 from collections.abc import Callable
 from pathlib import Path
@@ -27,40 +26,11 @@ from table_core.spark.engine import SparkEngine
 from tests.cdc.conftest import need
 from tests.cdc.servers import MariaDb
 from tests.cluster.exact_jobs import COUNT, JOBS, KEYED, LAYOUTS, SCHEMA, exact, loaded, rows, same
+from tests.cluster.strikes import Strike, killed
 from tests.spark_servers import Standalone
 from tests.tables import write_rows
 
 pytestmark = [pytest.mark.spark, pytest.mark.heavy, pytest.mark.timeout(600)]
-
-
-class Killer(threading.Thread):
-    """Kills all executors once a stage has tasks that have ended and tasks that run."""
-
-    def __init__(self, spark: Any, cluster: Standalone, stage: int) -> None:
-        super().__init__(daemon=True)
-        self.status = spark.sparkContext.statusTracker()
-        self.known = set(self._stages())
-        self.cluster = cluster
-        self.stage = stage
-        self.killed: list[psutil.Process] = []
-        self.over = threading.Event()
-
-    def _stages(self) -> list[Any]:
-        found = (self.status.getStageInfo(id) for id in self.status.getActiveStageIds())
-        return [stage for stage in found if stage is not None]
-
-    def run(self) -> None:
-        seen: list[int] = []
-        while not self.over.wait(0.01):
-            for stage in self._stages():
-                if stage.stageId not in seen:
-                    seen.append(stage.stageId)
-                begun = stage.numCompletedTasks and stage.numActiveTasks
-                if begun and len(seen) >= self.stage:
-                    for executor in self.cluster.executors():
-                        executor.kill()
-                        self.killed.append(executor)
-                    return
 
 
 @pytest.fixture
@@ -68,15 +38,15 @@ def losing(spark: Any, cluster: Standalone) -> Callable[..., Any]:
     """Runs a verb while executors are killed; refuses a verb during which none was."""
 
     def run(verb: Callable[[], Any], *, stage: int = 1) -> Any:
-        killer = Killer(spark, cluster, stage)
-        killer.start()
+        strike = Strike(spark, cluster, killed, stage)
+        strike.start()
         try:
             return verb()
         finally:
-            killer.over.set()
-            killer.join()
-            assert killer.killed, "no task was running when others had ended"
-            psutil.wait_procs(killer.killed, timeout=30)
+            strike.over.set()
+            strike.join()
+            assert strike.hit, "no task was running when others had ended"
+            psutil.wait_procs(strike.hit, timeout=30)
 
     return run
 

@@ -5,16 +5,19 @@ Method: run their Python, each page in a fork of one interpreter, look for every
 
 from __future__ import annotations
 
+import ast
+import inspect
 import os
 import pkgutil
 import re
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import table_core as tc
+import table_core.spark as tcs
 from tests.examples import DOCUMENTS, EXAMPLES, ROOT, named
 from tests.forking import ForkServer
 from tests.lanes import sampled
@@ -37,6 +40,7 @@ OPERATORS = [
 TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
 ON_SPARK = sorted({path for path, _, code in EXAMPLES if "tcs." in code})
 """Pages whose examples start a Spark session, which takes a quarter of a minute."""
+OWNERS: dict[str, Any] = {"tc": tc, "tcs": tcs}
 SMALL = sorted({path for path, _, _ in EXAMPLES} - set(ON_SPARK))
 
 
@@ -77,6 +81,38 @@ def run(interpreter: ForkServer, folder: Path, *words: str) -> str:
     done = interpreter.run(*words, folder=folder)
     assert done.status == 0, done.stderr[-3000:]
     return done.stdout
+
+
+def test_calls_in_the_text_name_what_there_is_and_what_it_takes() -> None:
+    """Those between single backticks, which nothing runs."""
+    wrong = []
+    for path in DOCUMENTS:
+        text = re.sub(r"```.*?```", "", path.read_text(), flags=re.DOTALL)
+        for span in re.findall(r"`([^`\n]+\))`", text):
+            try:
+                tree = ast.parse(span.replace("…", "..."), mode="eval")
+            except SyntaxError:
+                continue
+            wrong += [f"{named(path)}: {span}: {said}" for said in refused(tree)]
+    assert not wrong
+
+
+def refused(tree: ast.AST) -> Iterator[str]:
+    """What is wrong with calls of ``tc.x`` and ``tcs.x``."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=owner))) if owner in OWNERS:
+                function = getattr(OWNERS[owner], node.func.attr, None)
+                places = [argument for argument in node.args if not is_left_out(argument)]
+                names = {word.arg: None for word in node.keywords if word.arg}
+                try:
+                    inspect.signature(function).bind_partial(*places, **names)
+                except TypeError as error:
+                    yield str(error)
+
+
+def is_left_out(argument: ast.expr) -> bool:
+    return isinstance(argument, ast.Constant) and argument.value is ...
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=named)

@@ -124,7 +124,7 @@ def sql(wish: Wish, schema: pa.Schema) -> str | None:
         if None in parts:
             return None
         return "(" + f" {wish['op'].upper()} ".join(str(part) for part in parts) + ")"
-    op, name, kind = wish["op"], f"`{wish['column']}`", schema.field(wish["column"]).type
+    op, name, kind = wish["op"], _quoted(wish["column"]), schema.field(wish["column"]).type
     if op in TEXT or pa.types.is_floating(kind) or pa.types.is_binary(kind):
         return None
     values = [_sql_literal(v, kind) for v in wish["values"]]
@@ -141,6 +141,10 @@ def sql(wish: Wish, schema: pa.Schema) -> str | None:
             return f"{name} BETWEEN {values[0]} AND {values[1]}"
         case _:
             return f"{name} {SIGNS[op]} {values[0]}"
+
+
+def _quoted(name: str) -> str:
+    return f"`{name.replace('`', '``')}`"
 
 
 def _sql_literal(cell: Any, kind: pa.DataType) -> str:

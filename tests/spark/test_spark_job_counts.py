@@ -122,25 +122,60 @@ def test_rows_of_one_small_partition_are_written_without_a_shuffle(
     }
     pq.write_table(pa.table(source), tmp_path / "rows.parquet")
     frame = spark.read.parquet(str(tmp_path / "rows.parquet"))
+    once = {"jobs": 1, "stages": 1}
     ways = {
-        "one": (frame, "64 mb", {"jobs": 1, "stages": 1}),
-        "large": (frame, "1 b", SHUFFLED),
-        "off": (frame, "0 b", SHUFFLED),
+        "driver": (frame, "64 mb", "4 mb", once),
+        "one": (frame, "64 mb", "0 b", once),
+        "large": (frame, "1 b", "4 mb", SHUFFLED),
+        "off": (frame, "0 b", "4 mb", SHUFFLED),
     }
-    for name, (rows_, most, wanted) in ways.items():
+    for name, (rows_, most, of_driver, wanted) in ways.items():
         table = catalog.create_table(
             f"d.{name}",
             schema,
             primary_key=("id", *partition_keys),
             partition_by=partition_keys,
-            options={"bucket": bucket, "write.one-task.max-size": most, "write-only": "true"},
+            options={
+                "bucket": bucket,
+                "write.one-task.max-size": most,
+                "write.by-driver.max-size": of_driver,
+                "write-only": "true",
+            },
         )
+        assert (few_rows(rows_, table.access.options) is not None) == (name == "driver")
         did = ran(spark, lambda table=table, rows_=rows_: tcs.write(rows_, table))
         assert did == wanted, name
         if bucket == "-2":
             tcs.compact(spark, table)
         found = {row["id"]: row["n"] for row in table.read().to_arrow().to_pylist()}
         assert found == {0: 150} | {id_: id_ for id_ in range(50, 100)}, name
+
+
+def test_a_small_file_is_taken_by_the_driver_if_its_rows_are_few_and_short(
+    spark: Any, catalog: tc.Catalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 100 rows each may have 1,000 bytes here, of which the two columns take 32."""
+    monkeypatch.setattr("table_core.spark.writing.few_rows._BYTES", 100_000)
+    monkeypatch.setattr("table_core.spark.writing.few_rows._ROWS_OF_A_FILE", 100)
+    options = keyed(catalog).access.options
+
+    def read(rows_: int, letters: int) -> Any:
+        path = tmp_path / f"{rows_}-{letters}.parquet"
+        texts = ["é" * letters] * rows_
+        pq.write_table(pa.table({"id": pa.array(range(rows_), pa.int64()), "s": texts}), path)
+        return spark.read.parquet(str(path))
+
+    taken = few_rows(read(100, 484), options)
+    assert taken.to_pydict() == {"id": list(range(100)), "s": ["é" * 484] * 100}
+    assert few_rows(read(101, 1), options) is None, "too many"
+    assert few_rows(read(100, 485), options) is None, "too long"
+    few = read(100, 1)
+    assert few_rows(few.where("id % 2 = 0").selectExpr("id + 1 AS n"), options).num_rows == 50
+    several = few.selectExpr("id", "explode(array(1, 2)) AS n")
+    assert few_rows(several, options) is None, "more rows than were read"
+    by_code = few.select("id").mapInArrow(lambda batches: batches, "id bigint")
+    assert few_rows(by_code, options) is None, "a user's code runs once"
+    assert few_rows(few.union(few), options) is None, "two partitions"
 
 
 def test_rows_that_one_task_brings_together_are_written_by_it(

@@ -19,6 +19,7 @@ from pyspark.sql.types import (
 
 from table_core.options import keys_write
 from table_core.spark.session.create import context_of
+from table_core.spark.writing.one_task import is_small_scan
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 __all__ = ["few_rows"]
 
 _ROWS: Final = 20_000
+_ROWS_OF_A_FILE: Final = 100_000
+"""Of a small file, which does not tell how many it has before it is read."""
 _BYTES: Final = 32 << 20
 _OF_FIXED_SIZE: Final = (
     *(BooleanType, DateType, NullType, NumericType),
@@ -40,7 +43,7 @@ _MAX_RESULT: Final = "spark.driver.maxResultSize"
 
 
 def few_rows(df: DataFrame, options: TableOptions) -> pa.Table | None:
-    """The rows of ``df``, if its plan says that they are few, and they turn out to be small; else None.
+    """The rows of ``df``, if its plan says that they are few, or a small file, and they turn out to be small; else None.
 
     ``write.one-task.max-size`` may make that fewer bytes.
 
@@ -54,14 +57,24 @@ def few_rows(df: DataFrame, options: TableOptions) -> pa.Table | None:
     texts = [number for number, type_ in enumerate(types) if isinstance(type_, StringType)]
     if any(not isinstance(type_, (*_OF_FIXED_SIZE, StringType)) for type_ in types):
         return None
-    most: Any = df._jdf.queryExecution().analyzed().maxRows()  # noqa: SLF001 - PySpark has no such call
-    if not most.isDefined() or most.get() > _ROWS:
+    most = _rows_at_most(df)
+    if most is None and is_small_scan(df, options):
+        most = _ROWS_OF_A_FILE
+        df = df.limit(most + 1)
+    if most is None:
         return None
     taken = min(_bytes_taken(context), options.get(keys_write.WRITE_ONE_TASK_MAX_SIZE))
-    room = taken // max(1, most.get()) - _FIXED_BYTES * len(types)
+    room = taken // max(1, most) - _FIXED_BYTES * len(types)
     if room < 0:
         return None
-    return df.toArrow() if not texts else _with_texts(df, texts, room)
+    rows = df.toArrow() if not texts else _with_texts(df, texts, room)
+    return rows if rows is not None and rows.num_rows <= most else None
+
+
+def _rows_at_most(df: DataFrame) -> int | None:
+    """How many rows ``df`` has at most, if its plan says so and they are few."""
+    told: Any = df._jdf.queryExecution().analyzed().maxRows()  # noqa: SLF001 - PySpark has no such call
+    return int(told.get()) if told.isDefined() and told.get() <= _ROWS else None
 
 
 def _with_texts(df: DataFrame, texts: list[int], room: int) -> pa.Table | None:
