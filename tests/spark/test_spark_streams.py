@@ -21,7 +21,7 @@ from table_core.errors import PositionDivergedError
 from table_core.spark import ReadLimit, drain, register, write_batch
 from table_core.spark._compat import STREAM_ADMISSION
 from tests.spark.stream_tables import NAME, PATIENCE_S, changes, keyed, run, sink, write
-from tests.tables import rows_of
+from tests.tables import rows_of, write_rows
 
 KINDS = {"+I": 1, "-U": -1, "+U": 1, "-D": -1}
 
@@ -270,6 +270,30 @@ def test_a_stream_that_runs_says_that_its_source_was_rolled_back(
     with pytest.raises(Exception, match="it was rolled back"):
         started.awaitTermination(PATIENCE_S)
     assert rows_of(copy) == [(1, "a"), (2, "a"), (3, "a")]
+
+
+def test_a_stream_that_runs_ends_at_new_columns_and_goes_on_when_it_is_started_again(
+    source: Any, catalog: tc.Catalog, tmp_path: Path
+) -> None:
+    """Meanwhile its progress tells what is read and where it stands."""
+    orders, copy = keyed(catalog, "orders"), keyed(catalog, "copy")
+    write(orders, ("+I", 1, "a"), ("+I", 2, "a"))
+    query = sink(changes(source, orders), copy, tmp_path / "checkpoint")
+    started = query.trigger(processingTime="1 second").start()
+    started.processAllAvailable()
+    told = [one for one in started.recentProgress if one["numInputRows"]]
+    assert [one["numInputRows"] for one in told] == [2]
+    (stands,) = json.loads(told[0].json)["sources"]
+    assert stands["endOffset"]["snapshot"] == 2
+    catalog.alter_table("d.orders", [tc.AddColumn("n", "BIGINT"), tc.RenameColumn("v", "w")])
+    rows = pa.table({"id": [3], "w": ["c"], "n": [7]})
+    write_rows(catalog.table("d.orders"), rows)
+    with pytest.raises(Exception, match="start the query again with the same checkpoint"):
+        started.awaitTermination(PATIENCE_S)
+    assert rows_of(copy) == [(1, "a"), (2, "a")]
+    wider = changes(source, orders).withColumnRenamed("w", "v")
+    run(sink(wider, copy, tmp_path / "checkpoint").option("write.merge-schema", "true"))
+    assert rows_of(catalog.table("d.copy")) == [(1, "a", None), (2, "a", None), (3, "c", 7)]
 
 
 def test_a_checkpoint_of_an_earlier_release_goes_on_and_knows_its_snapshot_from_then_on(
