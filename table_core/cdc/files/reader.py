@@ -53,6 +53,8 @@ class FilesReader(LineReader[FilesPosition]):
     _stores: dict[str, Storage] = field(default_factory=dict)
     _seen: Mapping[str, FileFacts] = field(default_factory=dict)
     """The files as this pass found them."""
+    _sums: dict[tuple[str, int], str] = field(default_factory=dict)
+    """What stands for the content of new files, which are compared with many that are gone."""
     _unfinished: dict[str, str] = field(default_factory=dict)
     """Files whose last line waits for its end, and where that is."""
 
@@ -210,13 +212,18 @@ class FilesReader(LineReader[FilesPosition]):
         content = _content_of(mark)
         if not self._begins(file.path, mark.head):
             return False
-        if content and (not read or self._content(file.path, read) != content):
+        if content and (not read or self._sum(file.path, read) != content):
             return False
         try:
             storage, name = self._at(old)
             return not storage.exists(name)
         except NotFoundError:
             return True
+
+    def _sum(self, path: str, length: int) -> str:
+        if (path, length) not in self._sums:
+            self._sums[path, length] = self._content(path, length)
+        return self._sums[path, length]
 
     def _windows(
         self, start: FilesPosition, end: FilesPosition | None

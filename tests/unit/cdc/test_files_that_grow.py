@@ -9,6 +9,7 @@ import pytest
 
 import table_core as tc
 from table_core.cdc.files.content import ContentSum
+from table_core.cdc.files.reader import FilesReader
 from table_core.errors import (
     ArgumentError,
     EventError,
@@ -194,3 +195,27 @@ def test_many_files_are_packed_and_known_one_by_one(lake: Lake) -> None:
     (lake.events / "part-9.jsonl").write_text('{"id": 9.5}\n')
     with pytest.raises(SourceDivergedError, match="part-9"):
         sync(lake)
+
+
+def test_a_new_file_is_read_once_however_many_of_its_name_and_size_are_gone(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for n in range(6):
+        (lake.events / f"{n}").mkdir()
+        (lake.events / f"{n}/part.jsonl").write_text(f'{{"id": {n}}}\n')
+    lake.source = tc.FilesSource(f"file://{lake.events}/*/part.jsonl", format="json")
+    sync(lake)
+    for n in range(5):
+        (lake.events / f"{n}/part.jsonl").unlink()
+    (lake.events / "new").mkdir()
+    (lake.events / "new/part.jsonl").write_text('{"id": 9}\n')
+    content, read = FilesReader._content, list[str]()
+
+    def counted(reader: FilesReader, path: str, length: int) -> str:
+        read.append(path)
+        return content(reader, path, length)
+
+    monkeypatch.setattr(FilesReader, "_content", counted)
+    sync(lake)
+    assert [path.rpartition("/events/")[2] for path in read] == ["new/part.jsonl"]
+    assert ids(lake) == [*range(6), 9]
