@@ -140,6 +140,7 @@ def test_a_default_of_avro_itself_is_a_letter_for_each_byte() -> None:
     [
         (b'{"op": "c"}', "begins with 7b226f7022, not with 00"),
         (b"", "begins with , not with 00"),
+        (b"\0\0\0\0", "it has 4 bytes, and its head alone has 5"),
         (struct.pack(">bI", 0, 1) + b"\x99", "no Avro of schema 1"),
     ],
 )
