@@ -112,6 +112,7 @@ NIGHT: dict[str, tuple[str, ...]] = {
     "cdc/test_live_kafka_memory.py": ("table_core/cdc/kafka/*", "table_core/cdc/files/lines.py"),
     "cdc/test_live_kafka_spark.py": ("table_core/cdc/kafka/*", "table_core/spark/*"),
     "cdc/test_live_large_transactions.py": ("table_core/cdc/postgres/*",),
+    "cdc/test_live_mariadb_mutants.py": ("table_core/cdc/mysql/*", "tests/cdc/*lives.py"),
     "cdc/test_live_many_syncs.py": ("table_core/cdc/postgres/*", "table_core/cdc/apply/*"),
     "cdc/test_live_postgres_mutants.py": ("table_core/cdc/postgres/*", "tests/cdc/*lives.py"),
     "spark/test_class_archive.py": ("table_core/spark/class_archive.py",),
