@@ -132,6 +132,11 @@ def read_rows(
                 taken(1.0)
     except _NO_ROWS as error:
         raise DataError(f"{storage.uri}/{path}: {error}", path=path) from error
+    except OSError as error:
+        if error.errno is not None:
+            raise
+        # Arrow says so of pages that do not unpack; nothing has failed to be read.
+        raise DataError(f"{storage.uri}/{path}: {error}", path=path) from error
     except DataError as error:
         raise _placed(error, storage, path, format, error.facts.get("row")) from error
 
@@ -192,16 +197,21 @@ def _parquet_rows(file: Any, _: pa.Schema) -> Iterator[tuple[pa.RecordBatch, flo
     rows, parquet = 0, pq.ParquetFile(file)
     groups, columns = range(parquet.num_row_groups), parquet.schema_arrow
     require_rows_fit(parquet.metadata, groups, set(columns.names))
-    require_pages_fit(file, parquet.metadata, groups, set(columns.names))
+    chunks = cache(partial(read_chunk_stats, file))
+    most = require_pages_fit(
+        file, parquet.metadata, groups, set(columns.names), chunks, is_foreign=True
+    )
+    batch_rows = min(_BATCH_ROWS, most or _BATCH_ROWS)
     types = {field.name: field.type for field in columns}
-    chunks = cache(partial(read_chunk_stats, parquet.metadata))
-    budget = batch_budget(parquet, groups, types, chunks, _BATCH_ROWS, _BATCH_BYTES)
+    budget = batch_budget(parquet, groups, types, chunks, batch_rows, _BATCH_BYTES)
     for batch in parquet.iter_batches(budget.rows):
         rows += batch.num_rows
         if budget.later is not None:
             size = rows_within(_BATCH_BYTES, batch.num_rows, batch.nbytes, budget.later)
             parquet.reader.set_batch_size(size)
         yield batch, rows / parquet.metadata.num_rows
+    if rows != parquet.metadata.num_rows:  # Arrow ends where the first column does
+        raise DataError(f"{rows} rows instead of {parquet.metadata.num_rows}")
 
 
 def _csv_rows(file: Any, schema: pa.Schema) -> Iterator[tuple[pa.RecordBatch, float | None]]:

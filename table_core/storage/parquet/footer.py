@@ -21,10 +21,10 @@ _MAGIC: Final = b"PAR1"
 _TAIL_BYTES: Final = 64 << 10
 """So much is read at first, as by Arrow."""
 _ROW_GROUPS, _COLUMNS, _META = 4, 1, 3
-_TYPE, _ENCODINGS, _PATH, _BYTES, _STATS, _SIZES = 1, 2, 3, 6, 12, 16
+_TYPE, _ENCODINGS, _PATH, _CODEC, _VALUES, _BYTES, _PACKED = 1, 2, 3, 4, 5, 6, 7
+_DATA_AT, _DICTIONARY_AT, _STATS, _SIZES = 9, 11, 12, 16
 _TEXT_BYTES: Final = 1
 _NULL_COUNT, _MAX, _MIN = 3, 5, 6
-_UNPACKED, _STORED = 2, 3
 _TRUE, _FALSE = 1, 2
 _FLAGS: Final = frozenset({_TRUE, _FALSE})
 _DAMAGES: Final = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
@@ -44,6 +44,12 @@ class ChunkStats:
     """Of ``parquet.thrift`` ``Encoding``, in all its pages."""
     physical_type: int
     """``parquet.thrift`` ``Type``: 0 BOOLEAN, 1 INT32, 2 INT64, 3 INT96, 4 FLOAT, 5 DOUBLE ..."""
+    codec: int
+    """``parquet.thrift`` ``CompressionCodec``."""
+    values: int
+    begin: int
+    """Where its pages begin in the file, and how many bytes of it they have."""
+    packed_bytes: int
     min: bytes | None
     max: bytes | None
     null_count: int | None
@@ -70,8 +76,8 @@ def read_chunk_stats(source: Any) -> list[list[ChunkStats]]:
         raise pa.ArrowInvalid(f"damaged footer: {error!r}") from error
 
 
-def read_page_head(body: bytes) -> tuple[int, int, int]:
-    """Of the page whose bytes begin ``body``: how long its head is, and how long it is in the file and when unpacked.
+def read_page_head(body: bytes) -> tuple[int, dict[int, Any]]:
+    """Of the page whose bytes begin ``body``: how long its head is, and its members by number.
 
     Raises:
         pa.ArrowInvalid: that is no head, or the end of it is missing.
@@ -79,12 +85,9 @@ def read_page_head(body: bytes) -> tuple[int, int, int]:
     reader = _Compact(body)
     try:
         members = reader.struct()
-        stored, unpacked = int(members[_STORED]), int(members[_UNPACKED])
     except _DAMAGES as error:
         raise pa.ArrowInvalid(f"damaged head of a page: {error!r}") from error
-    if stored < 0:
-        raise pa.ArrowInvalid(f"damaged head of a page: it has {stored} bytes")
-    return reader.at, stored, unpacked
+    return reader.at, members
 
 
 def _footer(source: Any) -> bytes:
@@ -101,6 +104,11 @@ def _footer(source: Any) -> bytes:
     return tail[len(tail) - 8 - length : -8]
 
 
+def _begin(data_at: int, dictionary_at: int) -> int:
+    """As Arrow: some writers say that a dictionary that there is not begins at 0."""
+    return dictionary_at if 0 < dictionary_at < data_at else data_at
+
+
 def _chunk(meta: dict[int, Any]) -> ChunkStats:
     stats, sizes = meta.get(_STATS, {}), meta.get(_SIZES, {})
     low, high, nulls = stats.get(_MIN), stats.get(_MAX), stats.get(_NULL_COUNT)
@@ -113,6 +121,10 @@ def _chunk(meta: dict[int, Any]) -> ChunkStats:
         text_bytes=texts if isinstance(texts, int) else None,
         encodings=frozenset(meta[_ENCODINGS]),
         physical_type=int(meta[_TYPE]),
+        codec=int(meta[_CODEC]),
+        values=int(meta[_VALUES]),
+        begin=_begin(int(meta[_DATA_AT]), int(meta.get(_DICTIONARY_AT, 0))),
+        packed_bytes=int(meta[_PACKED]),
         min=low,
         max=high,
         null_count=nulls if isinstance(nulls, int) else None,

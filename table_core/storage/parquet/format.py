@@ -226,7 +226,7 @@ def _wanted_groups(
     Of a single one they say what the manifest said, and looking into it takes less than reading them.
     """
     require_rows_fit(file.metadata, groups, set(names))
-    require_pages_fit(source, file.metadata, groups, set(names))
+    require_pages_fit(source, file.metadata, groups, set(names), chunks, is_foreign=False)
     keep = wanted.keep
     if keep is None or not groups or (len(groups) == 1 and wanted.probe is not None):
         return groups
