@@ -73,15 +73,15 @@ def _bytes_at(source: Any, at: int, size: int) -> bytes:
 
 def _usual(body: bytes, at: int) -> PageHead | None:
     """The head that most pages have; a tenth of the time that any takes."""
-    found = _USUAL.match(body)
-    if found is None:
+    match = _USUAL.match(body)
+    if match is None:
         return None
-    unpacked, stored, values, encoding = found.groups()
+    unpacked, stored, values, encoding = match.groups()
     try:
-        place = _behind_statistics(body, found.end())
+        place = _behind_statistics(body, match.end())
     except IndexError:
         return None
-    if place is None or any(number[0] & 1 for number in found.groups()):
+    if place is None or any(number[0] & 1 for number in match.groups()):
         return None  # one is negative
     return PageHead(
         at + place, _number(stored), _number(unpacked), _number(values), _number(encoding)
