@@ -13,6 +13,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Generator, Iterator
+from contextlib import nullcontext
 from itertools import islice
 from typing import Any
 
@@ -209,6 +210,11 @@ def no_identity_in_expiry(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(expire_effects, "newest_turn", lambda access, mark=None: 0)
 
 
+def moves_without_a_turn(patch: pytest.MonkeyPatch) -> None:
+    """A rename takes along what somebody is at work on."""
+    patch.setattr(catalogs, "moving_all", lambda *_: nullcontext())
+
+
 Bug = Callable[[pytest.MonkeyPatch], None]
 BUGS: dict[str, tuple[Bug, str, list[tuple[str, str]]]] = {
     "no conflicts": (no_conflicts, "append", [("compact", "delete"), ("update", "truncate")]),
@@ -222,6 +228,7 @@ BUGS: dict[str, tuple[Bug, str, list[tuple[str, str]]]] = {
     "copies onto another": (copies_onto_another, "append", [("clone", "clone"), ("clone", "clone another")]),
     "tags what expired": (tags_what_expired, "append", [("tag a snapshot", "expire to one")]),
     "drops the schema first": (drops_the_schema_first, "append", [("drop", "create")]),
+    "moves without a turn": (moves_without_a_turn, "append", [("drop", "rename")]),
     "no look after the create": (no_look_after_the_create, "append", [("append", "roll back one")]),
     "no identity in expiry": (no_identity_in_expiry, "append", [("expire to one", "roll back to tag")]),
 }  # fmt: skip
