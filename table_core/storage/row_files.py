@@ -196,8 +196,8 @@ def format_of(path: str) -> str:
 def _parquet_rows(file: Any, _: pa.Schema) -> Iterator[tuple[pa.RecordBatch, float | None]]:
     rows, parquet = 0, pq.ParquetFile(file)
     groups, columns = range(parquet.num_row_groups), parquet.schema_arrow
-    require_rows_fit(parquet.metadata, groups, set(columns.names))
     chunks = cache(partial(read_chunk_stats, file))
+    require_rows_fit(parquet.metadata, groups, set(columns.names), chunks)
     most = require_pages_fit(
         file, parquet.metadata, groups, set(columns.names), chunks, is_foreign=True
     )

@@ -9,6 +9,7 @@ import io
 import os
 import resource
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import cramjam
@@ -20,7 +21,7 @@ from table_core.errors import TableError
 from table_core.options.budgets import take_budgets
 from table_core.storage.row_files import read_rows
 from table_core.storage.stores.local import LocalStorage
-from tests.lanes import sampled
+from tests.lanes import SEED, sampled
 from tests.security.parquet_by_hand import (
     DICTIONARY,
     LENGTHS,
@@ -173,6 +174,26 @@ def _said(folder: Path) -> str:
         return str(sum(batch.num_rows for batch in batches))
     except TableError as error:
         return str(error)
+
+
+def test_no_damage_of_a_footer_ends_the_process(tmp_path: Path) -> None:
+    """Arrow ends it where the sizes that a footer tells are damaged: one bit in two hundred."""
+    sink = io.BytesIO()
+    pq.write_table(pa.table({"k": [1, 2, 3], "s": ["a", "bb", None], "l": [[1], [2, 3], []]}), sink)
+    body = sink.getvalue()
+    begin = len(body) - 8 - int.from_bytes(body[-8:-4], "little")
+    for bit in range(8 * begin + SEED % 13, 8 * (len(body) - 8), 13):
+        damaged = bytearray(body)
+        damaged[bit // 8] ^= 1 << bit % 8
+        (tmp_path / f"{bit}.parquet").write_bytes(damaged)
+    child = os.fork()
+    if child == 0:
+        for file in sorted(tmp_path.glob("*.parquet")):
+            with suppress(TableError):
+                for _ in read_rows(LocalStorage(tmp_path), file.name, pa.schema([])):
+                    pass
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
 
 
 TEXTS = [None if i % 7 == 0 else f"a text {i % 4000:08d}" * (1 + i % 30) for i in range(30_000)]
