@@ -96,15 +96,8 @@ class FastForward:
             ArgumentError: ``main``, or another name that no branch may have; or main has tags of which
                 nobody can tell whether the branch follows them; or the branch is of another table.
         """
-        if name == layout.MAIN:
-            require_branch_name(name)
-        access.require_same()
+        main, branch = _main_and_branch(access, name)
         storage = access.storage
-        branch = branch_access(access, name)
-        main = replace(access, metadata=Metadata(storage))
-        refuse_commits(main)
-        refuse_commits(branch)
-        _refuse_another_birth(main, branch)
         floor = branch.metadata.floor()
         ids = [id for id in branch.snapshot_ids() if id >= floor]
         if not ids:
@@ -340,6 +333,23 @@ def _refuse_unplaced(
             argument="name",
             value=name,
         )
+
+
+def _main_and_branch(access: TableAccess, name: str) -> tuple[TableAccess, TableAccess]:
+    """Both lines, of one table and such as this release writes.
+
+    Raises:
+        NotFoundError, UnsupportedFeatureError, ArgumentError: as ``FastForward.of``.
+    """
+    if name == layout.MAIN:
+        require_branch_name(name)
+    access.require_same()
+    branch = branch_access(access, name)
+    main = replace(access, metadata=Metadata(access.storage))
+    refuse_commits(main)
+    refuse_commits(branch)
+    _refuse_another_birth(main, branch)
+    return main, branch
 
 
 def _refuse_another_birth(main: TableAccess, branch: TableAccess) -> None:

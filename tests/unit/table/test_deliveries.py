@@ -250,7 +250,7 @@ def test_a_job_says_what_it_has_committed_though_it_is_expired_since(tmp_path: A
     first = run_embedded(spec)["commits"]
     assert [s.id for s in table.snapshots()] == [first[-1]["last"]]  # type: ignore[index]
     kinds = [(n["kind"], n["operation"], n["deleted"], n["partitions"]) for n in first]  # type: ignore[attr-defined]
-    day = ({"dt": "2026-01-01"},)
+    day = [{"dt": "2026-01-01"}]
     assert kinds == [("APPEND", "DELETE", 1, day), ("COMPACT", None, 1, day)]
     for id in (5, 6, 7):
         write(table, [id])
