@@ -116,12 +116,16 @@ class Table:
         return False
 
     def shape(self) -> tuple[Any, ...]:
-        """Of every file its level and what it holds, as numbers."""
+        """Of every file its level and how much it holds.
+
+        Not how its rows are numbered: ours go on from the largest number that there ever was, Paimon's from the largest
+        that a compaction has left.
+        """
         access = self.handle.access
         found = access.files_by_bucket(access.metadata.head())
         return tuple(
             sorted(
-                (*bucket, f.level, f.row_count, f.delete_row_count, f.max_sequence_number)
+                (*bucket, f.level, f.row_count, f.delete_row_count)
                 for bucket, entries in found.items()
                 for f in (entry.file for entry in entries)
             )

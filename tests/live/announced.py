@@ -170,7 +170,10 @@ def compared(
 ) -> list[str]:
     """All that is not as the tables and the tasks say; ``begun``: the tables, and what they had before."""
     histories = {name: History(catalog.table(f"f.{name}"), TABLES[name]) for name in begun}
+    silent = [event for event in events if "snapshot_id" not in event.told]
+    events = [event for event in events if event not in silent]
     return [
+        *(f"{event.uri} {event.source} tells of no commit: {event.extra}" for event in silent),
         *differ(events),
         *numbers(events, histories),
         *missing(events, histories, begun),

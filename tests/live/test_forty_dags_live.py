@@ -143,7 +143,7 @@ def test_what_is_announced_is_what_the_tables_say(live: Live, tmp_path: Path) ->
     (tmp_path / "seen.json").write_text(json.dumps([begun, events, [*values.items()]]))
     print(
         f"{len(backfills.have_ended)} runs, {len(backfills.cleared)} cleared; {len(events)} events, "
-        f"{len(events) - len({(e.uri, e.told['snapshot_id']) for e in events})} of them repeated"
+        f"{len(events) - len({(e.uri, e.told.get('snapshot_id')) for e in events})} of them repeated"
     )
     wrong = compared(live.catalog, begun, events, values)
     assert wrong == [], f"seed {SEED}, {len(wrong)} are wrong:\n" + "\n".join(wrong[:60])

@@ -342,7 +342,8 @@ class LocalStorage:
         return self.root / clean if clean else self.root
 
     def _shown(self, path: str) -> str:
-        return str(self._at(path))
+        clean = inside(path)
+        return f"{self.root}/{clean}" if clean else str(self.root)
 
     def _folder(self, folder: str, **how: bool) -> AbstractContextManager[int]:
         """The folder, opened; ``how`` as ``folder_below`` takes it."""

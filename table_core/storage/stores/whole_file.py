@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import cache
 from typing import IO, TYPE_CHECKING
 
 from table_core.errors import CorruptFileError
@@ -15,13 +16,19 @@ if TYPE_CHECKING:
 __all__ = ["read_any", "read_plain", "within_budget"]
 
 
+@cache
+def _take_budgets() -> None:
+    """Once, for processes that open no warehouse, where they are taken anew; twelve variables cost more than a read."""
+    take_budgets(os.environ)
+
+
 def within_budget(file: IO[bytes], path: str) -> bytes:
     """All bytes of the open file, of which no more are read than a document may have.
 
     Raises:
         CorruptFileError: there are more.
     """
-    take_budgets(os.environ)
+    _take_budgets()
     most = DOCUMENT_BYTES.most
     # A file says its size, but for what is none: a sparse one says what reading it would give.
     size = os.fstat(file.fileno()).st_size
