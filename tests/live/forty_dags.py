@@ -125,11 +125,11 @@ CASES = (
     Case(
         "key_decorated",
         "key",
-        """@paimon_task(writes=[T])
-    def do(paimon, ds):
+        """@paimon_task(writes=[T], tables={'table': T})
+    def do(table, ds):
         ids = list(range(5, 15))
         rows = {"dt": [ds] * 10, "id": ids, "u": fresh(10), "v": fresh(10), "n": ids}
-        with paimon.table(T).write() as writer:
+        with table.write() as writer:
             writer.write(pa.table(rows))
             writer.commit()
     do()""",
