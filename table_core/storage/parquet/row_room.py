@@ -45,28 +45,28 @@ def require_rows_fit(
         group = metadata.row_group(number)
         if not 0 < group.num_rows <= _FEW_ROWS:
             continue
-        told = _as_arrow_says(group) if chunks is None else _as_read(metadata, chunks()[number])
+        columns = _as_arrow_says(group) if chunks is None else _as_read(metadata, chunks()[number])
         size = sum(
             max(stored, values * _WIDTHS.get(type, _WIDTH))
-            for name, type, stored, values in told
+            for name, type, stored, values in columns
             if name in names
         )
         if size // group.num_rows > ROW_BYTES.most:
-            found = f"a row of row group {number} takes {size // group.num_rows:,} bytes or more"
-            raise pa.ArrowInvalid(ROW_BYTES.told(found))
+            problem = f"a row of row group {number} takes {size // group.num_rows:,} bytes or more"
+            raise pa.ArrowInvalid(ROW_BYTES.told(problem))
 
 
-_Told = tuple[str, str, int, int]
+_Leaf = tuple[str, str, int, int]
 """A leaf's top-level column, its physical type, its bytes before compression, and its values."""
 
 
-def _as_arrow_says(group: Any) -> Iterator[_Told]:
+def _as_arrow_says(group: Any) -> Iterator[_Leaf]:
     for column in map(group.column, range(group.num_columns)):
         name = column.path_in_schema.partition(".")[0]
         yield name, column.physical_type, column.total_uncompressed_size, column.num_values
 
 
-def _as_read(metadata: Any, chunks: Iterable[ChunkStats]) -> Iterator[_Told]:
+def _as_read(metadata: Any, chunks: Iterable[ChunkStats]) -> Iterator[_Leaf]:
     leaves = map(metadata.schema.column, range(metadata.num_columns))
     for leaf, chunk in zip(leaves, chunks, strict=False):
         yield leaf.path.partition(".")[0], leaf.physical_type, chunk.stored_bytes, chunk.values

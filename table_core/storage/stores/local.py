@@ -84,9 +84,12 @@ class LocalStorage:
     follows: bool = False
     home: Path = field(init=False, compare=False, repr=False)
     """Where ``opened`` really is."""
+    root: Path = field(init=False, compare=False, repr=False)
+    """The folder as it was named."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "home", Path(os.path.realpath(self.opened)))
+        object.__setattr__(self, "root", self.opened / self.below if self.below else self.opened)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return LocalStorage, (
@@ -94,11 +97,6 @@ class LocalStorage:
             self.below,
             self.follows,
         )  # elsewhere a link may lead elsewhere
-
-    @property
-    def root(self) -> Path:
-        """The folder as it was named."""
-        return self.opened / self.below if self.below else self.opened
 
     @property
     def uri(self) -> str:
