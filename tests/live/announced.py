@@ -220,13 +220,20 @@ def missing(
     return wrong
 
 
+def _has_committed(result: Mapping[str, Any]) -> bool:
+    return bool(result["snapshot_before"] != result["snapshot_after"])
+
+
 def results(events: Sequence[Event], values: Mapping[tuple[Any, ...], Any]) -> list[str]:
-    """Where the newest event of a task says its result, it is what the task has returned."""
+    """Where the newest event of a task says its result, it is what the task has returned.
+
+    A run that was cleared and found nothing more to do has committed nothing, and tells nothing.
+    """
     newest = {event.source: event.extra for event in events if event.by_task}
     both = {
         source: (event["result"], {k: v for k, v in values[source].items() if k != "commits"})
         for source, event in newest.items()
-        if "result" in event and source in values
+        if "result" in event and source in values and _has_committed(values[source])
     }
     return [
         f"{source}: {said}, returned {did}" for source, (said, did) in both.items() if said != did
