@@ -27,6 +27,7 @@ import fastavro
 from table_core.errors import CorruptFileError
 from table_core.ondisk.avro_codecs import codec_named, pack, unpack
 from table_core.ondisk.avro_shape import Plain, read_schema
+from table_core.ondisk.varint import varint
 from table_core.options.budgets import MANIFEST_BYTES, MANIFEST_ENTRIES
 from table_core.validation_errors import way_out
 
@@ -316,8 +317,4 @@ def _header(metadata: Mapping[str, bytes]) -> bytes:
 
 
 def _long(value: int) -> bytes:
-    zigzag, out = value << 1, bytearray()
-    while zigzag > 0x7F:
-        out.append(zigzag & 0x7F | 0x80)
-        zigzag >>= 7
-    return bytes(out) + bytes([zigzag])
+    return varint(value << 1)

@@ -5,14 +5,14 @@ Source: the ORC v1 specification; the encoding of Protocol Buffers.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
+
+from table_core.ondisk.varint import read_varint, varint
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 __all__ = ["Message", "decode_message", "encode_message", "nested", "one", "packed"]
-
-_VARINT_BYTES_MAX: Final = 10
 
 Message = dict[int, "list[int | bytes]"]
 
@@ -26,7 +26,7 @@ def packed(parts: Sequence[int | bytes]) -> list[int]:
             continue
         at = 0
         while at < len(part):
-            value, at = _varint(part, at)
+            value, at = read_varint(part, at)
             numbers.append(value)
     return numbers
 
@@ -52,16 +52,16 @@ def decode_message(body: bytes) -> Message:
     members: Message = {}
     at = 0
     while at < len(body):
-        tag, at = _varint(body, at)
+        tag, at = read_varint(body, at)
         wire = tag & 7
         value: int | bytes
         if wire == 0:
-            value, at = _varint(body, at)
+            value, at = read_varint(body, at)
         elif wire in {1, 5}:
             width = 8 if wire == 1 else 4
             value, at = body[at : at + width], at + width
         elif wire == 2:
-            length, at = _varint(body, at)
+            length, at = read_varint(body, at)
             value, at = body[at : at + length], at + length
         else:
             raise ValueError(f"wire type {wire}")
@@ -71,32 +71,13 @@ def decode_message(body: bytes) -> Message:
     return members
 
 
-def _varint(body: bytes, at: int) -> tuple[int, int]:
-    value = 0
-    for shift in range(_VARINT_BYTES_MAX):
-        byte = body[at + shift]
-        value |= (byte & 0x7F) << (7 * shift)
-        if byte < 0x80:
-            return value, at + shift + 1
-    raise ValueError("a number without an end")
-
-
 def encode_message(message: Message) -> bytes:
     """The bytes of ``message``, members by number.  Its numbers are varints, none of fixed width."""
     out = bytearray()
     for number in sorted(message):
         for value in message[number]:
             if isinstance(value, int):
-                out += _encoded(number << 3) + _encoded(value)
+                out += varint(number << 3) + varint(value)
             else:
-                out += _encoded(number << 3 | 2) + _encoded(len(value)) + value
-    return bytes(out)
-
-
-def _encoded(value: int) -> bytes:
-    out = bytearray()
-    while value > 0x7F:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    out.append(value)
+                out += varint(number << 3 | 2) + varint(len(value)) + value
     return bytes(out)

@@ -11,13 +11,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from table_core.ondisk.varint import read_varint, varint
+
 if TYPE_CHECKING:
     from table_core.storage.parquet.page_heads import PageHead
 
 __all__ = ["longest_text", "require_lengths_fit"]
 
 _MAGIC: Final = b"PAR1"
-_VARINT_BITS: Final = 63
 
 
 def longest_text(page: bytes, head: PageHead, codec: int) -> int:
@@ -56,9 +57,9 @@ def require_lengths_fit(page: bytes, head: PageHead, levels: int, *, is_shared: 
 
 def _count_of_lengths(page: bytes, at: int, most: int) -> tuple[int, int, int, int]:
     """Values of a block, its parts, all values, and where the first one stands."""
-    block, at = _varint(page, at)
-    parts, at = _varint(page, at)
-    count, at = _varint(page, at)
+    block, at = read_varint(page, at)
+    parts, at = read_varint(page, at)
+    count, at = read_varint(page, at)
     if count > most:
         raise ValueError(f"{count:,} lengths of {most:,} texts")
     return block, parts, count, at
@@ -67,12 +68,12 @@ def _count_of_lengths(page: bytes, at: int, most: int) -> tuple[int, int, int, i
 def _behind_lengths(page: bytes, at: int, most: int) -> int:
     """Where the numbers end that begin at ``at``, as DELTA_BINARY_PACKED."""
     block, parts, count, at = _count_of_lengths(page, at, most)
-    _, at = _varint(page, at)
+    _, at = read_varint(page, at)
     part, left = block // parts if parts else 0, count - 1
     if part <= 0:
         raise ValueError(f"blocks of {block} numbers in {parts} parts")
     while left > 0:
-        _, at = _varint(page, at)
+        _, at = read_varint(page, at)
         widths = page[at : at + parts]
         if len(widths) < parts:
             raise IndexError("a block that ends early")
@@ -80,15 +81,6 @@ def _behind_lengths(page: bytes, at: int, most: int) -> int:
         at += parts + sum(widths[:used]) * part // 8
         left -= part * used
     return at
-
-
-def _varint(page: bytes, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while (byte := page[at]) >= 0x80 and shift < _VARINT_BITS:
-        value |= (byte & 0x7F) << shift
-        shift += 7
-        at += 1
-    return value | byte << shift, at + 1
 
 
 def _as_file(page: bytes, head: PageHead, codec: int) -> bytes:
@@ -113,8 +105,4 @@ def _as_file(page: bytes, head: PageHead, codec: int) -> bytes:
 
 
 def _number(value: int) -> bytes:
-    zigzag, out = value << 1, bytearray()
-    while zigzag > 0x7F:
-        out.append(zigzag & 0x7F | 0x80)
-        zigzag >>= 7
-    return bytes(out) + bytes([zigzag])
+    return varint(value << 1)
