@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,15 +9,13 @@ from typing import Any
 import pytest
 
 from table_core.cdc.apply import source_shapes
-from table_core.cdc.apply.read_again import ReadAgain
 from table_core.cdc.apply.source_shapes import SourceShapes
-from table_core.cdc.model.log_position import LogPosition
 from table_core.cdc.postgres import pgoutput, reader, shapes, source
 from table_core.cdc.postgres.pgoutput import PgOutputRows
 from table_core.cdc.postgres.reader import PostgresReader
-from table_core.errors import TableError
 from tests.cdc.postgres_lives import live
 from tests.cdc.servers import Postgres
+from tests.cdc.shared_bugs import on_top, require_shown, too_many_skipped
 
 MOST = 60
 """Lives that one of these may take."""
@@ -66,10 +63,6 @@ def _too_far(patch: Patch) -> None:
     patch.setattr(PostgresReader, "committed", committed)
 
 
-def _on_top(patch: Patch) -> None:
-    patch.setattr(ReadAgain, "renewed", lambda *_: [])
-
-
 def _words(patch: Patch) -> None:
     items = pgoutput.array_items
 
@@ -77,15 +70,6 @@ def _words(patch: Patch) -> None:
         return ["NULL" if item is None else item for item in items(text)]
 
     patch.setattr(pgoutput, "array_items", wrong)
-
-
-def _too_many_skipped(patch: Patch) -> None:
-    within = LogPosition.within
-
-    def wrong(self: LogPosition, order: tuple[int, int], skip: int) -> LogPosition:
-        return within(self, order, skip + 1 if skip else 0)
-
-    patch.setattr(LogPosition, "within", wrong)
 
 
 def _null_defaults_of_partitions(patch: Patch) -> None:
@@ -111,9 +95,9 @@ BUGS: dict[str, Callable[[Patch], None]] = {
     "values that were not sent are null": _no_large_values,
     "a truncate is passed over": _no_truncate,
     "the slot moves on too far": _too_far,
-    "rows that are read again come on top of the old ones": _on_top,
+    "rows that are read again come on top of the old ones": on_top,
     "NULL in an array is a word": _words,
-    "a row of a transaction that is cut is skipped": _too_many_skipped,
+    "a row of a transaction that is cut is skipped": too_many_skipped,
     "columns that are added to partitioned tables are null": _null_defaults_of_partitions,
     "a partition comes with no rows": _late_partitions,
     "a key may change": _any_key,
@@ -128,11 +112,4 @@ def test_some_life_shows(
     bug: str,
 ) -> None:
     BUGS[bug](monkeypatch)
-    seeds = itertools.count()
-    for seed in itertools.islice(seeds, MOST):
-        try:
-            live(postgres_of_lives, tmp_path / str(seed), seed)
-        except (AssertionError, TableError):
-            print(f"seen in life {seed}")
-            return
-    raise AssertionError(f"{MOST} lives and nobody has noticed")
+    require_shown(lambda seed: live(postgres_of_lives, tmp_path / str(seed), seed), MOST)
