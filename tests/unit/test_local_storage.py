@@ -6,6 +6,7 @@ written down what it was done to.
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
 import pickle
@@ -16,6 +17,8 @@ import sys
 import textwrap
 import threading
 import time
+import tracemalloc
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -23,12 +26,15 @@ import pytest
 from table_core.errors import (
     AccessDeniedError,
     AlreadyExistsError,
+    CorruptFileError,
     NotFoundError,
     StorageUnavailableError,
 )
+from table_core.options.budgets import DOCUMENT_BYTES, take_budgets
 from table_core.storage.stores.local import LocalStorage
 from table_core.storage.stores.no_replace import rename_no_replace
 from table_core.storage.stores.os_errors import table_error
+from table_core.storage.stores.whole_file import read_any
 
 ROUNDS = 200
 LONGEST_PAUSE_S = 2e-4
@@ -150,6 +156,46 @@ def test_sync_reaches_every_file_and_then_every_folder_up_to_the_root(tmp_path, 
     buckets = {file.rpartition("/")[0] for file in files}
     assert sorted(done[: len(files)]) == files
     assert sorted(done[len(files) :]) == sorted({".", "p=0", "p=1", "p=2", *buckets})
+
+
+def test_a_small_document_takes_little_room_while_it_is_read(tmp_path):
+    """Not as much as a document may have, which a process with a limit does not get."""
+    storage = LocalStorage(tmp_path)
+    storage.write("a/x", b"x" * 1000)
+    storage.read("a/x")  # loads what a first read loads
+    tracemalloc.start()
+    try:
+        assert storage.read("a/x") == b"x" * 1000
+        assert tracemalloc.get_traced_memory()[1] < 200_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_pipe_is_read_to_its_end_or_its_limit(tmp_path):
+    """A pipe does not say how long it is, and gives what there is."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    body = b"0123456789" * 40_000
+    read_any(Path(__file__))  # takes the limits of this process, once
+    try:
+        for most in (len(body), len(body) - 1):
+            take_budgets({DOCUMENT_BYTES.variable: f"{most} b"})
+            writer = threading.Thread(target=_filled, args=(pipe, body))
+            writer.start()
+            if most == len(body):
+                assert read_any(pipe) == body
+            else:
+                with pytest.raises(CorruptFileError, match=DOCUMENT_BYTES.variable):
+                    read_any(pipe)
+            writer.join()
+    finally:
+        take_budgets(os.environ)
+
+
+def _filled(pipe, body):
+    with contextlib.suppress(BrokenPipeError), pipe.open("wb", buffering=0) as file:
+        for start in range(0, len(body), 10_001):
+            file.write(body[start : start + 10_001])
 
 
 def test_sync_names_the_file_that_is_not_there(tmp_path):

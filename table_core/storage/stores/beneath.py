@@ -6,6 +6,9 @@ the one before it, and what is done is done in the folder that is open:
 
     home /data/wh, path d.db/t/p=a  ->  open /data/wh; in it d.db; in it t; in it p=a; each with O_NOFOLLOW
 
+Where the system does all of that in one call, it is asked first (``no_links``); whatever it refuses is opened
+name by name, which tells why.
+
 Only plain files are opened: a FIFO would block, and a device has no end.
 """
 
@@ -19,6 +22,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from table_core.errors import AccessDeniedError
+from table_core.storage.stores.no_links import open_without_links
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,11 +32,12 @@ __all__ = [
     "DEPTH_MAX",
     "LINK",
     "file_at",
+    "file_below",
     "file_in",
     "first_link",
     "folder_below",
     "fsync_folder",
-    "opened_folder",
+    "is_below",
     "refuse_link",
     "remove_tree",
     "too_deep",
@@ -61,17 +66,29 @@ def folder_below(
         AccessDeniedError: a link is on the way.
         OSError: it cannot be opened or made.
     """
-    number = opened_folder(home, path, make=make, durable=durable, listed=listed)
+    number = _opened(home, path, make, durable, listed)
     try:
         yield number
     finally:
         os.close(number)
 
 
-def opened_folder(
-    home: Path, path: str, *, make: bool = False, durable: bool = True, listed: bool = False
-) -> int:
-    """As ``folder_below``; whoever asks closes it."""
+def _opened(home: Path, path: str, make: bool, durable: bool, listed: bool) -> int:
+    try:
+        whole = open_without_links(_whole(home, path), (os.O_RDONLY if listed else _PATH) | _FOLDER)
+    except FileNotFoundError:
+        if not make:
+            raise
+        whole = None
+    return _walked(home, path, make, durable, listed) if whole is None else whole
+
+
+def _whole(home: Path, path: str) -> str:
+    return f"{home}/{path}" if path else str(home)
+
+
+def _walked(home: Path, path: str, make: bool, durable: bool, listed: bool) -> int:
+    """The folder, opened name by name."""
     number = _home(home, make, durable)
     try:
         where = str(home)
@@ -142,6 +159,37 @@ def fsync_folder(number: int) -> None:
         os.fsync(readable)
     finally:
         os.close(readable)
+
+
+def is_below(home: Path, path: str) -> bool:
+    """Whether a file or folder ``path`` is below ``home``.
+
+    Raises:
+        AccessDeniedError: it is a link, or a link is on the way.
+        OSError: it cannot be seen.
+    """
+    try:
+        whole = open_without_links(_whole(home, path), _PATH)
+        if whole is not None:
+            os.close(whole)
+            return True
+        above, _, name = path.rpartition("/")
+        with folder_below(home, above) as number:
+            refuse_link(number, name, _whole(home, path))
+            os.stat(name or ".", dir_fd=number, follow_symlinks=False)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def file_below(home: Path, path: str, where: str) -> int:
+    """The plain file ``path`` below ``home``, open for reading; errors as of ``file_in``, which call it ``where``."""
+    whole = open_without_links(_whole(home, path), os.O_RDONLY | os.O_NONBLOCK)
+    if whole is not None:
+        return _plain(whole, where)
+    above, _, name = path.rpartition("/")
+    with folder_below(home, above) as number:
+        return file_in(number, name or ".", where)
 
 
 def file_in(number: int, name: str, where: str, flags: int = os.O_RDONLY) -> int:

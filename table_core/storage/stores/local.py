@@ -33,11 +33,12 @@ from table_core.storage.stores.beneath import (
     DEPTH_MAX,
     LINK,
     file_at,
+    file_below,
     file_in,
     first_link,
     folder_below,
     fsync_folder,
-    opened_folder,
+    is_below,
     refuse_link,
     remove_tree,
     too_deep,
@@ -49,13 +50,12 @@ from table_core.storage.stores.new_files import (
     dropped,
     in_folder,
     info_of,
-    is_there,
     linked,
     moved,
 )
 from table_core.storage.stores.os_errors import explained
 from table_core.storage.stores.paths import inside, joined
-from table_core.storage.stores.whole_file import within_budget
+from table_core.storage.stores.whole_file import whole_body
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -143,8 +143,8 @@ class LocalStorage:
 
     def read(self, path: str) -> bytes:
         """The bytes at ``path``."""
-        with explained(self.uri, path, "read"), os.fdopen(self._opened(path), "rb") as file:
-            return within_budget(file, self._shown(path))
+        with explained(self.uri, path, "read"):
+            return whole_body(self._opened(path), self._shown(path))
 
     def exists(self, path: str) -> bool:
         """Whether a file or folder is at ``path``; a refusal is no 'no'."""
@@ -152,10 +152,7 @@ class LocalStorage:
             with explained(self.uri, path, "read"):
                 if self.follows:
                     return self._at(path).exists()
-                with self._parent(path) as (number, name):
-                    if inside(path):
-                        refuse_link(number, name, self._shown(path))
-                    return is_there(number, name)
+                return is_below(self.home, joined(self.below, path))
         except NotFoundError:
             return False
 
@@ -317,6 +314,8 @@ class LocalStorage:
         """Make files durable, and the folders that name them up to the root."""
         files = [inside(path) for path in paths]
         folders = {folder for file in files for folder in _above(file)}
+        if len(files) == 1:  # its thread would cost more than its turn
+            self._sync(files.pop())
         with ThreadPoolExecutor(_SYNCS_AT_ONCE) as pool:
             for act, targets in ((self._sync, files), (self._sync_folder, folders)):
                 for _ in pool.map(act, targets):  # a name lasts only after what it names
@@ -371,12 +370,7 @@ class LocalStorage:
         """The plain file, open for reading."""
         if self.follows:
             return file_at(self._at(path))
-        folder, _, name = joined(self.below, path).rpartition("/")
-        number = opened_folder(self.home, folder)
-        try:
-            return file_in(number, name or ".", self._shown(path))
-        finally:
-            os.close(number)
+        return file_below(self.home, joined(self.below, path), self._shown(path))
 
     def _settle(self, number: int, path: str) -> None:
         """Make a new name in an open folder durable."""

@@ -10,7 +10,7 @@ import stat
 import time
 import uuid
 from contextlib import ExitStack, contextmanager
-from typing import IO, TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import pyarrow as pa
 
@@ -63,26 +63,37 @@ def drafted(
     ``folder`` opens or makes the folder, as often as others clear it.
     """
 
-    def begun() -> tuple[ExitStack, int, str, str, IO[bytes]]:
+    def begun() -> tuple[ExitStack, int, str, str, int]:
         with ExitStack() as stack:
             number, name = stack.enter_context(folder())
             draft = f".{name}.{uuid.uuid4()}.tmp"
             how = NEW | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-            file = os.fdopen(os.open(draft, how, 0o666, dir_fd=number), "wb")
-            return stack.pop_all(), number, name, draft, file
+            opened = os.open(draft, how, 0o666, dir_fd=number)
+            return stack.pop_all(), number, name, draft, opened
 
-    stack, number, name, draft, file = in_folder(begun)
+    stack, number, name, draft, opened = in_folder(begun)
     with stack:
         try:
-            with file:
-                file.write(body)
-                if durable:
-                    file.flush()
-                    os.fsync(file.fileno())
+            _fill(opened, body, durable)
             yield number, name, draft
         except BaseException:
             dropped(number, draft)
             raise
+
+
+def _fill(opened: int, body: bytes, durable: bool) -> None:
+    """Write ``body`` to the open file, and close it."""
+    try:
+        left = memoryview(body)
+        while left:
+            left = left[os.write(opened, left) :]
+        if durable:
+            os.fsync(opened)
+    except BaseException:
+        with contextlib.suppress(OSError):  # the first error says more
+            os.close(opened)
+        raise
+    os.close(opened)  # where a network file system may say that it kept less
 
 
 def dropped(number: int, name: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from functools import cache
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from table_core.errors import CorruptFileError
 from table_core.options.budgets import DOCUMENT_BYTES, take_budgets
@@ -13,7 +13,10 @@ from table_core.storage.stores.beneath import file_at
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["read_any", "read_plain", "within_budget"]
+__all__ = ["read_any", "read_plain", "whole_body"]
+
+_PIECE_BYTES: Final = 1 << 14
+"""What is read at once of what does not say how long it is."""
 
 
 @cache
@@ -22,21 +25,32 @@ def _take_budgets() -> None:
     take_budgets(os.environ)
 
 
-def within_budget(file: IO[bytes], path: str) -> bytes:
-    """All bytes of the open file, of which no more are read than a document may have.
+def whole_body(opened: int, path: str) -> bytes:
+    """All bytes of the open file, of which no more are read than a document may have; ``opened`` is closed.
 
     Raises:
         CorruptFileError: there are more.
+        OSError: it cannot be read.
     """
     _take_budgets()
     most = DOCUMENT_BYTES.most
-    # A file says its size, but for what is none: a sparse one says what reading it would give.
-    size = os.fstat(file.fileno()).st_size
-    body = file.read(most + 1) if size <= most else b""
-    if size > most or len(body) > most:
-        what = DOCUMENT_BYTES.told(f"it has {max(size, len(body)):,} bytes or more")
+    pieces: list[bytes] = []
+    length = 0
+    try:
+        # A file says its size, but for what is none: a sparse one says what reading it would give.
+        size = os.fstat(opened).st_size
+        while size <= most and length <= most:
+            piece = os.read(opened, min(max(size - length, _PIECE_BYTES), most + 1 - length))
+            if not piece:
+                break
+            pieces.append(piece)
+            length += len(piece)
+    finally:
+        os.close(opened)
+    if max(size, length) > most:
+        what = DOCUMENT_BYTES.told(f"it has {max(size, length):,} bytes or more")
         raise CorruptFileError(f"{path}: {what}", path=path, problems=[what])
-    return body
+    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
 
 def read_plain(path: Path) -> bytes:
@@ -47,8 +61,7 @@ def read_plain(path: Path) -> bytes:
         CorruptFileError: it is larger than a document may be.
         OSError: it cannot be read.
     """
-    with os.fdopen(file_at(path), "rb") as file:
-        return within_budget(file, str(path))
+    return whole_body(file_at(path), str(path))
 
 
 def read_any(path: Path) -> bytes:
@@ -58,5 +71,4 @@ def read_any(path: Path) -> bytes:
         CorruptFileError: it is larger than a document may be.
         OSError: it cannot be read.
     """
-    with path.open("rb") as file:
-        return within_budget(file, str(path))
+    return whole_body(os.open(path, os.O_RDONLY | os.O_CLOEXEC), str(path))
