@@ -57,12 +57,13 @@ from table_core.table.metadata.timestamps import epoch_ms
 from table_core.table.metadata.unsupported import refuse_commits
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from table_core.ondisk.data_file import ManifestEntry
     from table_core.ondisk.index_manifest import IndexEntry
     from table_core.ondisk.snapshot import Snapshot
     from table_core.ports import Storage
+    from table_core.schema.table_schema import TableSchema
     from table_core.table.api.catalog_view import CatalogView
     from table_core.table.metadata.access import TableAccess
     from table_core.table.metadata.results import Commit
@@ -202,10 +203,17 @@ class _Plan:
     index: tuple[IndexEntry, ...]
     files: Mapping[str, int]
     """Paths of data, companion and index files, and about how large they are."""
-    schemas: tuple[int, ...]
+    schemas: Mapping[int, bytes]
+    """The documents of the schemas by number, ascending."""
 
     @classmethod
     def of(cls, access: TableAccess, state: Snapshot | None) -> _Plan:
+        """What belongs to ``state``.
+
+        Raises:
+            NotFoundError: the table was dropped or renamed since it was opened.
+            UnsupportedFeatureError: something that is not copied.
+        """
         options = access.options.raw
         for feature in ("row-tracking.enabled", "data-evolution.enabled"):
             if options.get(feature) == "true":
@@ -223,7 +231,7 @@ class _Plan:
             )
         schemas = access.metadata.schema_ids()
         if state is None:
-            return cls((), (), {}, tuple(schemas))
+            return cls((), (), {}, _schemas(access, schemas))
         newest = access.head()
         if newest is None or state.id != newest.id:
             schemas = [id for id in schemas if id <= state.schema_id]
@@ -238,7 +246,22 @@ class _Plan:
             for path in paths_of(access, [(e.partition, e.bucket, e.file)])
         }
         files |= {index_place(access, entry): entry.file_size for entry in index}
-        return cls(entries, index, files, tuple(schemas))
+        return cls(entries, index, files, _schemas(access, schemas))
+
+
+def _schemas(access: TableAccess, ids: Iterable[int]) -> dict[int, bytes]:
+    """The documents of the schemas ``ids``, read before any file is copied: the rows must not get those of another table.
+
+    Raises:
+        NotFoundError: the table was dropped or renamed since it was opened.
+    """
+    documents = {}
+    for id in ids:
+        path = layout.schema_path(id, access.branch)
+        access.storage.refuse_links(path)
+        documents[id] = access.storage.read(path)
+    access.require_same()
+    return documents
 
 
 def _landed(
@@ -255,14 +278,18 @@ def _landed(
         if done is not None:
             return done
     same = all(
-        replace(there.schema(id), time_millis=0)
-        == replace(access.metadata.schema(id), time_millis=0)
-        for id in ids
-        if id in plan.schemas
+        _without_time(there.schema(id))
+        == _without_time(schema_from_json(body, path=layout.schema_path(id)))
+        for id, body in plan.schemas.items()
+        if id in ids
     )
     if there.head_id() is not None or not same or not set(ids) <= set(plan.schemas):
         raise _exists(name)
     return None
+
+
+def _without_time(schema: TableSchema) -> TableSchema:
+    return replace(schema, time_millis=0)
 
 
 def _exists(name: str) -> AlreadyExistsError:
@@ -280,13 +307,12 @@ def _make_schemas(
         AlreadyExistsError: somebody has made a table of that name since; nothing was created.
     """
     made = []
-    for id in plan.schemas:
-        access.storage.refuse_links(layout.schema_path(id, access.branch))
-        body = access.storage.read(layout.schema_path(id, access.branch))
-        is_earliest = id == plan.schemas[0]
-        if is_earliest:
-            body = _born_anew(body, layout.schema_path(id), access.clock.now_ms())
-        if target.create(layout.schema_path(id), body):
+    earliest = min(plan.schemas)
+    for id, body in plan.schemas.items():
+        is_earliest = id == earliest
+        path = layout.schema_path(id)
+        document = _born_anew(body, path, access.clock.now_ms()) if is_earliest else body
+        if target.create(path, document):
             made.append(id)
         elif is_earliest and not is_begun:
             raise _exists(name)

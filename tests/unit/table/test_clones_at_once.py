@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -101,3 +102,26 @@ def test_a_file_that_an_earlier_copy_left_cut_short_is_copied_anew(tmp_path: Pat
     catalog.clone_table("d.t", "d.u")
     assert rows(catalog.table("d.u")) == rows(catalog.table("d.t"))
     assert not [i.path for i in source.storage.walk("") if i.path.endswith(".tmp")]
+
+
+def test_a_table_that_is_made_anew_while_it_is_copied_gives_the_copy_no_columns() -> None:
+    catalog = house()
+    expected = rows(catalog.table("d.other"))
+    places = Faults.none()
+    copied = replace(catalog, storage=FaultyStorage(catalog.storage, places))
+    copied.clone_table("d.other", "d.planned")
+    for place in places.calls:
+        now, met = house(), list[bool]()
+
+        def meanwhile(call: Call, at: int = place.index, now: Any = now, met: Any = met) -> None:
+            if call.index == at:
+                now.drop_table("d.other")
+                now.create_table("d.other", pa.schema([("text", pa.string())]))
+                met.append(True)
+
+        with suppress(tc.errors.NotFoundError, tc.errors.FilesExpiredError):
+            faulty = FaultyStorage(now.storage, Faults(meanwhile))
+            replace(now, storage=faulty).clone_table("d.other", "d.copy")
+            assert met
+            assert rows(now.table("d.copy")) in (expected, []), place
+            assert len(now.table("d.copy").arrow_schema) == (2 if rows(now.table("d.copy")) else 1)

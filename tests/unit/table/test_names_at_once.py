@@ -153,7 +153,11 @@ IN_BRANCH = ("write to branch", "delete in branch", "compact branch", "tag in br
 MET = [(verb, "rename") for verb in (*IN_TABLE, *IN_BRANCH)]
 MET += [("rename", verb) for verb in ("roll back three", "fast-forward", "drop", "rescale")]
 MET += [(verb, "rename branch") for verb in IN_BRANCH]
-MET += [("fast-forward", "delete branch"), ("fast-forward", "rename branch")]
+MET += [
+    ("clone", "drop and create"),
+    ("fast-forward", "delete branch"),
+    ("fast-forward", "rename branch"),
+]
 MET += [("rename branch", verb) for verb in ("roll back branch", "delete branch", "rename")]
 
 
