@@ -7,10 +7,13 @@ Ids are used again after a rollback, so an id tells nothing.  Each snapshot of o
     snapshot-2  {..., "table-core.follows": "0.1700000000000.3/manifest-list-a-1"}   built on the one whose delta list that is
 
 A stray is a snapshot whose bytes prove that it is of another line.  What names nothing proves nothing.
+
+Each schema that a table is changed to names the same birth, and the content of the schema before it.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -18,12 +21,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from table_core.ondisk.snapshot import FIRST_ID
 from table_core.options.stored_json import json_document
+from table_core.schema.document import schema_to_json
 from table_core.validation_errors import stored
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from table_core.ondisk.snapshot import Snapshot
+    from table_core.schema.table_schema import TableSchema
 
 __all__ = [
     "FOLLOWS",
@@ -34,26 +39,29 @@ __all__ = [
     "end_of_line",
     "follows",
     "is_of_another_table",
+    "is_schema_of_another_table",
     "is_stray",
+    "schema_follows",
     "to_withdraw",
 ]
 
 FOLLOWS: Final = "table-core.follows"
 """Member of each snapshot of ours, which others ignore: the birth of its table, and what it was built on."""
+_DIGITS: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """What a snapshot says that it was built on."""
+    """What a snapshot or schema says that it was built on."""
 
     birth: str
     before: str
-    """The delta list of the snapshot before it; '': it is the first."""
+    """Of a snapshot: the delta list of the one before it; '': it is the first.  Of a schema: the content of the one before it."""
 
     @classmethod
-    def of(cls, snapshot: Snapshot) -> Link | None:
-        """What ``snapshot`` says; None: nothing, others made it."""
-        text = snapshot.extra.get(FOLLOWS)
+    def of(cls, document: Snapshot | TableSchema) -> Link | None:
+        """What ``document`` says; None: nothing, others made it."""
+        text = document.extra.get(FOLLOWS)
         if not isinstance(text, str) or "/" not in text:
             return None
         birth, _, before = text.partition("/")
@@ -78,6 +86,29 @@ def is_of_another_table(snapshot: Snapshot, birth: str) -> bool:
     """Whether ``snapshot`` proves that it was made in another table than the one of that ``birth``."""
     link = Link.of(snapshot)
     return link is not None and link.birth != birth
+
+
+def schema_follows(birth: str, before: TableSchema) -> str:
+    """The value of ``FOLLOWS`` of a schema that ``before`` is changed to."""
+    return f"{birth}/{_content(before)}"
+
+
+def is_schema_of_another_table(schema: TableSchema, birth: str, before: TableSchema | None) -> bool:
+    """Whether ``schema`` proves that it was made in another table than the one of that ``birth``, where it comes after ``before``.
+
+    A copy of a table has another birth, and schemas that were made in the first one: but there they follow what they
+    were made of.
+    """
+    link = Link.of(schema)
+    if link is None or link.birth == birth:
+        return False
+    return before is None or link.before != _content(before)
+
+
+def _content(schema: TableSchema) -> str:
+    """What tells ``schema`` from others, whenever and by whom it was made."""
+    body = schema_to_json(replace(schema, time_millis=0, extra={}))
+    return hashlib.sha256(body).hexdigest()[:_DIGITS]
 
 
 def end_of_line(ids: Sequence[int], floor: int | None) -> int:

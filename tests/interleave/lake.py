@@ -216,6 +216,7 @@ def _branch(table: tc.Table) -> dict[str, Any]:
     return {
         "columns": [(f.name, str(f.type)) for f in table.definition.fields],
         "options": options,
+        "comment": table.definition.comment,
         "rows": rows_of(table),
         "tags": {
             name: rows_of(table, tag=name) for name in table.tags.list() if not _HOLD.search(name)

@@ -172,6 +172,7 @@ _ALL: Final = (
     Verb("health", _on(lambda t, who: t.health())),
     Verb("add column", lambda c, who: c.alter_table("d.t", [tc.AddColumn("more", "INT")], commit=who)),
     Verb("set option", lambda c, who: c.alter_table("d.t", [tc.SetOption("snapshot.num-retained.max", "99")], commit=who)),
+    Verb("comment", lambda c, who: c.alter_table("d.t", [tc.UpdateComment("rows of today")], commit=who)),
     Verb("drop", _drop, goes_back=True),
     Verb("create", _create),
     Verb("drop and create", _anew, goes_back=True, steps=(_drop, _create)),

@@ -237,10 +237,10 @@ class Branches:
             for which in (EARLIEST, LATEST):
                 hint = layout.hint_path("snapshot", which, name)
                 storage.write(hint, encode_hint(origin.snapshot.id))
+        bodies = {id: storage.read(layout.schema_path(id, source)) for id in schemas}
         turn.require()
         for id in reversed(schemas):  # the first schema makes the branch one, so it comes last
-            body = storage.read(layout.schema_path(id, source))
-            if not turn.bring_forth(layout.schema_path(id, name), body):
+            if not turn.bring_forth(layout.schema_path(id, name), bodies[id]):
                 raise _was_made(access, name)
         if not access.metadata.schema_ids():
             # A folder that is left over would forbid the next table.

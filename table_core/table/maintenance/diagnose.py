@@ -10,13 +10,14 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from table_core.commit.basis import Opened
 from table_core.errors import CorruptFileError, NotFoundError, UnsupportedFeatureError
 from table_core.health.damage import Damage, Remedy, Run, run_of
 from table_core.ondisk import layout
 from table_core.ondisk.consumer import Consumer
 from table_core.ondisk.hints import EARLIEST, LATEST, decode_hint
 from table_core.ondisk.index_manifest import decode_index_manifest
-from table_core.ondisk.line import Link, Turn, is_stray
+from table_core.ondisk.line import Link, Turn, is_schema_of_another_table, is_stray
 from table_core.ondisk.manifest import decode_manifest, fold_entries
 from table_core.ondisk.manifest_list import decode_manifest_list
 from table_core.ondisk.snapshot import Snapshot
@@ -99,6 +100,7 @@ def diagnosed(
     _turns(diagnosis)
     _tags(diagnosis)
     _snapshots(diagnosis)
+    _late_schemas(diagnosis, broken)
     _tell_schemas(diagnosis, broken, list(donors))
     _changelogs(diagnosis)
     _consumers(diagnosis)
@@ -133,6 +135,25 @@ def _schemas(diagnosis: Diagnosis) -> dict[int, str]:
 
 def _take_schema(diagnosis: Diagnosis, id: int, path: str) -> None:
     diagnosis.schemas[id] = schema_from_json(diagnosis.read(path), path=path)
+
+
+def _late_schemas(diagnosis: Diagnosis, broken: dict[int, str]) -> None:
+    """A change of another table's schema, by who was killed before it could look whether that table was still there."""
+    states = (*diagnosis.snapshots.values(), *diagnosis.tags.values())
+    used = max((state.schema_id for state in states), default=0)
+    ids = sorted(diagnosis.schemas)
+    while len(ids) > 1 and ids[-1] > used:
+        schema, birth = diagnosis.schemas[ids[-1]], Opened.of(diagnosis.schemas[ids[0]]).birth
+        if not is_schema_of_another_table(schema, birth, diagnosis.schemas.get(schema.id - 1)):
+            return
+        diagnosis.move(
+            layout.schema_path(ids.pop(), diagnosis.branch),
+            "it was made in another table, which was dropped",
+            "the schema before it is the newest",
+        )
+        del diagnosis.schemas[schema.id]
+        for id in range(ids[-1] + 1, schema.id):  # they were never here
+            broken.pop(id, None)
 
 
 def _tell_schemas(diagnosis: Diagnosis, broken: dict[int, str], donors: list[Diagnosis]) -> None:

@@ -16,12 +16,14 @@ from table_core.errors import (
     TableError,
 )
 from table_core.ondisk import layout
+from table_core.ondisk.line import FOLLOWS, schema_follows
 from table_core.options import keys_scan
 from table_core.schema.document import schema_from_json
 from table_core.schema.evolve import evolve
 from table_core.schema.old_types import unreadable
 from table_core.table.metadata.new_schema import new_schema
 from table_core.table.metadata.refs.branches import branch_access
+from table_core.table.metadata.refs.late_documents import is_late_schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,7 +43,7 @@ _ASKED: Final = "tc.asked"
 """What was asked for then (``commit.asked``)."""
 _UNDONE: Final = "tc.undone"
 """Member of a schema document that names the commit whose change it takes back."""
-_OF_ONE: Final = frozenset({_COMMIT, _ASKED, _UNDONE})
+_OF_ONE: Final = frozenset({_COMMIT, _ASKED, _UNDONE, FOLLOWS})
 """Members that are of one schema, and of none that follows it."""
 
 
@@ -77,8 +79,10 @@ def alter(
         if not undoes and _has_landed(access, named):
             return metadata.latest_schema()
     for _ in range(_ATTEMPTS_MAX):
-        newest = metadata.latest_schema()
-        _require_expected(access, newest, expect)
+        birth = (
+            metadata.line_birth()
+        )  # read first: the newest schema may be another table's by then
+        newest = _newest(access, birth, expect)
         evolved = evolve(
             newest,
             changes,
@@ -86,9 +90,7 @@ def alter(
             now_ms=access.clock.now_ms(),
         )
         if evolved != newest:
-            extra = {k: v for k, v in evolved.extra.items() if k not in _OF_ONE}
-            told = {} if named is None else {_UNDONE: _name(named)} if undoes else _told(named)
-            evolved = replace(evolved, extra={**extra, **told})
+            evolved = _linked(evolved, newest, birth, named, undoes=undoes)
         _require_fallback(access, newest, evolved)
         _require_readable(access, newest, evolved)
         path = layout.schema_path(evolved.id, access.branch)
@@ -106,20 +108,49 @@ def alter(
     )
 
 
-def _require_expected(access: TableAccess, newest: TableSchema, expect: int | None) -> None:
-    """Require that ``newest`` is the schema that the changes were decided on.
+def _newest(access: TableAccess, birth: str, expect: int | None) -> TableSchema:
+    """The newest schema: that which the changes were decided on, of the table of that ``birth``.
 
     Raises:
-        CommitConflictError: it is another one.
+        CommitConflictError: it is another one than ``expect``; or was made in another table, by who takes it away
+            in a moment, or was killed.
     """
+    newest = access.metadata.latest_schema()
     if expect not in {None, newest.id}:
-        raise CommitConflictError(
-            f"{access.name}: the schema is {newest.id} by now, and the changes are for "
-            f"{expect}: somebody changed it meanwhile; look at it, then ask again",
-            table=access.name,
-            head_id=newest.id,
-            conflicts=[f"schema {newest.id} instead of {expect}"],
+        raise _conflict(
+            access,
+            newest,
+            f"the schema is {newest.id} by now, and the changes are for {expect}: somebody changed it meanwhile; "
+            "look at it, then ask again",
+            f"schema {newest.id} instead of {expect}",
         )
+    if is_late_schema(access.metadata, newest, birth):
+        problem = f"schema {newest.id} was made in another table, which was dropped"
+        raise _conflict(
+            access,
+            newest,
+            f"{problem}. Whoever made it takes it away, unless it was killed: ask again, then let 'table-core "
+            "recover' do it",
+            problem,
+        )
+    return newest
+
+
+def _linked(
+    schema: TableSchema, before: TableSchema, birth: str, named: CommitAs | None, *, undoes: bool
+) -> TableSchema:
+    """``schema``, which says what it was built on, and who made it where that has a name."""
+    members = {} if named is None else {_UNDONE: _name(named)} if undoes else _told(named)
+    members[FOLLOWS] = schema_follows(birth, before)
+    others = {key: value for key, value in schema.extra.items() if key not in _OF_ONE}
+    return replace(schema, extra=others | members)
+
+
+def _conflict(
+    access: TableAccess, newest: TableSchema, what: str, problem: str
+) -> CommitConflictError:
+    message = f"{access.name}: {what}"
+    return CommitConflictError(message, table=access.name, head_id=newest.id, conflicts=[problem])
 
 
 def _require_same(access: TableAccess, newest: TableSchema, path: str) -> None:

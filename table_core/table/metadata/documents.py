@@ -145,6 +145,11 @@ class Metadata:
         schema = schema_from_json(body, path=layout.schema_path(id, self.branch))
         return birth_of(body, schema.time_millis)
 
+    def line_birth(self) -> str:
+        """The birth that snapshots and schemas made here name (``line.FOLLOWS``); '': there is no table."""
+        ids = self.schema_ids()
+        return Opened.of(self.schema(ids[0])).birth if ids else ""
+
     # ----------------------------------------------------------------------------- snapshots
     def snapshot_ids(self) -> list[int]:
         """Ids of all snapshots that are there, ascending."""
@@ -542,8 +547,6 @@ def _listed_newest(metadata: Metadata) -> tuple[int, bytes] | None:
 
 def _is_foreign(metadata: Metadata, id: int, body: bytes) -> bool:
     """Whether the snapshot ``id`` proves that it was made in another table that stood here."""
-    schemas = metadata.schema_ids()
-    if not schemas:
-        return False
+    birth = metadata.line_birth()
     snapshot = Snapshot.from_json(body, path=layout.snapshot_path(id, metadata.branch))
-    return is_of_another_table(snapshot, Opened.of(metadata.schema(schemas[0])).birth)
+    return bool(birth) and is_of_another_table(snapshot, birth)

@@ -173,6 +173,34 @@ def test_who_is_at_work_in_a_table_or_branch_that_is_renamed_is_not_told_what_is
         assert found is None, str(found)
 
 
+LATE = ("add column", "set option", "comment", "rescale", "tag head", "replace tag", "rename tag", "branch of head", "branch of tag", "fast-forward", "roll back to tag", "move consumer", "follow")  # fmt: skip
+
+
+def test_a_change_of_a_branch_that_is_deleted_meanwhile_leaves_nothing_to_rename() -> None:
+    judge = Judge("key, expired")
+    for call in judge.calls("set option of branch"):
+        if call.name == "create":
+            verbs = ("set option of branch", "delete branch")
+            case = Case(judge.kind, *verbs, call.index, "rename branch", call.index + 1)
+            found = judge.run(case)
+            assert found is None, str(found)
+
+
+@pytest.mark.parametrize("verb", sampled(LATE, 6))
+def test_what_is_late_in_a_table_that_was_made_anew_does_not_go_along_when_that_is_renamed(
+    verb: str,
+) -> None:
+    """The table is dropped and made anew just before a change, and the new one renamed just after it."""
+    judge, each = Judge("key, expired"), 5 if PROFILE == "ci" else 1
+    calls = judge.calls(verb)
+    changes = [c.index for c in calls[:-1] if c.name in CHANGES and changeable(c)]
+    for at in changes[SEED % each :: each] if len(changes) > each else changes:
+        for before in (0, 1):
+            case = Case(judge.kind, verb, "drop and create", at - before, "rename", at + 1)
+            found = judge.run(case)
+            assert found is None, str(found)
+
+
 HALF_WAY: dict[str, tuple[Act, str]] = {
     "rollback": (lambda t: t.rollback_to(snapshot=3), "delete snapshot/snapshot-5"),
     "fast-forward": (lambda t: t.branches.fast_forward("side"), "delete snapshot/snapshot-5"),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 import table_core as tc
 from table_core.cli.main import app
 from table_core.ondisk import layout
-from table_core.storage.stores.faults import Call, Faults, FaultyStorage
+from table_core.storage.stores.faults import Call, Crash, Fault, Faults, FaultyStorage
 from table_core.table.maintenance.recover import recover
 from table_core.table.metadata import documents
 from table_core.table.metadata.refs.turns import turning
@@ -395,3 +395,34 @@ def test_a_table_without_any_schema_is_left_alone(tmp_path: Path) -> None:
     said: Any = house.recover(dry_run=False).details["damage"]
     assert {one["remedy"] for one in said} == {"none"}
     assert house.files() == before
+
+
+@pytest.mark.parametrize("changes", [1, 3])
+def test_a_change_of_a_table_that_was_dropped_meanwhile_is_moved_away(
+    tmp_path: Path, changes: int
+) -> None:
+    """Its writer was killed before it could look.  Until then nobody builds on it."""
+    house = House(tmp_path)
+    for n in range(1, changes):
+        house.catalog.alter_table("d.t", [tc.AddColumn(f"c{n}", "INT")])
+
+    def meanwhile(call: Call) -> Fault | None:
+        if f"{call.name} {call.path}" != f"create schema/schema-{changes}":
+            return None
+        house.catalog.drop_table("d.t")
+        house.catalog.create_table("d.t", SCHEMA, primary_key=("k",), options={"bucket": "2"})
+        return Fault.CRASH_AFTER
+
+    faulty = replace(house.catalog, storage=FaultyStorage(house.catalog.storage, Faults(meanwhile)))
+    with pytest.raises(Crash):
+        faulty.alter_table("d.t", [tc.AddColumn("late", "INT")])
+    assert house.catalog.table("d.t").options["bucket"] == "1"
+    with pytest.raises(tc.errors.CommitConflictError, match=r"in another table.*recover"):
+        house.catalog.alter_table("d.t", [tc.AddColumn("new", "INT")])
+
+    done = house.catalog.recover_table("d.t", dry_run=False)
+    assert [d["path"] for d in done.details["damage"]] == [f"schema/schema-{changes}"]
+    assert done.details["left"] == []
+    assert house.catalog.table("d.t").options["bucket"] == "2"
+    house.catalog.alter_table("d.t", [tc.AddColumn("new", "INT")])
+    assert house.catalog.table("d.t").arrow_schema.names == ["k", "v", "new"]

@@ -25,6 +25,8 @@ __all__ = [
 ]
 
 _PREFIX: Final = "branch-"
+_FIRST: Final = 0
+"""The number of the first schema."""
 
 
 def branch_names(access: TableAccess) -> list[str]:
@@ -62,7 +64,11 @@ def branch_access(access: TableAccess, branch: str) -> TableAccess:
     if "/" in branch:  # it would lead out of the branches
         require_branch_name(branch)
     metadata = Metadata(access.storage, branch)
-    if not metadata.schema_ids():
+    ids = metadata.schema_ids()
+    is_odd = (
+        bool(ids) and ids[0] != _FIRST
+    )  # e.g. all that a writer who is late left of a deleted one
+    if not ids or (is_odd and not is_branch(access, branch, Metadata(access.storage).schema_ids())):
         require_branch_name(branch)
         known = branch_names(access)
         raise NotFoundError(

@@ -94,8 +94,9 @@ class Consumers:
                 value=next_snapshot,
             )
         if not dry_run:
+            birth = access.metadata.birth()  # first: another table has no such snapshot
             read = SnapshotPlace.of(find_snapshot(access, next_snapshot - 1))
-            set_consumer(access, id, next_snapshot, read, access.metadata.birth())
+            set_consumer(access, id, next_snapshot, read, birth)
         if not dry_run and not access.metadata.schema_ids():
             delete_consumer(access, id)
             raise access.is_gone()

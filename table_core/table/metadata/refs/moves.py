@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from table_core.errors import CommitConflictError, TableError
 from table_core.ondisk import layout
 from table_core.table.metadata.documents import Metadata
+from table_core.table.metadata.refs.late_documents import remove_late_documents
 from table_core.table.metadata.refs.turns import MOVE, HeldTurn
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ def moving(line: TableAccess, to: TableAccess, *, must_be_there: bool = True) ->
         if held.is_of_another_table() or (must_be_there and not held.born):
             raise line.is_gone()
         yield
+        remove_late_documents(to)
     finally:
         replace(held, access=to).forget()
         held.forget()
