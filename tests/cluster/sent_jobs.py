@@ -60,6 +60,11 @@ class Round:
                 )
             )
 
+    def has_session(self) -> bool:
+        """Whether the driver that was sent last has told that Spark is there."""
+        log = self.folder / f"log{len(self.processes) - 1}"
+        return b'"stage": "spark"' in log.read_bytes()
+
     def ended(self) -> JobResult | None:
         """What the job left when its process has ended; None if it was killed before it could tell."""
         self.processes[-1].wait(600)

@@ -69,9 +69,8 @@ def victims(kind: str, cluster: Standalone, job: Round) -> list[psutil.Process]:
 
 def kill_at(moment_s: float, kind: str, cluster: Standalone, job: Round) -> int:
     """Kill at that moment after the job began its work, or as it ends before; how many were killed."""
-    log = job.folder / f"log{len(job.processes) - 1}"
     process = job.processes[-1]
-    while b'"stage": "spark"' not in log.read_bytes() and process.poll() is None:
+    while not job.has_session() and process.poll() is None:
         time.sleep(0.05)
     over = time.monotonic() + moment_s
     while time.monotonic() < over and process.poll() is None:
