@@ -18,7 +18,7 @@ from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Final
 
-__all__ = ["MODULE", "installed_path"]
+__all__ = ["MODULE", "installed_path", "leave_zips"]
 
 MODULE: Final = "table_core.spark.session.python_daemon"
 _ZIPS: Final = ("pyspark.zip", "-src.zip")
@@ -53,9 +53,21 @@ def installed_path(path: list[str]) -> list[str]:
     return rest
 
 
+def leave_zips() -> None:
+    """Take the zips of Spark off the path, where that may be, and forget who has looked into them.
+
+    Python asks each of those to read its directory again whenever a task puts files on the path.
+    """
+    path = installed_path(sys.path)
+    for entry in set(sys.path).difference(path):
+        for known in [name for name in sys.path_importer_cache if name.startswith(entry)]:
+            del sys.path_importer_cache[known]
+    sys.path[:] = path
+
+
 def main() -> None:
     """Serve until Spark closes standard input; ``sys.argv[1]`` names the kind of worker."""
-    sys.path[:] = installed_path(sys.path)
+    leave_zips()
     daemon = import_module("pyspark.daemon")
     for name in () if _LOOKUP in sys.argv else _BEFORE_THE_FORK:
         import_module(name)
