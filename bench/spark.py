@@ -61,6 +61,19 @@ TARGETS: dict[str, tuple[tuple[str, float], ...]] = {
 }
 """What ours is to reach: a multiple of another's time, or seconds.  W3a is W3 by ``tcs.aggregate``, W5 the
 median of small commits to the table after W4."""
+ON_THE_PAGE = {
+    "W1": "load 1 million rows",
+    "W1 cold": "the same as the first work of a session",
+    "W2": "five upserts",
+    "W5": "a commit of 10,000 rows",
+    "W3": "query over merged rows",
+    "W3a": "the same by `tcs.aggregate`",
+    "W4": "full compaction",
+    "W4r": "scan after compaction",
+    "W8": "append 5 million rows",
+    "W8r": "scan of the append table",
+}
+"""The rows of ``docs/speed.md``, in their order."""
 SMALL_COMMITS = 5
 ON = "ON t.id = s.id WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
 
@@ -291,6 +304,18 @@ def show(taken: dict[Any, list[float]], engines: Sequence[str]) -> None:
     Console(width=140).print(table)
 
 
+def for_the_page(taken: dict[Any, list[float]]) -> str:
+    """The rows that were measured, as ``docs/speed.md`` has them."""
+    lines = []
+    for workload, text in ON_THE_PAGE.items():
+        times = [taken.get((workload, name)) for name in ("ours", "iceberg", "parquet")]
+        if any(times):
+            lines.append(
+                f"| {text} | {' | '.join(f'{median(t):.2f}' if t else '' for t in times)} |"
+            )
+    return "\n".join(lines)
+
+
 def started(home: Path) -> Any:
     spark = open_session(conf(home))
     spark.sparkContext.setLogLevel("OFF")
@@ -353,6 +378,7 @@ def main() -> None:
         for name in (*chosen[turn:], *chosen[:turn]):
             taken["W1 cold", name].append(cold_in_a_process(name, given.scale))
     show(taken, chosen)
+    print(for_the_page(taken))
 
 
 def warm(
