@@ -132,7 +132,9 @@ NIGHT: dict[str, tuple[str, ...]] = {
 
 SAMPLED = {
     "catalogs/test_half_done_verbs.py": 3,
+    "catalogs/test_every_catalog.py": 4,
     "catalogs/test_jdbc_catalog.py": 3,
+    "catalogs/test_rest_catalog.py": 4,
     "cdc/test_live_diverged.py": 2,
     "cdc/test_live_hostile.py": 2,
     "cdc/test_live_kafka.py": 3,

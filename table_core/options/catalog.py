@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from table_core.errors import OptionError, UnsupportedFeatureError
 from table_core.options import parse
+from table_core.options.rest import is_rest_option
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -20,7 +21,7 @@ __all__ = ["CatalogOptions"]
 
 T = TypeVar("T")
 _LOGIN: Final = "jdbc."
-_REFUSED: Final = frozenset({"hive", "rest"})
+_REFUSED: Final = frozenset({"hive"})
 _OWN: Final = frozenset(
     {
         "metastore",
@@ -42,9 +43,11 @@ class CatalogOptions:
     """What ``storage_options`` say about the catalog; the rest of them is in ``storage``."""
 
     metastore: str = "filesystem"
-    """``filesystem`` (folders are the catalog) or ``jdbc``."""
+    """``filesystem`` (folders are the catalog), ``jdbc`` or ``rest``."""
     uri: str | None = field(default=None, repr=False)
-    """``jdbc:<database>:...`` of the metastore, or of a lock of type ``jdbc``."""
+    """``jdbc:<database>:...`` of the metastore, or of a lock of type ``jdbc``; of ``rest`` the server."""
+    rest: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """What ``RestOptions`` reads, with the ``uri``; empty if the metastore is another."""
     login: Mapping[str, str] = field(default_factory=dict, repr=False)
     """``jdbc.user``, ``jdbc.password`` and their like, without the prefix."""
     catalog_key: str = "jdbc"
@@ -71,12 +74,20 @@ class CatalogOptions:
         if (metastore := known.get("metastore", "").lower()) in _REFUSED:
             raise UnsupportedFeatureError(
                 f"metastore={metastore} is not in this release: use a file system catalog with "
-                "lock.type=jdbc, or metastore=jdbc",
+                "lock.type=jdbc, or metastore=jdbc or rest",
                 feature=f"{metastore} catalog",
             )
+        kinds = parse.choice("filesystem", "jdbc", "rest")
+        metastore = _read(known, "metastore", kinds, "filesystem")
+        is_served = metastore == "rest"
         parsed = cls(
-            metastore=_read(known, "metastore", parse.choice("filesystem", "jdbc"), "filesystem"),
+            metastore=metastore,
             uri=known.get("uri"),
+            rest={
+                k: str(v)
+                for k, v in options.items()
+                if is_served and (k == "uri" or is_rest_option(k))
+            },
             login={k[len(_LOGIN) :]: str(v) for k, v in options.items() if k.startswith(_LOGIN)},
             catalog_key=known.get("catalog-key", "jdbc"),
             lock_type=_lock_type(known),
@@ -85,7 +96,11 @@ class CatalogOptions:
             acquire_timeout_ms=_read(known, "lock-acquire-timeout", parse.duration_ms, 480_000),
             key_length_max=_read(known, "lock-key-max-length", parse.integer, 255),
             storage={
-                k: v for k, v in options.items() if k not in _OWN and not k.startswith(_LOGIN)
+                k: v
+                for k, v in options.items()
+                if k not in _OWN
+                and not k.startswith(_LOGIN)
+                and not (is_served and is_rest_option(k))
             },
         )
         parsed.check(warehouse, known.get("warehouse"))
@@ -96,6 +111,12 @@ class CatalogOptions:
         if again is not None and again.rstrip("/") != warehouse.rstrip("/"):
             raise OptionError(
                 f"option 'warehouse' is {again!r}, not {warehouse!r}", option="warehouse"
+            )
+        if self.metastore == "rest" and self.lock_type is not None:
+            raise OptionError(
+                "a REST catalog has no lock: its server says who wins. Leave 'lock.enabled' and 'lock.type' out",
+                option="lock.type",
+                value=self.lock_type,
             )
         if "jdbc" in (self.metastore, self.lock_type) and not (self.uri or "").startswith("jdbc:"):
             raise OptionError(

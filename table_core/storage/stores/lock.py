@@ -14,16 +14,17 @@ import time
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from table_core.errors import StorageUnavailableError
 from table_core.storage.stores.os_errors import explained
+from table_core.storage.stores.wrapped import WrappedStorage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
 
-    from table_core.ports import FileInfo, Storage
+    from table_core.ports import Storage
 
 __all__ = ["FileLock", "LockedStorage", "TableLock", "locked", "wait_for"]
 
@@ -107,21 +108,15 @@ class FileLock:
             yield
 
 
-@dataclass(frozen=True, slots=True)
-class LockedStorage:
+@dataclass(frozen=True)
+class LockedStorage(WrappedStorage):
     """The store ``inner``, whose ``create`` holds the lock of ``table`` meanwhile.
 
     Snapshots and schemas come into being by ``create`` alone, on Java's side too.
     """
 
-    inner: Storage
     lock: TableLock
     table: str
-
-    @property
-    def uri(self) -> str:
-        """Of the store within."""
-        return self.inner.uri
 
     def within(self, path: str) -> LockedStorage:
         """The folder ``path`` of the same table."""
@@ -133,62 +128,6 @@ class LockedStorage:
         table = f"{self.table}$branch_{branch[1]}" if branch else self.table
         with self.lock.held(table):
             return self.inner.create(path, body)
-
-    def write(self, path: str, body: bytes, *, durable: bool = True) -> None:
-        """As the store within."""
-        self.inner.write(path, body, durable=durable)
-
-    def read(self, path: str) -> bytes:
-        """As the store within."""
-        return self.inner.read(path)
-
-    def exists(self, path: str) -> bool:
-        """As the store within."""
-        return self.inner.exists(path)
-
-    def list(self, folder: str) -> Iterator[FileInfo]:
-        """As the store within."""
-        return self.inner.list(folder)
-
-    def walk(self, folder: str) -> Iterator[FileInfo]:
-        """As the store within."""
-        return self.inner.walk(folder)
-
-    def delete(self, paths: Iterable[str]) -> int:
-        """As the store within."""
-        return self.inner.delete(paths)
-
-    def delete_tree(self, folder: str) -> None:
-        """As the store within."""
-        self.inner.delete_tree(folder)
-
-    def delete_empty_folder(self, folder: str) -> bool:
-        """As the store within."""
-        return self.inner.delete_empty_folder(folder)
-
-    def make_folder(self, folder: str) -> None:
-        """As the store within."""
-        self.inner.make_folder(folder)
-
-    def move(self, source: str, target: str) -> None:
-        """As the store within."""
-        self.inner.move(source, target)
-
-    def refuse_links(self, path: str) -> None:
-        """As the store within."""
-        self.inner.refuse_links(path)
-
-    def open_input(self, path: str, size: int | None = None) -> Any:
-        """As the store within."""
-        return self.inner.open_input(path, size)
-
-    def open_output(self, path: str) -> Any:
-        """As the store within."""
-        return self.inner.open_output(path)
-
-    def sync(self, paths: Iterable[str]) -> None:
-        """As the store within."""
-        self.inner.sync(paths)
 
 
 def locked(storage: Storage, lock: TableLock | None, table: str) -> Storage:

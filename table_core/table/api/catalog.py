@@ -126,6 +126,9 @@ class Catalog(CatalogUpkeep):
                 argument="cascade",
                 value=False,
             )
+        if self.directory.makes_tables:
+            self.directory.drop_database(name)
+            return
         failed: dict[str, Exception] = {}
         for table in tables:
             try:
@@ -196,6 +199,9 @@ class Catalog(CatalogUpkeep):
 
     def _create(self, database: str, table: str, document: TableSchema) -> TableSchema | None:
         """Store the schema and register the table; the schema as it is stored, None if it was there."""
+        if self.directory.makes_tables:
+            made = self.directory.create_table(database, table, document)
+            return Metadata(self.root(database, table)).latest_schema() if made else None
         root, name = self.root(database, table), f"{database}.{table}"
         registered = self.directory.has_table(database, table)
         refuse_leftovers(root, name)
@@ -215,7 +221,7 @@ class Catalog(CatalogUpkeep):
                     name=name,
                 )
             document = metadata.latest_schema()
-        return document if self.names.add_table(database, table) else None
+        return document if self.names.create_table(database, table, document) else None
 
     def _check_database(self, name: str) -> None:
         if name not in (names := self.databases()):
@@ -244,9 +250,7 @@ class Catalog(CatalogUpkeep):
 
             return SystemTable(name, lambda: self.system(name))
         database, table = self.split(plain)
-        root = self.root(database, table)
-        is_named = self.names is None or self.names.has_table(database, table)
-        if not is_named or not is_table(root):
+        if not self._has_table(database, table):
             known = self.tables(database)
             raise NotFoundError(
                 f"no table {plain!r} in {self.warehouse}; there are {known}",
@@ -255,6 +259,12 @@ class Catalog(CatalogUpkeep):
             )
         handle = self._handle(plain, branch=asked.branch_with(branch), options=options)
         return asked.shown(handle)
+
+    def _has_table(self, database: str, table: str) -> bool:
+        """Whether it is there: by its name, and by its files where they are the caller's to make."""
+        if self.names is not None and not self.names.has_table(database, table):
+            return False
+        return self.directory.makes_tables or is_table(self.root(database, table))
 
     def _handle(
         self,
@@ -314,6 +324,9 @@ class Catalog(CatalogUpkeep):
             CommitConflictError: somebody rolls back, fast-forwards, recovers or drops the table, or one of its branches.
         """
         source, target = self.split(name), self.split(to)
+        if self.directory.makes_tables:
+            self.directory.rename_table(source, target)
+            return
         new, known = self.root(*target), self.directory.has_table(*target)
         moved = self.names is not None and not known and is_table(new)
         turn: AbstractContextManager[None] = nullcontext()
@@ -353,6 +366,12 @@ class Catalog(CatalogUpkeep):
             CommitConflictError: somebody renames it just now.
         """
         database, table = self.split(name)
+        if self.directory.makes_tables:
+            if self.directory.has_table(database, table):
+                self.directory.drop_table(database, table)
+            elif not if_exists:
+                raise NotFoundError(f"no table {name!r}", name=name, available=[])
+            return
         with ExitStack() as turn:
             if not self._is_name_alone(database, table):
                 try:
@@ -382,7 +401,7 @@ class Catalog(CatalogUpkeep):
 
     def root(self, database: str, table: str) -> Storage:
         """The folder of a table. Files are created in it under the lock, if there is one."""
-        root = self.storage.within(table_folder(database, table))
+        root = self.directory.root(self.storage, database, table)
         return locked(root, self.lock, f"{database}.{table}")
 
     def _held(self, table: str) -> AbstractContextManager[None]:

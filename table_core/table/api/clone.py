@@ -102,6 +102,12 @@ def clone_table(  # noqa: PLR0913 - as the verb on a catalog
         CommitConflictError: the table is rolled back or fast-forwarded just now.
     """
     home = catalog if to is None else to
+    if home.directory.makes_tables:
+        raise UnsupportedFeatureError(
+            f"{to_name!r} would be a copy in a catalog whose server makes the tables, which is not in this "
+            "release: create the table there, and write the rows of the other one into it",
+            feature="clone to a REST catalog",
+        )
     database, table = home.split(to_name)
     # The database is made with the copies: a dry run of those has none yet.
     if not (dry_run and database_is_made) and database not in (names := home.databases()):
@@ -123,7 +129,7 @@ def clone_table(  # noqa: PLR0913 - as the verb on a catalog
         commit = replace(commit, properties={**_positions(access, state), **commit.properties})
     done = _cloned(access, state, target, to_name, commit, None if dry_run else share)
     if not dry_run:
-        home.directory.add_table(database, table)
+        home.directory.create_table(database, table, access.schema)
     return done
 
 

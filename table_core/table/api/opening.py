@@ -4,16 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from table_core.errors import ArgumentError, NotFoundError, OptionError
+from table_core.errors import (
+    ArgumentError,
+    NotFoundError,
+    OptionError,
+    UnsupportedFeatureError,
+)
 from table_core.ondisk import layout
 from table_core.options.argument_kinds import require_mapping
 from table_core.options.catalog import CatalogOptions
+from table_core.options.rest import RestOptions
 from table_core.schema.column_names import column_names
 from table_core.schema.evolve import create
 from table_core.storage.stores.jdbc import JdbcDatabase
 from table_core.storage.stores.jdbc_lock import JdbcLock
 from table_core.storage.stores.locate import open_storage
 from table_core.storage.stores.lock import FileLock, locked
+from table_core.storage.stores.no_folder import NoFolder
+from table_core.storage.stores.rest_server import connected
 from table_core.storage.stores.typed_place import place_text
 from table_core.storage.system import SystemClock, SystemIds
 from table_core.table.api.catalog import Catalog
@@ -21,6 +29,7 @@ from table_core.table.api.extended_name import ExtendedName
 from table_core.table.api.table import open_handle
 from table_core.table.metadata.directory import JdbcDirectory
 from table_core.table.metadata.new_schema import new_schema
+from table_core.table.metadata.rest_directory import RestDirectory
 from table_core.table.metadata.table_files import is_table, refuse_leftovers
 
 if TYPE_CHECKING:
@@ -41,10 +50,13 @@ def open_catalog(
 ) -> Catalog:
     """The warehouse at a URI (``file:``, ``memory:``, ``s3:`` ...), local path or ``pathlib.Path``.
 
-    ``storage_options`` go to the store, except Paimon's own names: ``metastore`` (``filesystem`` or
-    ``jdbc``), ``uri``, ``catalog-key``, ``jdbc.user``, ``jdbc.password``, ``lock.enabled``,
-    ``lock.type`` (``jdbc`` or ``file``), ``lock.path``, ``lock-acquire-timeout`` and
-    ``lock-check-max-sleep``.
+    ``storage_options`` go to the store, except Paimon's own names: ``metastore`` (``filesystem``,
+    ``jdbc`` or ``rest``), ``uri``, ``catalog-key``, ``jdbc.user``, ``jdbc.password``, ``lock.enabled``,
+    ``lock.type`` (``jdbc`` or ``file``), ``lock.path``, ``lock-acquire-timeout``,
+    ``lock-check-max-sleep``, ``token.provider``, ``token`` and ``dlf.*``.
+
+    With ``metastore=rest``, ``warehouse`` is the name that the server at ``uri`` knows it by, and
+    the server says where each table lies; the other options are for that store.
 
     Raises:
         UnsupportedFeatureError: the store has no atomic create-if-absent; the message names a
@@ -55,6 +67,8 @@ def open_catalog(
     require_mapping("storage_options", storage_options, "{'profile': 'etl'}")
     options = CatalogOptions.of(warehouse, storage_options or {})
     clock = SystemClock()
+    if options.metastore == "rest":
+        return _served_catalog(warehouse, options, clock)
     storage = open_storage(
         warehouse, options.storage, locked=options.lock_type is not None, warehouse=True
     )
@@ -65,6 +79,27 @@ def open_catalog(
         names.create_tables()
     return Catalog(
         storage=storage, clock=clock, ids=SystemIds(), names=names, lock=_lock(options, clock)
+    )
+
+
+def _served_catalog(warehouse: str, options: CatalogOptions, clock: SystemClock) -> Catalog:
+    """The warehouse as a REST server knows it.
+
+    Raises:
+        OptionError, UnsupportedFeatureError: an option, or what the server says to it, is wrong or not for this
+            release.
+        AccessDeniedError: the server does not take the token.
+        StorageUnavailableError: it does not answer.
+    """
+    server = connected(RestOptions.of(options.rest), options.rest, warehouse, clock)
+    directory = RestDirectory(
+        server, clock, lambda uri: open_storage(uri, options.storage, warehouse=True)
+    )
+    return Catalog(
+        storage=NoFolder(address=f"{server.uri}/{warehouse}"),
+        clock=clock,
+        ids=SystemIds(),
+        names=directory,
     )
 
 
@@ -92,7 +127,7 @@ def open_table(
     asked, whole = ExtendedName.of(path.rstrip("/")), path
     extended = bool(asked.branch or asked.system)
     path = asked.plain if extended else path
-    catalog_options = CatalogOptions.of(path, storage_options or {})
+    catalog_options = _options_of_path(path, storage_options or {})
     clock, ids = SystemClock(), SystemIds()
     lock = _lock(catalog_options, clock)
     storage = open_storage(path, catalog_options.storage, locked=lock is not None, warehouse=True)
@@ -125,6 +160,22 @@ def open_table(
         handle_options = {}
     handle = open_handle(name, storage, clock, ids, branch=asked.branch, options=handle_options)
     return asked.shown(handle)
+
+
+def _options_of_path(path: str, storage_options: Mapping[str, Any]) -> CatalogOptions:
+    """What ``storage_options`` say about the catalog of a table that is opened by its path.
+
+    Raises:
+        UnsupportedFeatureError: its server says who commits, and knows no path.
+    """
+    options = CatalogOptions.of(path, storage_options)
+    if options.metastore == "rest":
+        raise UnsupportedFeatureError(
+            "a table of a REST catalog cannot be opened by its path, because its server says who commits: use "
+            "open_catalog(warehouse, storage_options).table(name)",
+            feature="a table of a REST catalog by its path",
+        )
+    return options
 
 
 def _options_for(path: str, options: Mapping[str, str] | None) -> dict[str, str]:

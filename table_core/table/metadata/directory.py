@@ -1,15 +1,19 @@
-"""Where the names of databases and tables are kept: folders, or a database of Paimon's JDBC catalog."""
+"""What a catalog is to the rest: the port ``Directory``, and its adapters for folders and Paimon's JDBC catalog.
+
+The adapter for a REST server is ``metadata.rest_directory``.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Protocol
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, Literal, Protocol
 
 from table_core.errors import ArgumentError, ErrorKind, TableError
 from table_core.table.metadata.table_files import is_table
 
 if TYPE_CHECKING:
     from table_core.ports import FileInfo, Storage
+    from table_core.schema.table_schema import TableSchema
     from table_core.storage.stores.jdbc import JdbcDatabase
 
 __all__ = ["Directory", "FolderDirectory", "JdbcDirectory", "table_folder"]
@@ -34,7 +38,26 @@ def table_folder(database: str, table: str) -> str:
 
 
 class Directory(Protocol):
-    """Which databases and tables there are.  Their files are somebody else's business."""
+    """Which databases and tables there are, and where the files of each table lie.
+
+    ``tests/catalogs/test_every_catalog.py`` says what it owes.
+    """
+
+    @property
+    def makes_tables(self) -> bool:
+        """Whether ``create_table``, ``drop_table`` and ``rename_table`` see to the files of a table too.
+
+        Otherwise they are about the name alone, and the caller makes, deletes and moves the folder.
+        """
+        ...
+
+    def root(self, warehouse: Storage, database: str, table: str) -> Storage:
+        """The folder of a table: below ``warehouse``, or where a server says that it is.
+
+        Raises:
+            NotFoundError: a server knows no such table.
+        """
+        ...
 
     def databases(self) -> list[str]:
         """Names of all databases, sorted."""
@@ -60,12 +83,12 @@ class Directory(Protocol):
         """Whether the table is registered."""
         ...
 
-    def add_table(self, database: str, table: str) -> bool:
-        """Register a table whose schema was just created; False if it is there."""
+    def create_table(self, database: str, table: str, schema: TableSchema) -> bool:
+        """Register a table of that ``schema``; False if it is there."""
         ...
 
     def drop_table(self, database: str, table: str) -> None:
-        """Forget a table."""
+        """Forget a table; no error if it is gone."""
         ...
 
     def rename_table(self, source: tuple[str, str], target: tuple[str, str]) -> None:
@@ -86,6 +109,11 @@ class FolderDirectory:
     """The warehouse's folders are the catalog: a table exists if it has a schema file."""
 
     storage: Storage
+    makes_tables: Literal[False] = field(default=False, init=False)
+
+    def root(self, warehouse: Storage, database: str, table: str) -> Storage:
+        """See ``Directory``."""
+        return warehouse.within(table_folder(database, table))
 
     def databases(self) -> list[str]:
         """See ``Directory``."""
@@ -123,10 +151,9 @@ class FolderDirectory:
 
     def has_table(self, database: str, table: str) -> bool:
         """See ``Directory``."""
-        root = self.storage.within(table_folder(database, table))
-        return is_table(root)
+        return is_table(self.root(self.storage, database, table))
 
-    def add_table(self, database: str, table: str) -> bool:  # noqa: ARG002
+    def create_table(self, database: str, table: str, schema: TableSchema) -> bool:  # noqa: ARG002
         """The schema file says it."""
         return True
 
@@ -155,6 +182,11 @@ class JdbcDirectory:
     database: JdbcDatabase
     catalog_key: str
     warehouse: str
+    makes_tables: Literal[False] = field(default=False, init=False)
+
+    def root(self, warehouse: Storage, database: str, table: str) -> Storage:
+        """See ``Directory``."""
+        return warehouse.within(table_folder(database, table))
 
     def create_tables(self) -> None:
         """Make what Paimon's catalog keeps names in, if it is not there."""
@@ -208,7 +240,7 @@ class JdbcDirectory:
         query = f"SELECT 1 FROM paimon_tables WHERE {_ONE_TABLE}"
         return bool(self.database.rows(query, self.catalog_key, database, table))
 
-    def add_table(self, database: str, table: str) -> bool:
+    def create_table(self, database: str, table: str, schema: TableSchema) -> bool:  # noqa: ARG002
         """See ``Directory``."""
         statement = (
             "INSERT INTO paimon_tables (catalog_key, database_name, table_name) VALUES (?,?,?)"

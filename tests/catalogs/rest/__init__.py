@@ -1,0 +1,1 @@
+"""Paimon's REST catalog server, for tests."""
