@@ -14,11 +14,8 @@ from paimon_provider.arguments.job_values import ATTRIBUTES
 from paimon_provider.arguments.shapes import ARGUMENTS, require
 from paimon_provider.arguments.table_identity import is_template
 from table_core.errors import ArgumentError
-from table_core.shapes.around import OrNothing
-from table_core.shapes.templated import Templated
 
 if TYPE_CHECKING:
-    from table_core.jobs.action import Parameter
     from table_core.shapes.shape import Shape
 
 __all__ = [
@@ -45,21 +42,9 @@ def _made_shapes(cls: type[ChecksArguments]) -> Mapping[str, Shape]:
     action = getattr(cls, "action", None)
     if action is None:
         return cls.shapes
-    from table_core.jobs.registry import action_of
+    from paimon_provider.arguments.of_action import shapes_of
 
-    attributes = {argument: attribute for attribute, argument in cls.called.items()}
-    of_action = {
-        attributes.get(one.in_operator, one.in_operator): _of_parameter(one)
-        for one in action_of(action).parameters
-        if one.in_operator is not None
-    }
-    return {**of_action, **cls.shapes}
-
-
-def _of_parameter(parameter: Parameter) -> Shape:
-    shape = Templated(inner=parameter.shape) if parameter.templated else parameter.shape
-    is_needed = parameter.required or parameter.required_by_operator
-    return shape if is_needed or parameter.default is not None else OrNothing(inner=shape)
+    return {**shapes_of(action), **cls.shapes}
 
 
 def with_shapes(**own: Shape) -> Mapping[str, Shape]:

@@ -19,7 +19,6 @@ class PaimonAnalyzeOperator(PaimonTableOperator):
     :param dry_run: only report the statistics.
     """
 
-    template_fields: Sequence[str] = (*PaimonTableOperator.template_fields, "columns")
     action = "analyze"
 
     def __init__(

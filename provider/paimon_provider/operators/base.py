@@ -97,6 +97,23 @@ class PaimonTableOperator(TellsLineage, ChecksArguments, BaseOperator):
     """The verb of the job."""
     announces: ClassVar[bool] = True
     """Whether the table's asset is an outlet by default."""
+    rendered_too: ClassVar[Mapping[str, str]] = {}
+    """Template fields beside those of the action, each with its renderer, '' for text."""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Give an operator that names its action the template fields that the action says."""
+        super().__init_subclass__(**kwargs)
+        if "action" not in vars(cls) or "template_fields" in vars(cls):
+            return
+        from paimon_provider.arguments.of_action import renderers_of, templated_of
+
+        fields = (*cls.template_fields, *templated_of(cls.action), *cls.rendered_too)
+        cls.template_fields = tuple(dict.fromkeys(fields))
+        renderers = {**renderers_of(cls.action), **cls.rendered_too}
+        cls.template_fields_renderers = {
+            **cls.template_fields_renderers,
+            **{name: renderer for name, renderer in renderers.items() if renderer},
+        }
 
     def __init__(  # noqa: PLR0913 - what users may set
         self,

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from paimon_provider.operators.base import PaimonTableOperator
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 __all__ = ["PaimonCreateBranchOperator", "PaimonDeleteBranchOperator", "PaimonFastForwardOperator"]
 
@@ -23,7 +20,6 @@ class PaimonCreateBranchOperator(PaimonTableOperator):
     :param replace: delete an existing branch of that name first.
     """
 
-    template_fields: Sequence[str] = (*PaimonTableOperator.template_fields, "branch", "tag")
     action = "create-branch"
     never_nothing = ("tag",)
 
@@ -56,7 +52,6 @@ class PaimonDeleteBranchOperator(PaimonTableOperator):
     :param dry_run: only report whether it exists.
     """
 
-    template_fields: Sequence[str] = (*PaimonTableOperator.template_fields, "branch")
     action = "delete-branch"
 
     def __init__(
@@ -87,7 +82,6 @@ class PaimonFastForwardOperator(PaimonTableOperator):
     :param dry_run: only report which snapshots main would gain and lose.
     """
 
-    template_fields: Sequence[str] = (*PaimonTableOperator.template_fields, "branch", "state")
     action = "fast-forward"
     never_nothing = ("state",)
 

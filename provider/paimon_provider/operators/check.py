@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from paimon_provider.links import CHECKS_KEY
 from paimon_provider.operators.base import PaimonTableOperator
 from table_core.errors import DataError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from paimon_provider._compat import Context
 
@@ -45,14 +45,6 @@ class PaimonCheckOperator(PaimonTableOperator):
     :param fail: ``False``: only report, as XCom and in the log.
     """
 
-    template_fields: Sequence[str] = (
-        *PaimonTableOperator.template_fields,
-        *("rules", "parameters", "against"),
-    )
-    template_fields_renderers: ClassVar[dict[str, str]] = {
-        **PaimonTableOperator.template_fields_renderers,
-        "rules": "json",
-    }
     action = "check"
     announces = False
 

@@ -10,7 +10,6 @@ from paimon_provider.operators.base import PaimonTableOperator
 from table_core.shapes.texts import TABLE
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from datetime import datetime
 
 __all__ = ["PaimonCloneOperator"]
@@ -34,10 +33,6 @@ class PaimonCloneOperator(PaimonTableOperator):
     :param dry_run: only report what would be copied.
     """
 
-    template_fields: Sequence[str] = (
-        *PaimonTableOperator.template_fields,
-        *("source", "snapshot", "tag", "timestamp"),
-    )
     action = "clone"
     never_nothing = ("tag",)
 

@@ -14,7 +14,7 @@ from table_core.shapes import kinds
 from table_core.shapes.texts import TABLE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from paimon_provider._compat import Context
     from table_core.shapes.shape import Shape
@@ -43,10 +43,6 @@ class PaimonCollectMetadataOperator(PaimonDatabaseOperator):
     :param dry_run: only report which tables have to be looked at.
     """
 
-    template_fields: Sequence[str] = (
-        *PaimonDatabaseOperator.template_fields,
-        *("to", "including", "excluding", "kept", "recheck", "tables", "snapshots", "detailed"),
-    )
     action = "collect-metadata"
     shapes: ClassVar[Mapping[str, Shape]] = {
         **PaimonDatabaseOperator.shapes,

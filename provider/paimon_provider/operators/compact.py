@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from paimon_provider.operators.base import PaimonDatabaseOperator, PaimonTableOperator
 
@@ -29,14 +29,6 @@ class PaimonCompactOperator(PaimonTableOperator):
     :param dry_run: only report what would be compacted.
     """
 
-    template_fields: Sequence[str] = (
-        *PaimonTableOperator.template_fields,
-        *("strategy", "partitions", "where", "order_by"),
-    )
-    template_fields_renderers: ClassVar[dict[str, str]] = {
-        **PaimonTableOperator.template_fields_renderers,
-        "where": "sql",
-    }
     action = "compact"
 
     def __init__(
@@ -67,14 +59,6 @@ class PaimonRescaleOperator(PaimonTableOperator):
     :param dry_run: only report what would be rewritten.
     """
 
-    template_fields: Sequence[str] = (
-        *PaimonTableOperator.template_fields,
-        *("buckets", "partitions"),
-    )
-    template_fields_renderers: ClassVar[dict[str, str]] = {
-        **PaimonTableOperator.template_fields_renderers,
-        "partitions": "json",
-    }
     action = "rescale"
 
     def __init__(
@@ -119,10 +103,6 @@ class PaimonCompactDatabaseOperator(PaimonDatabaseOperator):
     :param dry_run: only report what would be compacted.
     """
 
-    template_fields: Sequence[str] = (
-        *PaimonDatabaseOperator.template_fields,
-        *("including", "excluding", "strategy", "idle_time", "parallelism"),
-    )
     action = "compact-database"
 
     def __init__(

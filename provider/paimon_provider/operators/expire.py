@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from paimon_provider.operators.base import PaimonTableOperator
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from datetime import datetime
 
 __all__ = [
@@ -33,10 +32,6 @@ class PaimonExpireSnapshotsOperator(PaimonTableOperator):
     :param dry_run: only report what would be deleted.
     """
 
-    template_fields: Sequence[str] = (
-        *PaimonTableOperator.template_fields,
-        *("retain_max", "retain_min", "older_than", "max_deletes"),
-    )
     never_nothing = ("retain_min", "max_deletes")
     action = "expire-snapshots"
 
@@ -77,7 +72,6 @@ class PaimonExpireTagsOperator(PaimonTableOperator):
     :param dry_run: only report what would be deleted.
     """
 
-    template_fields: Sequence[str] = (*PaimonTableOperator.template_fields, "older_than")
     action = "expire-tags"
 
     def __init__(
@@ -101,7 +95,6 @@ class PaimonExpirePartitionsOperator(PaimonTableOperator):
     :param dry_run: only report what would be dropped.
     """
 
-    template_fields: Sequence[str] = (*PaimonTableOperator.template_fields, "expiration_time")
     action = "expire-partitions"
 
     def __init__(
@@ -129,7 +122,6 @@ class PaimonRemoveOrphanFilesOperator(PaimonTableOperator):
     :param dry_run: only report what would be deleted.
     """
 
-    template_fields: Sequence[str] = (*PaimonTableOperator.template_fields, "older_than")
     action = "remove-orphan-files"
 
     def __init__(

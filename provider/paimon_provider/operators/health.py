@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from paimon_provider._compat import XCOM_RETURN_KEY, BranchMixIn
 from paimon_provider.operators.base import PaimonTableOperator
@@ -39,11 +39,6 @@ class PaimonHealthOperator(PaimonTableOperator, BranchMixIn):
     :param thresholds: when an action becomes due, e.g. ``{"sorted_runs_due": 10}``. (templated)
     """
 
-    template_fields: Sequence[str] = (*PaimonTableOperator.template_fields, "thresholds")
-    template_fields_renderers: ClassVar[dict[str, str]] = {
-        **PaimonTableOperator.template_fields_renderers,
-        "thresholds": "json",
-    }
     inherits_from_skipmixin = True
     action = "health"
     announces = False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from paimon_provider._compat import Feature, require
 from paimon_provider.arguments.checks import with_shapes
@@ -33,11 +33,6 @@ class PaimonDropPartitionOperator(PaimonTableOperator):
     :param dry_run: only report what would be dropped.
     """
 
-    template_fields: Sequence[str] = (*PaimonTableOperator.template_fields, "partitions")
-    template_fields_renderers: ClassVar[dict[str, str]] = {
-        **PaimonTableOperator.template_fields_renderers,
-        "partitions": "json",
-    }
     action = "drop-partitions"
     shapes = with_shapes(partitions=EACH_PARTITION)
 
@@ -67,11 +62,6 @@ class PaimonMarkPartitionDoneOperator(PaimonTableOperator):
         ``dt=2026-01-01/hh=01``. These events do not start Dags that wait for the plain asset.
     """
 
-    template_fields: Sequence[str] = (*PaimonTableOperator.template_fields, "partitions")
-    template_fields_renderers: ClassVar[dict[str, str]] = {
-        **PaimonTableOperator.template_fields_renderers,
-        "partitions": "json",
-    }
     action = "mark-done"
     shapes = with_shapes(partitions=EACH_PARTITION)
 

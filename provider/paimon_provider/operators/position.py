@@ -12,8 +12,6 @@ from table_core.shapes.around import OrNothing
 from table_core.shapes.texts import TABLE
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from paimon_provider._compat import Context
 
 __all__ = ["PaimonPositionOperator"]
@@ -35,10 +33,6 @@ class PaimonPositionOperator(PaimonTableOperator):
     :param dry_run: only report the new position.
     """
 
-    template_fields: Sequence[str] = (
-        *PaimonTableOperator.template_fields,
-        *("position", "snapshot", "source", "reader"),
-    )
     action = "set-position"
 
     shapes = with_shapes(source=OrNothing(inner=TABLE))

@@ -8,7 +8,6 @@ from paimon_provider.operators.base import PaimonTableOperator
 from table_core.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from datetime import datetime
 
 __all__ = ["PaimonRollbackOperator"]
@@ -27,10 +26,6 @@ class PaimonRollbackOperator(PaimonTableOperator):
     :param dry_run: only report which snapshots and tags would be deleted.
     """
 
-    template_fields: Sequence[str] = (
-        *PaimonTableOperator.template_fields,
-        *("snapshot", "tag", "timestamp"),
-    )
     action = "rollback"
 
     def __init__(

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from paimon_provider.arguments.checks import with_shapes
 from paimon_provider.operators.base import PaimonTableOperator
 from table_core.shapes.texts import FILLED
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
 __all__ = ["PaimonDeleteOperator", "PaimonUpdateOperator"]
 
@@ -26,12 +26,6 @@ class PaimonDeleteOperator(PaimonTableOperator):
         bound, not pasted: what a user types is never SQL.  (templated)
     """
 
-    template_fields: Sequence[str] = (*PaimonTableOperator.template_fields, "where", "parameters")
-    template_fields_renderers: ClassVar[dict[str, str]] = {
-        **PaimonTableOperator.template_fields_renderers,
-        "where": "sql",
-        "parameters": "json",
-    }
     action = "delete"
     shapes = with_shapes(where=FILLED)
 
@@ -57,15 +51,6 @@ class PaimonUpdateOperator(PaimonTableOperator):
     :param parameters: the values of ``$name`` in ``values`` and ``where``, bound.  (templated)
     """
 
-    template_fields: Sequence[str] = (
-        *(*PaimonTableOperator.template_fields, "values", "where", "parameters"),
-    )
-    template_fields_renderers: ClassVar[dict[str, str]] = {
-        **PaimonTableOperator.template_fields_renderers,
-        "values": "json",
-        "where": "sql",
-        "parameters": "json",
-    }
     action = "update"
     shapes = with_shapes(where=FILLED)
 

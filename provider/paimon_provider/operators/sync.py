@@ -27,10 +27,7 @@ class _OfSource(PaimonTableOperator):
     """What the operators of this module share: the source."""
 
     shapes = with_shapes(source=SYNC_SOURCE)
-    template_fields_renderers: ClassVar[dict[str, str]] = {
-        **PaimonTableOperator.template_fields_renderers,
-        "source": "json",
-    }
+    rendered_too: ClassVar = {"source_conn_id": ""}
 
     def __init__(
         self, *, source: Mapping[str, Any], source_conn_id: str | None = None, **kwargs: Any
@@ -52,10 +49,7 @@ class _OfSource(PaimonTableOperator):
 class _WithSettings(_OfSource):
     """What runs a sync, with its keywords."""
 
-    template_fields_renderers: ClassVar[dict[str, str]] = {
-        **_OfSource.template_fields_renderers,
-        "settings": "json",
-    }
+    rendered_too: ClassVar = {**_OfSource.rendered_too, "settings": "json"}
 
     def __init__(self, *, settings: Mapping[str, Any] | None = None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -101,10 +95,6 @@ class PaimonSyncTableOperator(_FromSource):
         (templated)
     """
 
-    template_fields: Sequence[str] = (
-        *PaimonTableOperator.template_fields,
-        *("source", "source_conn_id", "primary_key", "partition_by", "until", "settings"),
-    )
     action = "sync-table"
 
     def __init__(
@@ -143,10 +133,6 @@ class PaimonSyncDatabaseOperator(_FromSource, PaimonDatabaseOperator):
         ``{"options": {"bucket": "2"}, "primary_key": {"orders": ["id"]}}``.  (templated)
     """
 
-    template_fields: Sequence[str] = (
-        *PaimonDatabaseOperator.template_fields,
-        *("source", "source_conn_id", "including", "excluding", "until", "settings"),
-    )
     action = "sync-database"
 
     shapes: ClassVar = {**PaimonDatabaseOperator.shapes, "source": SYNC_SOURCE}
@@ -183,10 +169,6 @@ class PaimonResyncOperator(_WithSettings, PaimonDatabaseOperator):
         ["table_name"]}``. (templated)
     """
 
-    template_fields: Sequence[str] = (
-        *PaimonDatabaseOperator.template_fields,
-        *("source", "source_conn_id", "tables", "settings"),
-    )
     action = "resync"
     shapes: ClassVar = {
         **PaimonDatabaseOperator.shapes,
@@ -215,10 +197,6 @@ class PaimonSourceDoctorOperator(_OfSource, PaimonDatabaseOperator):
         more or leave something out, ``never`` not at all.
     """
 
-    template_fields: Sequence[str] = (
-        *PaimonDatabaseOperator.template_fields,
-        *("source", "source_conn_id", "including", "excluding"),
-    )
     action = "source-doctor"
     shapes: ClassVar = {
         **PaimonDatabaseOperator.shapes,
@@ -258,10 +236,6 @@ class PaimonSourceReplayOperator(_WithSettings, PaimonDatabaseOperator):
         (templated)
     """
 
-    template_fields: Sequence[str] = (
-        *PaimonDatabaseOperator.template_fields,
-        *("source", "source_conn_id", "dead_letter", "synced_table", "settings"),
-    )
     action = "replay"
     shapes: ClassVar = {
         **PaimonDatabaseOperator.shapes,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from paimon_provider.arguments.checks import with_shapes
 from paimon_provider.arguments.shapes import COLUMNS
@@ -26,15 +26,6 @@ class PaimonCreateTableOperator(PaimonTableOperator):
     :param if_not_exists: if the table exists, leave it unchanged instead of failing.
     """
 
-    template_fields: Sequence[str] = (
-        *PaimonTableOperator.template_fields,
-        *("columns", "primary_key", "partition_by", "options", "comment"),
-    )
-    template_fields_renderers: ClassVar[dict[str, str]] = {
-        **PaimonTableOperator.template_fields_renderers,
-        "columns": "json",
-        "options": "json",
-    }
     action = "create-table"
 
     shapes = with_shapes(columns=COLUMNS)
@@ -70,11 +61,6 @@ class PaimonAlterTableOperator(PaimonTableOperator):
         of the old one. The task fails if a stored value does not fit. (templated)
     """
 
-    template_fields: Sequence[str] = (*PaimonTableOperator.template_fields, "changes", "allow")
-    template_fields_renderers: ClassVar[dict[str, str]] = {
-        **PaimonTableOperator.template_fields_renderers,
-        "changes": "json",
-    }
     action = "alter-table"
 
     def __init__(

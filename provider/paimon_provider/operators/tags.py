@@ -9,7 +9,6 @@ from paimon_provider.arguments.shapes import NAMED
 from paimon_provider.operators.base import PaimonTableOperator
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from datetime import datetime
 
 __all__ = ["PaimonCreateTagOperator", "PaimonDeleteTagOperator"]
@@ -27,10 +26,6 @@ class PaimonCreateTagOperator(PaimonTableOperator):
         the tag of the first attempt in this way.
     """
 
-    template_fields: Sequence[str] = (
-        *PaimonTableOperator.template_fields,
-        *("tag", "snapshot", "timestamp", "time_retained"),
-    )
     action = "create-tag"
     shapes = with_shapes(tag=NAMED)
 
@@ -61,7 +56,6 @@ class PaimonDeleteTagOperator(PaimonTableOperator):
     :param dry_run: only report whether it exists.
     """
 
-    template_fields: Sequence[str] = (*PaimonTableOperator.template_fields, "tag")
     action = "delete-tag"
     shapes = with_shapes(tag=NAMED)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from paimon_provider.arguments.checks import with_shapes
 from paimon_provider.arguments.shapes import MERGE_SOURCE, names
@@ -64,17 +64,6 @@ class PaimonWriteOperator(PaimonTableOperator):
         ``{"dt": "2026-01-01"}``.  (templated)
     """
 
-    template_fields: Sequence[str] = (
-        *PaimonTableOperator.template_fields,
-        *("sql", "parameters", "sources", "pending", "rows_uri", "overwrite", "flow_name"),
-    )
-    template_fields_renderers: ClassVar[dict[str, str]] = {
-        **PaimonTableOperator.template_fields_renderers,
-        "sql": "sql",
-        "parameters": "json",
-        "sources": "json",
-        "pending": "json",
-    }
     template_ext: Sequence[str] = (".sql",)
     action = "write"
     never_nothing = ("overwrite",)
@@ -180,15 +169,6 @@ class PaimonMergeIntoOperator(PaimonTableOperator):
         "not-matched-by-source-delete"}]``; each may have a ``condition``. (templated)
     """
 
-    template_fields: Sequence[str] = (
-        *PaimonTableOperator.template_fields,
-        *("source", "parameters", "on", "when"),
-    )
-    template_fields_renderers: ClassVar[dict[str, str]] = {
-        **PaimonTableOperator.template_fields_renderers,
-        "source": "json",
-        "when": "json",
-    }
     action = "merge-into"
 
     shapes = with_shapes(source=MERGE_SOURCE, on=names(1))
