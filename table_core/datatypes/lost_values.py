@@ -12,6 +12,7 @@ from table_core.datatypes.cast_text import to_text
 from table_core.datatypes.castable import BINARIES, STRINGS, is_castable
 from table_core.datatypes.kinds import STRING, Atomic, DataType, Root
 from table_core.errors import DataError
+from table_core.shortened import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -73,6 +74,6 @@ def _told(one: pa.Array, type_: DataType) -> str:
     text = to_text(one, type_, STRING)[0].as_py()
     if text is None:
         return "NULL"
-    shown = text if len(text) <= 100 else f"{text[:100]}…"
+    shown = shortened(text, 100)
     is_text = isinstance(type_, Atomic) and type_.root in STRINGS
     return repr(shown) if is_text else str(shown)

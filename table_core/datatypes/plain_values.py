@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from table_core.shortened import shortened
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -27,7 +29,7 @@ class WrongValueError(ValueError):
 
     def __init__(self, row: int, value: object, type_: pa.DataType) -> None:
         text = value if isinstance(value, str) else json.dumps(value, default=str)
-        self.value = text if len(text) <= _SHOWN_MAX else text[:_SHOWN_MAX] + "…"
+        self.value = shortened(text, _SHOWN_MAX)
         self.row = row
         super().__init__(f"{self.value!r} is no {_named(type_)}")
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import TYPE_CHECKING, Final
 
-from table_core.options.nearest import hint
+from table_core.options.nearest import hint, nearest
 from table_core.options.table import OPTIONS
 
 if TYPE_CHECKING:
@@ -87,7 +86,7 @@ def member_hint(member: str, known: Iterable[str], *, inner: Iterable[str] = ())
     if member in inner:
         return f"{member} stands under with"
     folded = member.replace("-", "_").casefold()
-    if difflib.get_close_matches(folded, known, 1, _NEAR):
+    if nearest(folded, known, alike=_NEAR):
         return hint(member, known)
     if member in OPTIONS and "options" in known:
         return "it is an option: write it under options"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from table_core.errors import MissingPackageError
+from table_core.shortened import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,6 +51,6 @@ def jinja_problem(text: str) -> str:
     try:
         Environment(autoescape=False).parse(text)
     except (TemplateSyntaxError, RecursionError) as error:
-        shown = text if len(text) <= 100 else f"{text[:100]}…"
+        shown = shortened(text, 100)
         return f"{shown!r} is no template: {str(error).rstrip('.')}; write e.g. {{{{ ds }}}}"
     return ""

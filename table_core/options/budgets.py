@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from table_core.errors import ArgumentError, OptionError
 from table_core.options.parse import size_bytes
+from table_core.shortened import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -150,4 +151,4 @@ def require_bounded(sql: str) -> None:
 
 
 def _beyond(budget: Budget, count: str, sql: str) -> ArgumentError:
-    return ArgumentError(budget.told(count), argument="sql", value=f"{sql[:60]}…")
+    return ArgumentError(budget.told(count), argument="sql", value=shortened(sql, 60))

@@ -10,29 +10,30 @@ from table_core.errors import ArgumentError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["hint", "meant", "require_one_of"]
+__all__ = ["hint", "meant", "nearest", "require_one_of"]
 
 
 def meant(word: str, known: Iterable[str]) -> str:
     """``" (did you mean 'full'?)"``, or nothing where no word is near."""
-    near = _nearest(word, known)
+    near = nearest(word, known)
     return "" if near is None else f" (did you mean {near!r}?)"
 
 
 def hint(word: str, known: Iterable[str]) -> str:
     """``"did you mean 'full'?"``, or what there is where no word is near."""
     known = list(known)
-    near = _nearest(word, known)
+    near = nearest(word, known)
     if near is not None:
         return f"did you mean {near!r}?"
     return f"known: {', '.join(known)}" if known else "there is none"
 
 
-def _nearest(word: str, known: Iterable[str]) -> str | None:
+def nearest(word: str, known: Iterable[str], *, alike: float = 0.6) -> str | None:
+    """The one of ``known`` that is spelled most like ``word``; None if none is ``alike`` so much, of at most 1."""
     folded: dict[str, str] = {}
     for name in known:
         folded.setdefault(name.casefold(), name)
-    near = difflib.get_close_matches(word.casefold(), folded, 1)
+    near = difflib.get_close_matches(word.casefold(), folded, 1, alike)
     return folded[near[0]] if near else None
 
 

@@ -6,7 +6,6 @@ the nearest known name.  Old names (format 13.1) mean the new one.
 
 from __future__ import annotations
 
-import difflib
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -24,6 +23,7 @@ from table_core.options import (
 )
 from table_core.options.aggregate_functions import FUNCTION_OPTIONS
 from table_core.options.harmless import HARMLESS, HARMLESS_PATTERN
+from table_core.options.nearest import meant
 from table_core.options.old_names import replacement_of
 from table_core.options.refused import REFUSED
 
@@ -169,6 +169,5 @@ def refuse_unknown(keys: Iterable[str]) -> None:
         if replacement is not None:
             hints.append(f"{key!r} (of an older release: {replacement})")
             continue
-        near = difflib.get_close_matches(key, [*OPTIONS, *_ALIASES, *HARMLESS, *REFUSED], n=1)
-        hints.append(f"{key!r}" + (f" (did you mean {near[0]!r}?)" if near else ""))
+        hints.append(f"{key!r}{meant(key, [*OPTIONS, *_ALIASES, *HARMLESS, *REFUSED])}")
     raise OptionError(f"unknown option {', '.join(hints)}", option=unknown[0], value=None)

@@ -35,6 +35,7 @@ from table_core.predicate.expression import (
     Or,
     Term,
 )
+from table_core.shortened import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -94,7 +95,7 @@ def _parsed(text: str) -> Any:
     try:
         require_bounded(text)
     except ArgumentError as error:
-        raise PredicateError(str(error), where=f"{text[:60]}…") from error
+        raise PredicateError(str(error), where=shortened(text, 60)) from error
     logger = logging.getLogger("sqlglot")
     before, logger.disabled = logger.disabled, True  # it warns on stderr about what we refuse
     try:

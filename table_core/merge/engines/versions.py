@@ -36,6 +36,7 @@ from table_core.merge.ordinal import single_chunk
 from table_core.merge.sort import is_retract, runs_of
 from table_core.merge.take_indices import taken
 from table_core.options import keys_merge
+from table_core.shortened import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -308,5 +309,4 @@ def _difference(old: pa.Array, new: pa.Array) -> pa.Array:
 
 
 def _shown(column: Any, at: int) -> str:
-    text = str(column[at].as_py())
-    return text if len(text) <= _SHOWN_MAX else text[:_SHOWN_MAX] + "…"
+    return shortened(str(column[at].as_py()), _SHOWN_MAX)

@@ -17,6 +17,7 @@ from table_core.datatypes.kinds import MAX_LENGTH, Atomic, Field, Root
 from table_core.datatypes.row_kind import KIND_COLUMN, KIND_TEXTS, ROW_KIND_COLUMN
 from table_core.errors import ArgumentError, DataError
 from table_core.options import keys_merge
+from table_core.shortened import shortened
 from table_core.table.write.fitting import changed, keeps_values, plain, without_views
 from table_core.table.write.required_parts import (
     first_lack,
@@ -227,7 +228,7 @@ def _misfit(
     field: Field, column: pa.ChunkedArray, at: int, first_row: int, want: pa.DataType
 ) -> DataError:
     value = _text(column[at]) if len(column) else ""
-    shown = value if len(value) <= _SHOWN_MAX else value[:_SHOWN_MAX] + "…"
+    shown = shortened(value, _SHOWN_MAX)
     return misfit(field, first_row + at, shown, column.type, want)
 
 
