@@ -10,6 +10,7 @@ from table_core.datatypes.text import type_text
 from table_core.datatypes.widths import holds_all
 from table_core.declaration.compare import Action, CurrentTable, TablePlan, plan_of
 from table_core.declaration.difference import Difference, Safety
+from table_core.declaration.moves import older_names
 from table_core.declaration.table_schema import fields_of
 from table_core.errors import (
     AlreadyExistsError,
@@ -68,11 +69,11 @@ def plan(
     """Compare with what is there now; ``allow`` are words of ``difference.WORDS``."""
     words = frozenset(allow) | frozenset(declaration.allow)
     names = _names(catalog, {name.partition(".")[0] for name in declaration.tables})
-    old_names = {new: old for old, new in declaration.moved.items()}
     plans = []
     for name, wanted in declaration.tables.items():
         synced = name in declaration.synced
-        plans.append(_plan(name, wanted, catalog, names, old_names.get(name), words, synced))
+        older = older_names(declaration.moved, name)
+        plans.append(_plan(name, wanted, catalog, names, older, words, synced))
     contracts = ((name, one) for name, one in declaration.external.items() if one is not None)
     return [*plans, *(_contract(name, wanted, catalog) for name, wanted in contracts)]
 
@@ -198,8 +199,8 @@ def _do(plan: TablePlan, catalog: Tables) -> None:
 
 def _again(plan: TablePlan, catalog: Tables) -> TablePlan:
     names = _names(catalog, {plan.table.partition(".")[0]})
-    old = plan.renamed_from
-    return _plan(plan.table, plan.wanted, catalog, names, old, plan.allow, plan.synced)
+    older = [] if plan.renamed_from is None else [plan.renamed_from]
+    return _plan(plan.table, plan.wanted, catalog, names, older, plan.allow, plan.synced)
 
 
 def _plan(
@@ -207,17 +208,19 @@ def _plan(
     wanted: Any,
     catalog: Tables,
     names: Mapping[str, str],
-    old_name: str | None,
+    older: Sequence[str],
     allow: frozenset[str],
     synced: bool,
 ) -> TablePlan:
-    current = _current(catalog, name)
-    old = None if old_name is None else _current(catalog, old_name)
-    if old is not None and current is not None:
-        description = f"moved: {old_name} and {name} are both there: drop one of them"
-        return _refused(name, wanted, description)
+    states = {one: state for one in (name, *older) if (state := _current(catalog, one)) is not None}
+    if len(states) > 1:
+        twins = " and ".join(reversed(states))
+        return _refused(name, wanted, f"moved: {twins} are both there: drop one of them")
+    current = states.get(name)
+    old_name = next((one for one in states if one != name), None)
+    old = None if old_name is None else states[old_name]
     other = names.get(name.casefold())
-    if current is None and other not in {None, name, old_name}:
+    if current is None and other not in {None, name, *older}:
         description = f"the warehouse has {other!r}, which differs in case alone: write it so"
         return _refused(name, wanted, description)
     plan = plan_of(name, wanted, current or old, allow=allow, synced=synced)

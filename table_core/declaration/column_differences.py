@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from table_core.schema.change import SchemaChange
     from table_core.schema.table_schema import TableSchema
 
-__all__ = ["column_differences", "order_difference"]
+__all__ = ["column_differences", "order_difference", "stored_with"]
 
 
 def column_differences(
@@ -98,8 +98,16 @@ def _added(name: str, field: Field, before: str | None, there: Sequence[Field]) 
         default=field.default,
     )
     return Difference(
-        safety=Safety.SAFE, description=f"+ {name} {type_text(field.type)}", changes=(add,)
+        safety=Safety.SAFE,
+        description=f"+ {name} {type_text(field.type)}{stored_with(field)}",
+        changes=(add,),
     )
+
+
+def stored_with(field: Field) -> str:
+    """What is stored with a new column, behind its type: its default and its comment."""
+    default = "" if field.default is None else f", default {field.default!r}"
+    return f"{default}, comment {field.description!r}" if field.description else default
 
 
 def _of_field(
@@ -226,6 +234,7 @@ def _retyped(
             return Difference(
                 safety=Safety.KEPT,
                 description=f"{name}: {has}, wider than {wants} as declared",
+                done_as=f"~ {name}: {has} -> {wants}",
                 changes=changes,
                 word="narrow",
                 by_hand=not synced,

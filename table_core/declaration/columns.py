@@ -17,7 +17,7 @@ from table_core.datatypes.bounds import Bounds
 from table_core.datatypes.kinds import Atomic, Root
 from table_core.declaration.partition_texts import partition_problem
 from table_core.declaration.table_schema import fields_of
-from table_core.errors import TableError
+from table_core.errors import ArgumentError, TableError
 from table_core.health.verdict import Thresholds
 from table_core.options.nearest import hint
 
@@ -34,7 +34,6 @@ _NUMBERS: Final = frozenset(
     {Root.TINYINT, Root.SMALLINT, Root.INT, Root.BIGINT, Root.FLOAT, Root.DOUBLE, Root.DECIMAL}
 )
 _LIMITS: Final = dataclasses.asdict(Thresholds())
-_ENDINGS: Final = ("parquet", "jsonl", "ndjson", "json")
 _WHOLE_PERCENT: Final = 100
 _ZERO_TIME: Final = re.compile(r"\s*0+\s*[a-z]+\s*")
 _OPEN: Final = "both bounds are open: this checks nothing"
@@ -195,13 +194,8 @@ def _of_step(step: Step, table: TableDeclaration) -> Iterator[Finding]:
     overwrite = step.arguments.get("overwrite")
     if isinstance(overwrite, dict) and (message := partition_problem(overwrite, table)):
         yield (*path, "overwrite"), message
-    uri = str(step.arguments.get("rows_uri") or "")
-    ending = uri.rpartition("/")[2].rpartition(".")[2] if "." in uri.rpartition("/")[2] else ""
-    if ending.isalnum() and _TEMPLATE not in uri and ending not in _ENDINGS:
-        yield (
-            (*path, "rows_uri"),
-            f"files of .{ending} cannot be read: give .{', .'.join(_ENDINGS)}",
-        )
+    if message := _no_format(step):
+        yield (*path, "rows_uri"), message
     if overwrite == "partitions" and not table.partition_by:
         yield (*path, "overwrite"), f"{step.table} has no partitions: overwrite: table"
     if step.verb == "merge":
@@ -221,6 +215,21 @@ def _of_step(step: Step, table: TableDeclaration) -> Iterator[Finding]:
                 if message := _no_sql(sql):
                     yield (*path, "merge", "when"), message
     yield from _of_arguments(step, path, table)
+
+
+def _no_format(step: Step) -> str:
+    """What is wrong with the names of files, as the job will judge them; '' if nothing is."""
+    from table_core.storage.row_files import format_of
+
+    uri = str(step.arguments.get("rows_uri") or "")
+    stem, _, ending = uri.rpartition("/")[2].removesuffix(".gz").rpartition(".")
+    if not stem or not ending.isalnum() or _TEMPLATE in uri or "rows_format" in step.arguments:
+        return ""
+    try:
+        format_of(uri)
+    except ArgumentError as error:
+        return str(error)
+    return ""
 
 
 def _no_sql(sql: Any) -> str:

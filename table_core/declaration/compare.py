@@ -11,8 +11,13 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from table_core.datatypes.text import type_text
-from table_core.declaration.column_differences import column_differences, order_difference
+from table_core.declaration.column_differences import (
+    column_differences,
+    order_difference,
+    stored_with,
+)
 from table_core.declaration.difference import Difference, Safety
+from table_core.declaration.moves import older_names
 from table_core.declaration.option_differences import option_differences
 from table_core.declaration.table_schema import schema_of
 from table_core.errors import TableError
@@ -149,9 +154,13 @@ def _creation(name: str, wanted: TableDeclaration, goal: TableSchema) -> TablePl
         f"bucket {bucket}" + (f" by {', '.join(goal.bucket_keys)}" if bucket > 0 else ""),
         f"merge engine {options.get(keys_merge.MERGE_ENGINE)}" if goal.primary_keys else "",
     ]
-    told = tuple(
-        f"+ {field.name} {type_text(field.type)}{_computed(field.name, wanted)}"
-        for field in goal.fields
+    told = (
+        *(
+            f"+ {field.name} {type_text(field.type)}{_computed(field.name, wanted)}{stored_with(field)}"
+            for field in goal.fields
+        ),
+        *(f"+ option {key} = {value}" for key, value in wanted.options.items()),
+        *([f"+ comment {wanted.comment!r}"] if wanted.comment else []),
     )
     creation = Difference(safety=Safety.SAFE, description="no such table")
     return TablePlan(
@@ -184,8 +193,9 @@ def _with_computed(difference: Difference, wanted: TableDeclaration) -> Differen
 def _renamed(schema: TableSchema, wanted: TableDeclaration) -> tuple[TableSchema, list[Difference]]:
     """``schema`` with the columns that ``moved`` names renamed, and what does it."""
     differences = []
-    for old, new in wanted.moved.items():
-        if old not in schema.by_name or new in schema.by_name:
+    for new in wanted.moved.values():
+        old = next((one for one in older_names(wanted.moved, new) if one in schema.by_name), None)
+        if old is None or new in schema.by_name or new in wanted.moved:
             continue  # it was renamed before; a source may have brought the old name again
         rename = change.RenameColumn(old, new)
         description = f"~ rename column {old} to {new}"
@@ -245,7 +255,8 @@ def _allowed(difference: Difference) -> Difference:
         verb = ""
     else:
         verb = "~ " if difference.word == "narrow" else "- "
-    return replace(difference, safety=Safety.SAFE, description=f"{verb}{difference.description}")
+    description = difference.done_as or f"{verb}{difference.description}"
+    return replace(difference, safety=Safety.SAFE, description=description)
 
 
 def _possible(current: CurrentTable, doable: Sequence[Difference]) -> list[Difference]:

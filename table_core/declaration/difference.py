@@ -42,6 +42,8 @@ class Difference:
     safety: Safety
     description: str
     changes: tuple[SchemaChange, ...] = ()
+    done_as: str = ""
+    """The description of what its word allows, where its own speaks of what stays."""
     word: str | None = None
     """What allows the changes of a kept or guarded difference."""
     by_hand: bool = True

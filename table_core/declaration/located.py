@@ -304,7 +304,10 @@ class _Reader:
     def _mapping(self, node: Any, place: Place, depth: int) -> tuple[Located, int]:
         members: dict[str, Located] = {}
         keys: dict[str, Place] = {}
-        merged: dict[str, tuple[Located, Place]] = {}
+        named = (key for key, _ in node.value if isinstance(key, yaml.ScalarNode))
+        own = {
+            key.value for key in named if key.tag != f"{_CORE}merge"
+        }  # they win over inherited ones
         total = 1
         for key_node, item in node.value:
             key_place = self._start(key_node)
@@ -315,8 +318,9 @@ class _Reader:
             value, size = self._sized(item, depth + 1)
             total += size
             if key_node.tag == f"{_CORE}merge":
-                for name, merged_value in self._merged(value, key_place).items():
-                    merged.setdefault(name, (merged_value, key_place))
+                for name, inherited in self._merged(value, key_place).items():
+                    if name not in own and name not in members:
+                        members[name], keys[name] = inherited, key_place
                 continue
             if "${" in key.replace("$${", ""):
                 self._diagnostic(key_place, "variables stand in values only, not in names")
@@ -324,9 +328,6 @@ class _Reader:
             if key in members:
                 self._diagnostic(key_place, f"{key!r} is there twice")
             members[key], keys[key] = value, key_place
-        for name, (merged_value, key_place) in merged.items():  # what is there itself wins
-            if name not in members:
-                members[name], keys[name] = merged_value, key_place
         return Located(members, place, keys), total
 
     def _merged(self, located: Located, place: Place) -> dict[str, Located]:

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from table_core.declaration.located import Diagnostic, Located, place_of
 from table_core.declaration.verbs import VERBS, pending_view
+from table_core.options.shown import shown
+from table_core.shapes.texts import FILE_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -133,6 +135,11 @@ def _databases(root: Located) -> Iterator[Finding]:
     for name in _members(root, "tables"):
         if name.partition(".")[0] == _RESERVED_DATABASE:
             yield ("tables", name), f"database {_RESERVED_DATABASE!r} is reserved"
+        for part in name.split("."):
+            for problem in FILE_NAME.problems(part):
+                yield ("tables", name), problem.message
+        if (mark := shown(name, one_line=True)) != name:
+            yield ("tables", name), f"a mark in it cannot be seen: {mark}"
         if any(quote in name for quote in _QUOTES):
             plain = name.translate(dict.fromkeys(map(ord, _QUOTES)))
             yield ("tables", name), f"{name} has quotes in it: write {plain}"

@@ -6,6 +6,7 @@ import fnmatch
 from typing import TYPE_CHECKING
 
 from table_core.declaration.located import Diagnostic, Located, place_of
+from table_core.declaration.moves import newest_name
 from table_core.declaration.order import cycle, tables_read, tables_written
 from table_core.declaration.positions import position_diagnostics
 from table_core.declaration.verbs import changes_rows, views_of_step
@@ -229,10 +230,13 @@ def _moves(node: Located, path: tuple[str, ...], known: list[str], noun: str) ->
     moved = node.value.get("moved")
     items = moved.value if moved is not None and isinstance(moved.value, list) else []
     seen: set[tuple[str, str | None]] = set()
-    for item in items:
-        if not isinstance(item.value, dict) or not {"from", "to"} <= set(item.value):
-            continue
-        old, new = item.value["from"].text, item.value["to"].text
+    pairs = [
+        (item.value["from"].text, item.value["to"].text)
+        for item in items
+        if isinstance(item.value, dict) and {"from", "to"} <= set(item.value)
+    ]
+    moves = dict(pairs)
+    for old, new in pairs:
         if noun == "table" and (old is None or old.count(".") != 1 or "$" in old):
             yield path, f"moved from {old!r}, which is no database.table"
         for side, name in (("from", old), ("to", new)):
@@ -241,5 +245,5 @@ def _moves(node: Located, path: tuple[str, ...], known: list[str], noun: str) ->
             seen.add((side, name))
         if old in known:
             yield path, f"moved from {old!r}, which is declared still"
-        if new not in known:
+        if newest_name(moves, new) not in known:
             yield path, f"moved to {new!r}, which is no declared {noun}"

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["is_plan", "opened", "require_same", "written"]
 
-_FORMAT: Final = "table-core plan 1"
+_MARK: Final = "table-core plan"
+_FORMAT: Final = f"{_MARK} 1"
 
 
 def written(
@@ -41,7 +42,13 @@ def written(
 
 def is_plan(text: str) -> bool:
     """Whether ``text`` is such a file, and not a declaration."""
-    return text.startswith('{\n  "format": "table-core plan')
+    if not text.lstrip().startswith("{"):
+        return False
+    try:
+        document = json.loads(text)
+    except ValueError:
+        return False
+    return isinstance(document, dict) and str(document.get("format")).startswith(_MARK)
 
 
 def opened(text: str) -> tuple[Declaration, dict[str, Any]]:

@@ -189,10 +189,20 @@ def _twice(unique: Sequence[str], keys: list[pa.Table]) -> _Finding:
     """Values that are there more than once; a NULL in one of the columns is like no other."""
     finding = _Finding(f"unique {', '.join(unique)}")
     if keys:
-        known = [table.drop_null() for table in keys]
+        known = [_without_negative_zero(table.drop_null()) for table in keys]
         counted = pa.concat_tables(known).group_by(list(unique)).aggregate([([], "count_all")])
         finding.add(counted.filter(pc.greater(counted.column("count_all"), 1)))
     return finding
+
+
+def _without_negative_zero(table: pa.Table) -> pa.Table:
+    """-0.0 as 0.0: SQL takes them for equal, and Arrow groups them apart."""
+    for at, column in enumerate(table.columns):
+        if pa.types.is_floating(column.type):
+            zero = pa.scalar(0.0, column.type)
+            plain = pc.if_else(pc.equal(column, zero), zero, column)
+            table = table.set_column(at, table.schema.field(at), plain)
+    return table
 
 
 def _by_query(
