@@ -1,3 +1,6 @@
 """Apache Paimon tables in Apache Airflow."""
 
-__version__ = "0.2.0"
+from importlib.metadata import version
+
+__version__ = version("airflow-provider-paimon")
+"""Of the distribution: Airflow finds the provider by its entry points, so there is one."""
