@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from table_core.declaration.names import APPLY_TASK, UPKEEP_SUFFIX
-from table_core.declaration.step_arguments import ACTIONS, DURATION, TAGS, TEXTS
+from table_core.declaration.step_arguments import ACTIONS, DURATION, TAGS, upkeep_shape
 from table_core.declaration.table_record import (
     ALLOW,
     EXTERNAL,
@@ -18,6 +18,8 @@ from table_core.declaration.table_record import (
 )
 from table_core.declaration.verbs import NAME, STEP
 from table_core.health.verdict import Thresholds
+from table_core.jobs.engine_choice import ENGINES
+from table_core.shapes import kinds
 from table_core.shapes.containers import ListOf, MapOf, Record
 from table_core.shapes.problem import value_of
 from table_core.shapes.shape import (
@@ -81,7 +83,7 @@ _SCHEDULE: Final = OneOf(
         Record(members={"changes": ListOf(item=Text(), least=1)}, required=["changes"]),
     ],
 )
-_ENGINE: Final = Text(one_of=("spark", "local", "auto"))
+_ENGINE: Final = Text(one_of=ENGINES)
 _ZONE: Final = "[A-Za-z0-9_+-]+(/[A-Za-z0-9_+-]+)*"
 _PIPELINE: Final = Record(
     members={
@@ -97,21 +99,16 @@ _PIPELINE: Final = Record(
         "engine": _ENGINE,
         "max_active_tasks": Number(minimum=1),
         "tags": TAGS,
-        "drift": Text(
-            about="What the first task does if tables differ from the declaration.",
-            one_of=("apply", "fail", "ignore"),
+        "drift": replace(
+            kinds.DRIFT, about="What the first task does if tables differ from the declaration."
         ),
     }
 )
 RUN_ACTIONS: Final = tuple(ACTIONS)
 """What the verb ``run`` may name."""
 UPKEEP_ACTIONS: Final[dict[str, Shape]] = {
-    "compact": Record(
-        members={"strategy": Text(one_of=("full", "minor")), "where": Text(), "order_by": TEXTS}
-    ),
-    "expire-snapshots": Record(
-        members={"retain_max": Number(minimum=1), "retain_min": Number(minimum=1)}
-    ),
+    "compact": upkeep_shape("compact", "strategy", "where", "order_by"),
+    "expire-snapshots": upkeep_shape("expire-snapshots", "retain_max", "retain_min"),
     "expire-partitions": Record(
         members={"expiration_time": ACTIONS["expire-partitions"].takes["expiration_time"]}
     ),

@@ -10,16 +10,17 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from table_core.jobs import registry
+from table_core.jobs.action import Step
 from table_core.shapes import kinds
 from table_core.shapes.containers import ListOf, MapOf, Record
 from table_core.shapes.lengths import SECONDS_MAX, UNITS, length_of_time
-from table_core.shapes.shape import AnyValue, Flag, Number, OneOf, Text
+from table_core.shapes.shape import Flag, Number, OneOf, Text
 from table_core.shapes.templated import Templated
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from table_core.jobs.action import Action, Parameter, Step
+    from table_core.jobs.action import Action, Parameter
     from table_core.shapes.shape import Shape
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "TAGS",
     "TEXTS",
     "RunAction",
+    "upkeep_shape",
     "with_shape",
 ]
 
@@ -48,7 +50,7 @@ TAGS: Final = ListOf(
     about="Tags, which --select tag:daily chooses by.",
     item=Text(pattern="[^,:+*?\\[\\]\\s]+", what="a word without blanks, e.g. daily"),
 )
-TEXTS: Final = kinds.NAMES
+TEXTS: Final = ListOf(item=Text(), what="a list of names")
 _PARTITIONS: Final = ListOf(item=MapOf(item=Text(), least=1), least=1, what="a list of partitions")
 """As a file has them: a name without a value is a fault there, not NULL."""
 OF_AIRFLOW: Final[Mapping[str, Shape]] = {
@@ -99,10 +101,19 @@ class RunAction:
 
 
 def _shape(parameter: Parameter) -> Shape:
-    shape: Shape = _PARTITIONS if parameter.shape is kinds.PARTITIONS else parameter.shape
+    shape = _PARTITIONS if parameter.shape is kinds.PARTITIONS else _outline(parameter.shape)
     if parameter.templated and (shape is _PARTITIONS or not isinstance(shape, ListOf | MapOf)):
         return Templated(inner=shape, about=parameter.about)
     return replace(shape, about=parameter.about)
+
+
+def _outline(shape: Shape) -> Shape:
+    """What JSON Schema can say of it: the rest is said in depth, with the place in the warehouse that is meant."""
+    if isinstance(shape, Text):
+        return replace(shape, judge=None)
+    if isinstance(shape, ListOf):
+        return replace(shape, item=_outline(shape.item), each_once=False)
+    return replace(shape, item=_outline(shape.item)) if isinstance(shape, MapOf) else shape
 
 
 def with_shape(takes: Mapping[str, Shape], required: Sequence[str] = ()) -> Record:
@@ -116,15 +127,25 @@ ACTIONS: Final[Mapping[str, RunAction]] = {
     if action.step is not None
 }
 """By what ``run`` names: the actions that say how a flow runs them."""
-_PARAMETERS: Final = MapOf(item=AnyValue(), about="Values of $name in the SQL, bound.")
-MERGE_ARGUMENTS: Final = with_shape({"parameters": _PARAMETERS})
-SQL_ARGUMENTS: Final = with_shape(
-    {
-        "parameters": _PARAMETERS,
-        "flow_name": Text(
-            about="The name that its positions are stored under. Default: the declaration's name and its own."
-        ),
-    }
+
+
+def upkeep_shape(action: str, *names: str) -> Record:
+    """What a policy says of an action that upkeep does: values, for no template is rendered there."""
+    taken = {name: registry.ACTIONS[action].parameter(name) for name in names}
+    return Record(members={name: _outline(one.shape) for name, one in taken.items()})
+
+
+def _beside(action: str, *elsewhere: str) -> Record:
+    """The arguments of an action that stand under ``with``: all but those that the verb has members for."""
+    takes = RunAction.of(registry.ACTIONS[action], Step(operator="")).takes
+    return with_shape({name: shape for name, shape in takes.items() if name not in elsewhere})
+
+
+MERGE_ARGUMENTS: Final = _beside("merge-into", "source", "on", "when")
+SQL_ARGUMENTS: Final = _beside(
+    "write",
+    *("sql", "sources", "pending", "overwrite", "computed_columns"),
+    *("rows_uri", "rows_position", "rows_format"),
 )
 _SYNC: Final = registry.ACTIONS["sync-table"].parameters
 SYNC_SETTINGS: Final = Record(

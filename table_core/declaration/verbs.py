@@ -17,6 +17,7 @@ from table_core.declaration.step_arguments import (
     TAGS,
     with_shape,
 )
+from table_core.jobs.engine_choice import ENGINES
 from table_core.shapes import kinds
 from table_core.shapes.containers import ListOf, MapOf, Record
 from table_core.shapes.problem import Problem
@@ -126,10 +127,8 @@ _MERGE: Final = Record(
 COMMON: Final[Mapping[str, Shape]] = {
     "table": Text(about="The table that it writes."),
     "after": ListOf(item=Text(), about="Sources and flows that must be done first."),
-    "engine": Text(one_of=("spark", "local", "auto")),
-    "events": Text(
-        about="Which commits emit an event of the table's asset.", one_of=("changes", "any", "none")
-    ),
+    "engine": Text(one_of=ENGINES),
+    "events": replace(kinds.EVENTS, about="Which commits emit an event of the table's asset."),
     "spark_conf": MapOf(item=Text()),
     "tags": TAGS,
 }
@@ -204,6 +203,9 @@ VERBS: Final[Mapping[str, Verb]] = {
                 about="The property that records which files were loaded. It begins with tc.",
                 pattern=r"tc\..+",
                 what="a property that begins with tc., e.g. tc.files.orders",
+            ),
+            "rows_format": replace(
+                kinds.FILE_FORMAT, about="The format of the files, where their names do not tell."
             ),
             "overwrite": _OVERWRITE,
         },

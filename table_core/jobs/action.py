@@ -8,6 +8,7 @@ Airflow: the verb itself is imported when it runs.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
@@ -17,7 +18,7 @@ from table_core.options.nearest import meant
 from table_core.shapes import kinds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Sequence
 
     from table_core.jobs.engine_choice import Touched
     from table_core.jobs.flow import Engine
@@ -109,6 +110,8 @@ class Parameter:
     """Where a job may leave it out and an operator may not."""
     templated: bool = False
     """Whether the operator renders it: then a job may come by templates in it."""
+    may_render_to_nothing: bool = False
+    """Whether a template that renders to nothing leaves it out."""
     option: Option | None = Option()
     """None: not on the command line."""
     job: bool = True
@@ -232,10 +235,39 @@ class Action:
     """None: there is no such command, or one that is more than the action."""
     step: Step | None = None
     """None: no flow of a declaration runs it by ``run``."""
+    exactly_one: tuple[str, ...] = ()
+    """Parameters of which a job has one and no more."""
+    only_with: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Parameters that mean something only beside one of others; ``source.sql`` is the member ``sql`` of ``source``."""
 
     def parameter(self, name: str) -> Parameter:
         """The parameter that a job calls so."""
         return next(p for p in self.parameters if p.name == name)
+
+    def require_together(
+        self, args: Mapping[str, Any], spelled: Mapping[str, str] | None = None
+    ) -> None:
+        """Refuse arguments that are sound one by one, and not together; ``spelled`` has their names in an operator.
+
+        Raises:
+            ArgumentError: names what is too much, or what is missing.
+        """
+        names = {p.name: p.name for p in self.parameters} if spelled is None else spelled
+        ways = [name for name in self.exactly_one if _is_given(args, name)]
+        if self.exactly_one and len(ways) != 1:
+            there_are = ", ".join(names[name] for name in self.exactly_one if name in names)
+            raise ArgumentError(
+                f"give one of {there_are}; found {' and '.join(names[name] for name in ways) or 'none'}",
+                argument=names[ways[-1] if ways else self.exactly_one[0]],
+            )
+        for name, others in self.only_with.items():
+            if _is_given(args, name) and not any(_is_given(args, other) for other in others):
+                raise ArgumentError(
+                    f"{names[name]} goes with {' or '.join(o for o in others if o.partition('.')[0] in names)} only: "
+                    "leave it out",
+                    argument=names[name],
+                    value=args[name],
+                )
 
     def checked(self, args: Mapping[str, Any]) -> dict[str, Any]:
         """What a job gets of ``args``: without None, each checked, with the defaults of the rest.
@@ -260,5 +292,13 @@ class Action:
                 )
             if name in arguments:
                 parameter.require(arguments[name])
+        self.require_together(arguments)
         defaults = {p.name: p.default for p in known.values() if p.default is not None}
         return {**defaults, **arguments}
+
+
+def _is_given(args: Mapping[str, Any], path: str) -> bool:
+    """Whether there is a value; of a member of what is a template still, nobody knows."""
+    name, _, member = path.partition(".")
+    value = args.get(name)
+    return bool(value.get(member) if member and isinstance(value, Mapping) else value)

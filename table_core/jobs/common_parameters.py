@@ -6,6 +6,7 @@ from typing import Final
 
 from table_core.jobs.action import Option, Parameter
 from table_core.shapes import kinds
+from table_core.shapes.texts import FILE_NAME
 
 __all__ = [
     "DRY_RUN",
@@ -40,14 +41,19 @@ IF_EXISTS: Final = Parameter(
     option=Option(default=False),
 )
 SNAPSHOT: Final = Parameter(
-    name="snapshot", shape=kinds.SNAPSHOT, about="This snapshot.", templated=True
+    name="snapshot",
+    shape=kinds.SNAPSHOT,
+    about="This snapshot.",
+    templated=True,
+    may_render_to_nothing=True,
 )
-TAG: Final = Parameter(name="tag", shape=kinds.TEXT, about="The state of this tag.", templated=True)
+TAG: Final = Parameter(name="tag", shape=FILE_NAME, about="The state of this tag.", templated=True)
 TIMESTAMP: Final = Parameter(
     name="timestamp",
     shape=kinds.MOMENT,
     about="The newest state at this time, e.g. 2026-01-31T10:00:00+00:00.",
     templated=True,
+    may_render_to_nothing=True,
 )
 PARTITIONS: Final = Parameter(
     name="partitions",
@@ -81,7 +87,7 @@ EXCLUDING: Final = Parameter(
 )
 NAME: Final = Parameter(
     name="name",
-    shape=kinds.TEXT,
+    shape=FILE_NAME,
     about="The name.",
     required=True,
     templated=True,

@@ -6,15 +6,27 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from table_core.errors import TableError
-from table_core.shapes.problem import Problem
-from table_core.shapes.shape import Shape
+from table_core.shapes.problem import Problem, value_of
+from table_core.shapes.shape import Shape, unexpected
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from table_core.shapes.shape import Defs
 
-__all__ = ["Judged", "OrNothing"]
+__all__ = ["Instance", "Judged", "OrNothing"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Instance(Shape):
+    """What is of a type."""
+
+    of: type | tuple[type, ...]
+
+    def problems(self, value: Any) -> Iterator[Problem]:
+        """Of one that is of another."""
+        if not isinstance(value_of(value), self.of):
+            yield unexpected(value, self.what)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

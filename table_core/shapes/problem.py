@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from table_core.shortened import shortened
+
 __all__ = ["Path", "Problem", "UnknownMember", "Written", "abridged", "value_of"]
 
 Path = tuple[str | int, ...]
@@ -65,5 +67,5 @@ def abridged(value: Any) -> str:
         return "nothing"
     text = value.text if isinstance(value, Written) else value
     text = text if isinstance(text, str) else repr(text)
-    cut = text if len(text) <= _SHOWN_MAX else f"{text[:_SHOWN_MAX]}…"
+    cut = shortened(text, _SHOWN_MAX)
     return repr(cut) if isinstance(value, str) else cut

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BRANCH",
+    "COMMENT",
     "FILE_NAME",
     "FILLED",
     "LINE",
@@ -68,9 +69,8 @@ def _of_file(text: str) -> str:
 
 
 def _of_table(text: str) -> str:
-    parts = text.split(".")
-    if len(parts) < 2 or not all(part.strip() for part in parts) or re.search(r"[/\\]", text):
-        return "write database.table"
+    if not all(part.strip() for part in text.split(".")):
+        return "a part of it is blank"
     return _of_line(text)
 
 
@@ -85,6 +85,7 @@ def _of_position(text: str) -> str:
 LINE: Final = Text(what="text of one line", judge=_of_line)
 FILLED: Final = Text(what="text", judge=_of_several_lines)
 """Text that may have several lines."""
+COMMENT: Final = Text(judge=lambda text: "it has a zero byte" if "\0" in text else "")
 FILE_NAME: Final = Text(what="a name", judge=_of_file)
 """What a file or a folder can be called: a tag, a database."""
 PREFIX: Final = Text(
@@ -92,7 +93,7 @@ PREFIX: Final = Text(
 )
 STATE: Final = Text(what="a state, or ''", judge=lambda text: text and _of_line(text))
 """``''`` is that of a branch without a snapshot: a template cannot give None."""
-TABLE: Final = Text(what="a table", judge=_of_table)
+TABLE: Final = Text(what="database.table", pattern=r"[^./\\]+(\.[^./\\]+)+", judge=_of_table)
 BRANCH: Final = Text(what="the name of a branch", judge=_of_branch)
 """``main`` is the table itself."""
 POSITION_NAME: Final = Text(what="the name of a position", judge=_of_position)

@@ -86,7 +86,7 @@ def test_the_table_is_announced_unless_it_is_a_template_or_not_wanted() -> None:
 
 def test_rows_come_from_one_place() -> None:
     for wrong in ({"sql": None}, {"sql": "SELECT 1", "rows_uri": "x"}):
-        with pytest.raises(ArgumentError, match="give either sql or rows_uri"):
+        with pytest.raises(ArgumentError, match="give one of sql, rows_uri; found"):
             make(PaimonWriteOperator, **wrong)
 
 

@@ -36,6 +36,7 @@ from paimon_provider.triggers.snapshot import PaimonSnapshotTrigger
 from paimon_provider.triggers.wait import PaimonWaitTrigger
 from table_core.cdc.sync.source_kinds import SOURCE_KINDS
 from table_core.errors import ArgumentError, TableError
+from table_core.jobs.actions import sync
 from table_core.schema import change
 from table_core.table.api.catalog import Catalog
 from table_core.table.api.opening import open_catalog
@@ -329,4 +330,4 @@ def test_a_mixed_list_with_a_template_waits_for_it() -> None:
 
 def test_the_words_of_the_checks_are_the_core_s() -> None:
     assert set(shapes.CHANGES) == set(change.__all__) - {"SchemaChange", "changes_of"}
-    assert set(shapes.SYNC_KINDS) == set(SOURCE_KINDS)
+    assert set(sync.SOURCE_KINDS) == set(SOURCE_KINDS)

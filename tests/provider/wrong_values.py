@@ -727,6 +727,7 @@ WRONG: Final[dict[str, tuple[Any, ...]]] = {
     "pending": _NO_PENDING,
     "rows_uri": _NO_URI[:-1],
     "rows_position": _NO_POSITION,
+    "rows_format": (*_NO_WORD, "orc"),
     "flow_name": _NO_NAME,
     "overwrite": _NO_OVERWRITE,
     "on": (*_NO_LIST, [], ["nope"], None),

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from paimon_provider._compat import ResolveMixin
-from paimon_provider.arguments.job_values import ATTRIBUTES
+from paimon_provider.arguments.job_values import ATTRIBUTES, attribute_of
 from paimon_provider.arguments.shapes import ARGUMENTS, require
 from paimon_provider.arguments.table_identity import is_template
 from table_core.errors import ArgumentError
@@ -22,6 +22,7 @@ __all__ = [
     "ChecksArguments",
     "require_arguments",
     "require_early",
+    "require_together",
     "require_values",
     "with_shapes",
 ]
@@ -104,6 +105,27 @@ def require_arguments(task: Any) -> None:
     for name in _shapes_of(type(task)):
         if name in vars(task):
             _checked(task, name, vars(task)[name])
+    if getattr(task, "action", None) is not None:
+        require_together(task)
+
+
+def require_together(task: Any) -> None:
+    """Check what the arguments of ``task`` are to each other, as its action says.
+
+    Raises:
+        ArgumentError: names what is too much, or what is missing.
+    """
+    from table_core.jobs.registry import action_of
+
+    action = action_of(task.action)
+    spelled = {
+        one.name: one.in_operator for one in action.parameters if one.in_operator is not None
+    }
+    held = {name: vars(task).get(attribute_of(argument)) for name, argument in spelled.items()}
+    try:
+        action.require_together(held, spelled)
+    except ArgumentError as error:
+        raise ArgumentError(f"task {task.task_id!r}: {error}", **error.facts) from None
 
 
 def require_values(arguments: Mapping[str, Any], **own: Shape) -> None:

@@ -43,7 +43,9 @@ def _taken(action: str) -> Iterator[tuple[str, Parameter]]:
 
 
 def _shape(parameter: Parameter) -> Shape:
-    shape = Templated(inner=parameter.shape) if parameter.templated else parameter.shape
+    shape: Shape = parameter.shape
+    if parameter.templated:
+        shape = Templated(inner=shape, or_nothing=parameter.may_render_to_nothing)
     is_needed = parameter.required or parameter.required_by_operator
     return shape if is_needed or parameter.default is not None else OrNothing(inner=shape)
 

@@ -7,8 +7,8 @@ argument is checked, not when a Dag is read that has none.
 from __future__ import annotations
 
 import json
-from dataclasses import MISSING, dataclass, fields
-from datetime import date, datetime, timedelta
+from dataclasses import MISSING, dataclass, fields, replace
+from datetime import date, timedelta
 from decimal import Decimal
 from functools import cache
 from pathlib import PurePath
@@ -20,21 +20,17 @@ from table_core.errors import ArgumentError
 from table_core.jobs.engine_choice import ENGINES, AutoLimits
 from table_core.options.spark_settings import require_settings
 from table_core.shapes import kinds
-from table_core.shapes.around import Judged, OrNothing
+from table_core.shapes.around import Instance, Judged, OrNothing
 from table_core.shapes.containers import ListOf, MapOf, Record
 from table_core.shapes.problem import Problem
 from table_core.shapes.shape import AnyValue, Number, OneOf, Setting, Shape, Text, unexpected
 from table_core.shapes.templated import Templated
 from table_core.shapes.texts import (
-    BRANCH,
     FILE_NAME,
     FILLED,
     LINE,
     POSITION_NAME,
-    PREFIX,
-    STATE,
     TABLE,
-    VIEW,
 )
 
 if TYPE_CHECKING:
@@ -44,14 +40,8 @@ __all__ = [
     "ARGUMENTS",
     "CHANGES",
     "COLUMNS",
-    "EACH_PARTITION",
-    "EVENT_SOURCE",
     "MERGE_SOURCE",
-    "NAMED",
-    "SERVER_SOURCE",
-    "SYNC_SOURCE",
     "count",
-    "names",
     "require",
 ]
 
@@ -61,10 +51,7 @@ CHANGES: Final = (
     *("UpdateColumnPosition", "UpdateColumnType", "UpdateComment"),
 )
 """Of a schema; names of ``table_core``."""
-SYNC_KINDS: Final = ("files", "kafka", "mysql", "postgres")
-"""As ``table_core.cdc.sync.source_kinds`` has them, which loads Arrow."""
 _LONGS_END: Final = 2**63
-_NOT_BLANK: Final = r"(.|\n)*\S(.|\n)*"
 
 
 def require(shape: Shape, value: Any, name: str) -> None:
@@ -78,25 +65,9 @@ def require(shape: Shape, value: Any, name: str) -> None:
         raise ArgumentError("; ".join(problems), argument=name, value=value)
 
 
-def names(least: int = 0) -> ListOf:
-    """At least ``least`` names, each once."""
-    return ListOf(item=LINE, least=least, each_once=True)
-
-
 def count(least: int) -> Shape:
     """A whole number of at least ``least``; a template gives it as text."""
     return Templated(inner=Number(minimum=least, maximum=_LONGS_END - 1))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Instance(Shape):
-    """What is of a type."""
-
-    of: type | tuple[type, ...]
-
-    def problems(self, value: Any) -> Iterator[Problem]:
-        if not isinstance(value, self.of):
-            yield unexpected(value, self.what)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,7 +125,7 @@ class _Follow(Shape):
     def problems(self, value: Any) -> Iterator[Problem]:
         from table_core.declaration.grammar import UPKEEP_ACTIONS
 
-        tasks = OneOf(what="a task, or a list of tasks", shapes=(LINE, names(1)))
+        tasks = OneOf(what="a task, or a list of tasks", shapes=(LINE, kinds.SOME_NAMES))
         yield from Record(members=dict.fromkeys(UPKEEP_ACTIONS, tasks)).problems(value)
 
 
@@ -238,91 +209,24 @@ def _plain(value: object) -> str:
     raise TypeError(f"{type(value).__name__} cannot be given to a job")
 
 
-def _require_source(source: Mapping[str, Any]) -> None:
-    kind = source.get("kind", "files")
-    require(Text(one_of=SYNC_KINDS), kind, "kind")
-    if kind == "files":
-        require(LINE, source.get("uri"), "uri")
-
-
-def _require_events(source: Mapping[str, Any]) -> None:
-    _require_source(source)
-    require(Text(one_of=("files", "kafka")), source.get("kind", "files"), "kind")
-
-
-def _require_server(source: Mapping[str, Any]) -> None:
-    require(Text(one_of=("mysql", "postgres")), source.get("kind"), "kind")
-
-
-_MEMBERS: Final[Mapping[str, Any]] = {"names": _NOT_BLANK, "names_are": "no name"}
-_VALUES: Final = MapOf(item=AnyValue(), **_MEMBERS)
-_VIEWS: Final[Mapping[str, Any]] = {
-    "names": VIEW,
-    "names_are": "no name: letters, digits and _, no digit first",
-}
-_PARTITION: Final = MapOf(
-    item=_Instance(
-        of=(str, int, float, bool, date, datetime, Decimal, type(None)),
-        what="a value of a partition column",
-    ),
-    least=1,
-    **_MEMBERS,
-)
-EACH_PARTITION: Final = ListOf(item=_PARTITION)
-_ASSIGNMENTS: Final = MapOf(item=FILLED, least=1, **_MEMBERS)
-_SOURCE: Final = {"table": TABLE, "position": OrNothing(inner=POSITION_NAME)}
-_SOURCES: Final = MapOf(
-    item=Record(
-        members={**_SOURCE, "mode": kinds.words("snapshot", "changes")}, required=["table"]
-    ),
-    **_VIEWS,
-)
-_NEWEST: Final = Text(
-    pattern="snapshot", what="snapshot, for a merge reads the newest snapshot of a table"
-)
-_STATES: Final = MapOf(
-    item=Record(
-        members={"table": TABLE, "mode": _NEWEST, "position": kinds.NOTHING},
-        required=["table"],
-    ),
-    **_VIEWS,
-)
-MERGE_SOURCE: Final = Record(
+_VALUES: Final = MapOf(item=AnyValue(), **kinds.NAMED)
+MERGE_SOURCE: Final = replace(
+    kinds.MERGE_SOURCE,
     members={
-        "table": TABLE,
-        "path": LINE,
-        "sql": FILLED,
-        "sources": OrNothing(inner=_STATES),
+        name: shape
+        for name, shape in kinds.MERGE_SOURCE.members.items()
+        if name not in {"files", "format"}
     },
     exactly_one=("table", "path", "sql"),
     only_with={"sources": "sql"},
 )
-COLUMNS: Final = Judged(inner=MapOf(item=LINE, least=1, **_MEMBERS), judge=_require_types)
-SYNC_SOURCE: Final = Judged(inner=_VALUES, judge=_require_source)
-EVENT_SOURCE: Final = Judged(inner=_VALUES, judge=_require_events)
-SERVER_SOURCE: Final = Judged(inner=_VALUES, judge=_require_server)
-_OPTIONS: Final = Judged(inner=MapOf(item=Setting(), **_MEMBERS), judge=_require_options)
-_WHEN: Final = ListOf(
-    item=Record(
-        members={
-            "action": kinds.CLAUSE,
-            "values": OrNothing(inner=_ASSIGNMENTS),
-            "condition": OrNothing(inner=FILLED),
-        },
-        required=["action"],
-    ),
-    least=1,
-)
-_ASSET: Final = _Instance(
+"""Files are the command line's own."""
+COLUMNS: Final = Judged(inner=MapOf(item=LINE, least=1, **kinds.NAMED), judge=_require_types)
+_OPTIONS: Final = Judged(inner=MapOf(item=Setting(), **kinds.NAMED), judge=_require_options)
+_ASSET: Final = Instance(
     of=(BaseAsset, AssetAlias), what="an asset: write [Asset(…)], or [] for none"
 )
-_MOMENT: Final = Templated(inner=kinds.MOMENT, or_nothing=True)
-_SNAPSHOT: Final = Templated(inner=kinds.POSITION, or_nothing=True)
 _LINE: Final = OrNothing(inner=LINE)
-_NAMES: Final = names()
-_FILLED: Final = OrNothing(inner=FILLED)
-NAMED: Final = FILE_NAME
-"""A tag or a database that must be named."""
 ARGUMENTS: Final[Mapping[str, Shape]] = {
     "table": TABLE,
     "database": FILE_NAME,
@@ -330,81 +234,40 @@ ARGUMENTS: Final[Mapping[str, Shape]] = {
     "catalog": _LINE,
     "engine": OrNothing(inner=Text(one_of=ENGINES)),
     "auto_limits": OrNothing(inner=Judged(inner=_VALUES, judge=AutoLimits.of)),
-    "events": kinds.words("changes", "any", "none"),
-    "drift": kinds.words("apply", "fail", "ignore"),
+    "events": kinds.EVENTS,
+    "drift": kinds.DRIFT,
     "level": kinds.words("due", "urgent"),
     "ready": kinds.words("changed", "done"),
     "missing": kinds.words("wait", "fail"),
-    "branch": BRANCH,
-    "tag": OrNothing(inner=FILE_NAME),
-    "state": OrNothing(inner=STATE),
-    "file": OneOf(what="a path", shapes=(LINE, _Instance(of=PurePath, what="a path"))),
+    "file": OneOf(what="a path", shapes=(LINE, Instance(of=PurePath, what="a path"))),
     "label_column": LINE,
     "value_column": LINE,
-    "comment": OrNothing(
-        inner=Text(judge=lambda text: "it has a zero byte" if "\0" in text else "")
-    ),
-    "flow_name": _LINE,
     "otherwise": _LINE,
     "position": POSITION_NAME,
     "reader": _LINE,
-    "rows_position": OrNothing(inner=POSITION_NAME),
-    "rows_uri": _LINE,
     "source_conn_id": _LINE,
-    "table_prefix": PREFIX,
-    **dict.fromkeys(
-        (
-            *("deferrable", "dry_run_only", "done", "start_from_trigger", "announce_partitions"),
-            "fail",
-        ),
-        kinds.FLAG,
-    ),
+    **dict.fromkeys(("deferrable", "done", "start_from_trigger"), kinds.FLAG),
     "min_rows": count(0),
     "poll_seconds": Number(minimum=0.001, maximum=_LONGS_END - 1, whole=False),
-    "older_than": _MOMENT,
-    "timestamp": _MOMENT,
     "at": kinds.MOMENT,
-    "snapshot": _SNAPSHOT,
-    "after": _SNAPSHOT,
+    "after": Templated(inner=kinds.POSITION, or_nothing=True),
     "within": _Length(),
-    "columns": OrNothing(inner=_NAMES),
-    "order_by": OrNothing(inner=names(1)),
-    "primary_key": _NAMES,
-    "partition_by": _NAMES,
-    "computed_columns": _NAMES,
-    "type_mapping": _NAMES,
-    "partitions": OrNothing(inner=EACH_PARTITION),
-    "changes": ListOf(item=_Change(), least=1),
-    "when": _WHEN,
-    "partition": _PARTITION,
-    "overwrite": OrNothing(
-        inner=OneOf(
-            what="table, partitions or a partition",
-            shapes=(kinds.words("partitions", "table"), _PARTITION),
-        )
+    **dict.fromkeys(
+        ("primary_key", "partition_by", "computed_columns", "type_mapping"), kinds.NAMES
     ),
-    "values": _ASSIGNMENTS,
+    "changes": ListOf(item=_Change(), least=1),
+    "partition": kinds.PARTITION,
     "rules": Judged(inner=_VALUES, judge=_require_rules),
     "policy": _Policy(),
     "thresholds": OrNothing(inner=_Thresholds()),
     "follow": OrNothing(inner=_Follow()),
     "parameters": OrNothing(
-        inner=MapOf(item=Judged(inner=AnyValue(), judge=_require_json), **_VIEWS)
+        inner=replace(kinds.BOUND, item=Judged(inner=AnyValue(), judge=_require_json))
     ),
     "settings": OrNothing(inner=_SyncSettings()),
     "options": OrNothing(inner=_OPTIONS),
-    "sources": OrNothing(inner=_SOURCES),
-    "pending": OrNothing(
-        inner=Record(
-            members={"table": TABLE, "sql": FILLED, "view": Text(pattern=VIEW, what="a name")},
-            required=["table", "sql"],
-        )
-    ),
     "spark_conf": OrNothing(inner=Judged(inner=_VALUES, judge=require_settings)),
-    "where": _FILLED,
-    "sql": _FILLED,
-    "against": OrNothing(inner=TABLE),
     "outlets": OrNothing(inner=OneOf(what=_ASSET.what, shapes=(ListOf(item=_ASSET), _ASSET))),
-    "retry_policy": OrNothing(inner=_Instance(of=RetryPolicy, what="a RetryPolicy of Airflow")),
+    "retry_policy": OrNothing(inner=Instance(of=RetryPolicy, what="a RetryPolicy of Airflow")),
 }
-"""What each argument must be, by its name; a class may have its own."""
+"""What each argument must be that no action describes, or that a Dag can be told is wrong before the verb is asked."""

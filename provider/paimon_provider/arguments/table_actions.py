@@ -5,17 +5,24 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any, Final
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
 
 from paimon_provider.arguments.table_identity import SCHEME, TableIdentity
 from table_core.errors import ArgumentError
+from table_core.jobs.registry import action_of
+from table_core.shapes.problem import abridged
+from table_core.shapes.shape import Flag, Number, Text
+from table_core.shapes.times import Moment
+
+if TYPE_CHECKING:
+    from table_core.jobs.action import Parameter
 
 __all__ = ["ACTIONS", "AskedAction", "TableAction", "asked_action"]
 
 _MEMBERS: Final = ("action", "table", "arguments", "dry_run")
 _TEXT: Final = re.compile(r"[^\x00-\x1f\x7f]{1,200}")
-_COUNT_MAX: Final = 2**62
+_TYPES: Final = {Number: "integer", Flag: "boolean", Moment: "datetime"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,63 +33,48 @@ class ActionParameter:
     type: str
     """``string``, ``integer``, ``boolean`` or ``datetime``."""
     does: str
-    required: bool = False
-    choices: tuple[str, ...] = ()
+    required: bool
+    choices: tuple[str, ...]
+
+    @classmethod
+    def of(cls, parameter: Parameter) -> ActionParameter:
+        """What the action says of it."""
+        shape = parameter.shape
+        choices = tuple(shape.one_of) if isinstance(shape, Text) else ()
+        type_ = _TYPES.get(type(shape), "string")
+        return cls(parameter.name, type_, parameter.about, parameter.required, choices)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TableAction:
     """One action, and the job that does it."""
 
-    name: str
     job: str
     title: str
-    parameters: tuple[ActionParameter, ...]
+    takes: tuple[str, ...]
+    """The parameters of the job that the page asks for."""
+
+    @property
+    def name(self) -> str:
+        """What a ``conf`` calls it."""
+        return self.job.replace("-", "_")
+
+    @cached_property
+    def parameters(self) -> tuple[ActionParameter, ...]:
+        """Those, as the page asks for them."""
+        action = action_of(self.job)
+        return tuple(ActionParameter.of(action.parameter(name)) for name in self.takes)
 
 
-_SNAPSHOT: Final = ActionParameter("snapshot", "integer", "The id of the snapshot.")
 ACTIONS: Final[Mapping[str, TableAction]] = {
     action.name: action
     for action in (
+        TableAction("compact", "Compact", ("strategy",)),
         TableAction(
-            "compact",
-            "compact",
-            "Compact",
-            (
-                ActionParameter(
-                    "strategy",
-                    "string",
-                    "full: each bucket becomes one sorted run; minor: what an automatic compaction would do.",
-                    choices=("full", "minor"),
-                ),
-            ),
+            "expire-snapshots", "Expire snapshots", ("retain_max", "retain_min", "older_than")
         ),
-        TableAction(
-            "expire_snapshots",
-            "expire-snapshots",
-            "Expire snapshots",
-            (
-                ActionParameter("retain_max", "integer", "Keep at most so many."),
-                ActionParameter("retain_min", "integer", "Keep at least so many."),
-                ActionParameter("older_than", "datetime", "Only those from before this time."),
-            ),
-        ),
-        TableAction(
-            "create_tag",
-            "create-tag",
-            "Create a tag",
-            (
-                ActionParameter("name", "string", "The name of the tag.", required=True),
-                ActionParameter("snapshot", "integer", "The snapshot; default: the newest."),
-                ActionParameter("time_retained", "string", "How long the tag holds, e.g. 7 d."),
-            ),
-        ),
-        TableAction(
-            "rollback",
-            "rollback",
-            "Roll back",
-            (_SNAPSHOT, ActionParameter("tag", "string", "A tag, instead of a snapshot.")),
-        ),
+        TableAction("create-tag", "Create a tag", ("name", "snapshot", "time_retained")),
+        TableAction("rollback", "Roll back", ("snapshot", "tag")),
     )
 }
 
@@ -134,59 +126,35 @@ def _table(uri: object) -> tuple[str | None, str]:
     return None, TableIdentity.of(uri, catalog="any").table
 
 
-def _arguments(action: TableAction, document: object) -> dict[str, Any]:
+def _arguments(asked: TableAction, document: object) -> dict[str, Any]:
     if not isinstance(document, Mapping):
         raise _wrong("arguments", document, "a mapping")
-    known = {parameter.name: parameter for parameter in action.parameters}
-    unknown = sorted(str(name) for name in document if name not in known)
+    unknown = sorted(str(name) for name in document if name not in asked.takes)
     if unknown:
         raise _wrong(
-            "arguments", unknown, f"arguments of {action.name}: there are {', '.join(known)}"
+            "arguments", unknown, f"arguments of {asked.name}: there are {', '.join(asked.takes)}"
         )
-    arguments = {}
-    for name, parameter in known.items():
-        value = document.get(name)
-        if value is None or value == "":
-            if parameter.required:
-                raise _wrong(name, value, f"given: {parameter.does}")
-            continue
-        arguments[name] = _value(parameter, value)
-    if action.name == "rollback" and len(arguments) != 1:
-        raise _wrong(
-            "arguments", sorted(arguments), "a snapshot or a tag to roll back to, and not both"
-        )
+    action, arguments = action_of(asked.job), {}
+    for name in asked.takes:
+        parameter, value = action.parameter(name), document.get(name)
+        if value is not None and value != "":
+            arguments[name] = _value(parameter, value)
+        elif parameter.required:
+            raise _wrong(name, value, f"given: {parameter.about}")
+    action.require_together(arguments, {name: name for name in asked.takes})
     return arguments
 
 
-def _value(parameter: ActionParameter, value: Any) -> Any:
-    name = parameter.name
-    match parameter.type:
-        case "integer":
-            fits = isinstance(value, int) and not isinstance(value, bool) and 0 < value < _COUNT_MAX
-            if not fits:
-                raise _wrong(name, value, "a whole number of at least 1")
-            return value
-        case "boolean":
-            if not isinstance(value, bool):
-                raise _wrong(name, value, "true or false")
-            return value
-        case "datetime":
-            return _millis(name, value)
-    if not isinstance(value, str) or not _TEXT.fullmatch(value):
-        raise _wrong(name, value, "text of at most 200 characters")
-    if parameter.choices and value not in parameter.choices:
-        raise _wrong(name, value, f"one of {', '.join(parameter.choices)}")
-    return value
-
-
-def _millis(name: str, value: Any) -> int:
-    try:
-        at = datetime.fromisoformat(value)
-    except (TypeError, ValueError) as error:
-        raise _wrong(name, value, "a point in time in ISO 8601") from error
-    if at.tzinfo is None:
-        raise _wrong(name, value, "a point in time with a zone, e.g. 2026-01-31T10:00:00Z")
-    return int(at.timestamp() * 1000)
+def _value(parameter: Parameter, value: Any) -> Any:
+    if isinstance(value, str) and not _TEXT.fullmatch(value):
+        raise _wrong(parameter.name, value, "text of at most 200 characters")
+    for problem in parameter.shape.problems(value):
+        raise ArgumentError(
+            f"conf: {parameter.name}{problem.place}: {problem.message}",
+            argument=parameter.name,
+            value=abridged(value),
+        )
+    return parameter.shape.plain(value)
 
 
 def _wrong(argument: str, value: object, expected: str) -> ArgumentError:

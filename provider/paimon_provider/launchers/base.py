@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 from table_core.errors import ArgumentError
+from table_core.jobs.engine_choice import ENGINES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -12,9 +13,7 @@ if TYPE_CHECKING:
     from paimon_provider.connections.warehouse import SparkSettings
     from table_core.jobs.job_spec import JobSpec
 
-__all__ = ["ENGINES", "Launcher", "launcher_for"]
-
-ENGINES = ("spark", "local", "auto")
+__all__ = ["Launcher", "launcher_for"]
 
 
 class Launcher(Protocol):

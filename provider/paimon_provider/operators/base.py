@@ -23,7 +23,6 @@ from paimon_provider.arguments.checks import (
     require_early,
     with_shapes,
 )
-from paimon_provider.arguments.shapes import NAMED
 from paimon_provider.arguments.spark_conf import literal_conf, rendered_conf
 from paimon_provider.arguments.table_identity import TableIdentity, is_template, require_named_so
 from paimon_provider.assets import table_asset
@@ -43,6 +42,8 @@ from paimon_provider.watching.commit_events import (
     with_earlier,
 )
 from paimon_provider.watching.events import bounded_result
+from table_core.shapes import kinds
+from table_core.shapes.texts import FILE_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -55,7 +56,7 @@ if TYPE_CHECKING:
 __all__ = ["EVENTS", "PaimonDatabaseOperator", "PaimonTableOperator"]
 
 _CONNECTION: Final = "paimon_default"
-EVENTS: Final = ("changes", "any", "none")
+EVENTS: Final = kinds.EVENTS.one_of
 OWN_ASSET: Final = "the table's asset"
 """Default of ``outlets``; no list, to tell it from one that was given."""
 
@@ -400,7 +401,7 @@ class PaimonDatabaseOperator(PaimonTableOperator):
     :param database: the database.  (templated)
     """
 
-    shapes = with_shapes(table=NAMED)
+    shapes = with_shapes(table=FILE_NAME)
     called: ClassVar[Mapping[str, str]] = {**PaimonTableOperator.called, "table": "database"}
     template_fields: Sequence[str] = ("database", "spark_conf")
     set_when_rendered: ClassVar[Sequence[str]] = ("table",)

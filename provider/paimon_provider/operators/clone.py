@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from paimon_provider.arguments.checks import with_shapes
 from paimon_provider.lineage.columns import Derivation
 from paimon_provider.operators.base import PaimonTableOperator
-from table_core.shapes.texts import TABLE
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -35,8 +33,6 @@ class PaimonCloneOperator(PaimonTableOperator):
 
     action = "clone"
     never_nothing = ("tag",)
-
-    shapes = with_shapes(source=TABLE)
 
     def __init__(
         self,

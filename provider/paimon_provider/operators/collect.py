@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from paimon_provider._compat import AirflowNotFoundException
 from paimon_provider.arguments.checks import require_arguments
-from paimon_provider.arguments.shapes import count
 from paimon_provider.arguments.table_identity import TableIdentity
 from paimon_provider.failures import airflow_failures
 from paimon_provider.operators.base import PaimonDatabaseOperator
-from table_core.shapes import kinds
-from table_core.shapes.texts import TABLE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from paimon_provider._compat import Context
-    from table_core.shapes.shape import Shape
 
 __all__ = ["PaimonCollectMetadataOperator"]
 
@@ -44,15 +38,6 @@ class PaimonCollectMetadataOperator(PaimonDatabaseOperator):
     """
 
     action = "collect-metadata"
-    shapes: ClassVar[Mapping[str, Shape]] = {
-        **PaimonDatabaseOperator.shapes,
-        "to": TABLE,
-        "kept": kinds.LENGTH,
-        "recheck": kinds.LENGTH,
-        "tables": count(1),
-        "snapshots": count(1),
-        "detailed": count(0),
-    }
 
     def __init__(  # noqa: PLR0913 - what users may set
         self,

@@ -6,8 +6,6 @@ import hashlib
 from typing import TYPE_CHECKING, Any, Final
 
 from paimon_provider._compat import Feature, require
-from paimon_provider.arguments.checks import with_shapes
-from paimon_provider.arguments.shapes import EACH_PARTITION
 from paimon_provider.operators.base import PaimonTableOperator
 from paimon_provider.watching.events import EVENT_VERSION, PARTITIONS_MAX, bounded_result
 
@@ -34,7 +32,6 @@ class PaimonDropPartitionOperator(PaimonTableOperator):
     """
 
     action = "drop-partitions"
-    shapes = with_shapes(partitions=EACH_PARTITION)
 
     def __init__(
         self,
@@ -63,7 +60,6 @@ class PaimonMarkPartitionDoneOperator(PaimonTableOperator):
     """
 
     action = "mark-done"
-    shapes = with_shapes(partitions=EACH_PARTITION)
 
     def __init__(
         self,

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from paimon_provider.arguments.checks import with_shapes
 from paimon_provider.failures import airflow_failures
 from paimon_provider.operators.base import PaimonTableOperator
 from table_core.errors import ArgumentError
-from table_core.shapes.around import OrNothing
-from table_core.shapes.texts import TABLE
 
 if TYPE_CHECKING:
     from paimon_provider._compat import Context
@@ -34,8 +31,6 @@ class PaimonPositionOperator(PaimonTableOperator):
     """
 
     action = "set-position"
-
-    shapes = with_shapes(source=OrNothing(inner=TABLE))
 
     def __init__(
         self,

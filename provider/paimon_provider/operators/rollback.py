@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from paimon_provider.arguments.checks import require_together
 from paimon_provider.operators.base import PaimonTableOperator
-from table_core.errors import ArgumentError
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -39,13 +39,8 @@ class PaimonRollbackOperator(PaimonTableOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(engine=engine, **kwargs)
-        if (snapshot, tag, timestamp).count(None) != 2:
-            raise ArgumentError(
-                f"task {self.task_id!r}: give one of snapshot, tag and timestamp",
-                argument="snapshot",
-                value=snapshot,
-            )
         self.snapshot = snapshot
         self.tag = tag
         self.timestamp = timestamp
         self.dry_run_only = dry_run
+        require_together(self)

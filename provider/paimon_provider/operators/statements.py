@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from paimon_provider.arguments.checks import with_shapes
 from paimon_provider.operators.base import PaimonTableOperator
-from table_core.shapes.texts import FILLED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,7 +25,6 @@ class PaimonDeleteOperator(PaimonTableOperator):
     """
 
     action = "delete"
-    shapes = with_shapes(where=FILLED)
 
     def __init__(
         self,
@@ -52,7 +49,6 @@ class PaimonUpdateOperator(PaimonTableOperator):
     """
 
     action = "update"
-    shapes = with_shapes(where=FILLED)
 
     def __init__(
         self,

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from paimon_provider.arguments.checks import with_shapes
-from paimon_provider.arguments.shapes import EVENT_SOURCE, SERVER_SOURCE, SYNC_SOURCE, names
 from paimon_provider.connections.source import source_with
 from paimon_provider.operators.base import PaimonDatabaseOperator, PaimonTableOperator
-from table_core.shapes import kinds
-from table_core.shapes.around import OrNothing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,7 +22,6 @@ __all__ = [
 class _OfSource(PaimonTableOperator):
     """What the operators of this module share: the source."""
 
-    shapes = with_shapes(source=SYNC_SOURCE)
     rendered_too: ClassVar = {"source_conn_id": ""}
 
     def __init__(
@@ -135,8 +130,6 @@ class PaimonSyncDatabaseOperator(_FromSource, PaimonDatabaseOperator):
 
     action = "sync-database"
 
-    shapes: ClassVar = {**PaimonDatabaseOperator.shapes, "source": SYNC_SOURCE}
-
     def __init__(
         self,
         *,
@@ -170,11 +163,6 @@ class PaimonResyncOperator(_WithSettings, PaimonDatabaseOperator):
     """
 
     action = "resync"
-    shapes: ClassVar = {
-        **PaimonDatabaseOperator.shapes,
-        "source": SERVER_SOURCE,
-        "tables": names(1),
-    }
 
     def __init__(self, *, tables: Sequence[str], **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -198,10 +186,6 @@ class PaimonSourceDoctorOperator(_OfSource, PaimonDatabaseOperator):
     """
 
     action = "source-doctor"
-    shapes: ClassVar = {
-        **PaimonDatabaseOperator.shapes,
-        "source": SERVER_SOURCE,
-    }
 
     def __init__(
         self,
@@ -237,12 +221,6 @@ class PaimonSourceReplayOperator(_WithSettings, PaimonDatabaseOperator):
     """
 
     action = "replay"
-    shapes: ClassVar = {
-        **PaimonDatabaseOperator.shapes,
-        "source": EVENT_SOURCE,
-        "overwrite": kinds.FLAG,
-        "synced_table": OrNothing(inner=PaimonDatabaseOperator.shapes["database"]),
-    }
 
     def __init__(
         self,

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from paimon_provider.arguments.checks import with_shapes
-from paimon_provider.arguments.shapes import NAMED
 from paimon_provider.operators.base import PaimonTableOperator
 
 if TYPE_CHECKING:
@@ -27,7 +25,6 @@ class PaimonCreateTagOperator(PaimonTableOperator):
     """
 
     action = "create-tag"
-    shapes = with_shapes(tag=NAMED)
 
     def __init__(
         self,
@@ -57,7 +54,6 @@ class PaimonDeleteTagOperator(PaimonTableOperator):
     """
 
     action = "delete-tag"
-    shapes = with_shapes(tag=NAMED)
 
     def __init__(
         self,

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
-from paimon_provider.arguments.checks import with_shapes
-from paimon_provider.arguments.shapes import MERGE_SOURCE, names
-from paimon_provider.failures import airflow_failures
+from paimon_provider.arguments.checks import require_together, with_shapes
+from paimon_provider.arguments.shapes import MERGE_SOURCE
 from paimon_provider.lineage.columns import Derivation
 from paimon_provider.operators.base import PaimonTableOperator
 from table_core.errors import ArgumentError
+from table_core.shapes import kinds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from paimon_provider._compat import Context
 
 __all__ = ["PaimonMergeIntoOperator", "PaimonWriteOperator"]
-
-_OF_SQL: Final = ("sources", "parameters", "pending", "flow_name")
-_OF_FILES: Final = ("rows_position",)
 
 
 class PaimonWriteOperator(PaimonTableOperator):
@@ -58,6 +55,7 @@ class PaimonWriteOperator(PaimonTableOperator):
     :param rows_position: a property name, e.g. ``tc.files.orders``. The property records which
         files were loaded, so each file is loaded once, whatever runs again and in whatever order,
         folder or pattern it comes.
+    :param rows_format: ``parquet``, ``csv`` or ``json``, where the names of the files do not tell.
     :param computed_columns: columns computed from others before the rows are written, as in a sync,
         e.g. ``["dt=date_format(ts, yyyy-MM-dd)"]``. The rows themselves must not have them.
     :param overwrite: ``None``, ``"partitions"``, ``"table"`` or a partition such as
@@ -77,6 +75,7 @@ class PaimonWriteOperator(PaimonTableOperator):
         pending: Mapping[str, str] | None = None,
         rows_uri: str | None = None,
         rows_position: str | None = None,
+        rows_format: str | None = None,
         flow_name: str | None = None,
         overwrite: str | Mapping[str, str] | None = None,
         computed_columns: Sequence[str] = (),
@@ -91,38 +90,17 @@ class PaimonWriteOperator(PaimonTableOperator):
         self._task: str | None = None
         self.rows_uri = rows_uri
         self.rows_position = rows_position
+        self.rows_format = rows_format
         self.overwrite = overwrite
         self.computed_columns = computed_columns
-        self._require_rows()
+        require_together(self)
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Do it and return the result document."""
-        with airflow_failures():
-            self._require_rows()
         ti: Any = context["ti"]
         mapped = getattr(ti, "map_index", -1)
         self._task = f"{ti.dag_id}.{ti.task_id}" + (f"[{mapped}]" if mapped >= 0 else "")
         return super().execute(context)
-
-    def _require_rows(self) -> None:
-        """Refuse a task that has not one way to its rows, or says what only the other has.
-
-        A template may have rendered to nothing.
-        """
-        if (self.sql is None) == (self.rows_uri is None):
-            raise ArgumentError(
-                f"task {self.task_id!r}: give either sql or rows_uri",
-                argument="sql",
-                value=self.sql,
-            )
-        way, others = ("rows_uri", _OF_SQL) if self.sql is None else ("sql", _OF_FILES)
-        for name in others:
-            if getattr(self, name):
-                raise ArgumentError(
-                    f"task {self.task_id!r}: {name} has no effect where rows come by {way}: leave it out",
-                    argument=name,
-                    value=getattr(self, name),
-                )
 
     def files_read(self) -> list[str]:
         """Those of ``rows_uri``."""
@@ -171,7 +149,7 @@ class PaimonMergeIntoOperator(PaimonTableOperator):
 
     action = "merge-into"
 
-    shapes = with_shapes(source=MERGE_SOURCE, on=names(1))
+    shapes = with_shapes(source=MERGE_SOURCE, on=kinds.SOME_NAMES)
 
     def __init__(
         self,
@@ -187,22 +165,7 @@ class PaimonMergeIntoOperator(PaimonTableOperator):
         self.parameters = parameters
         self.on = on
         self.when = when
-        self._require_sql()
-
-    def execute(self, context: Context) -> dict[str, Any]:
-        """Do it and return the result document."""
-        with airflow_failures():
-            self._require_sql()
-        return super().execute(context)
-
-    def _require_sql(self) -> None:
-        """Refuse values for SQL that there is not."""
-        if self.parameters and isinstance(self.source, dict) and not self.source.get("sql"):
-            raise ArgumentError(
-                f"task {self.task_id!r}: parameters are values of $name in SQL, and the source has none",
-                argument="parameters",
-                value=self.parameters,
-            )
+        require_together(self)
 
     def derivation(self) -> Derivation | None:
         """The source, and what the clauses set."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from paimon_provider.arguments.checks import with_shapes
-from paimon_provider.arguments.shapes import NAMED
 from paimon_provider.sensors.base import PaimonSensor
 from paimon_provider.waiting import wait_conditions
+from table_core.shapes.texts import FILE_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +23,7 @@ class PaimonTagSensor(PaimonSensor):
 
     template_fields: Sequence[str] = (*PaimonSensor.template_fields, "tag")
     wait = wait_conditions.TagWait
-    shapes = with_shapes(tag=NAMED)
+    shapes = with_shapes(tag=FILE_NAME)
     trigger = "PaimonTagTrigger"
 
     def __init__(self, *, tag: str, **kwargs: Any) -> None:

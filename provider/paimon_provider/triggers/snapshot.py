@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from paimon_provider._compat import BaseEventTrigger, TriggerEvent, trigger_state, triggerer_stats
 from paimon_provider.arguments.checks import require_values
-from paimon_provider.arguments.shapes import EACH_PARTITION, require
+from paimon_provider.arguments.shapes import require
 from paimon_provider.arguments.table_identity import require_named_so
 from paimon_provider.triggers.blocking_calls import BlockingCalls, Pause
 from paimon_provider.triggers.poll import Watch, one_poll, poll, stream_key, watches_of
@@ -23,6 +23,7 @@ from paimon_provider.watching.events import Gathered, gathered
 from paimon_provider.watching.seen import Seen, since
 from table_core.errors import ArgumentError, ErrorKind, NotFoundError, TableError
 from table_core.options.nearest import require_one_of
+from table_core.shapes import kinds
 from table_core.shapes.containers import ListOf
 from table_core.shapes.shape import AnyValue
 from table_core.shapes.texts import LINE
@@ -396,7 +397,7 @@ def _read(partitions: Any) -> list[dict[str, Any]]:
             argument="partitions",
             value=partitions,
         ) from error
-    require(EACH_PARTITION, read, "partitions")
+    require(kinds.PARTITIONS, read, "partitions")
     return [dict(one) for one in read]
 
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from paimon_provider._compat import AirflowNotFoundException, BaseTrigger, TriggerEvent
 from paimon_provider.arguments.checks import require_values
-from paimon_provider.arguments.shapes import NAMED
 from paimon_provider.triggers.blocking_calls import BlockingCalls, Pause, poll_until
 from paimon_provider.waiting import wait_conditions
 from paimon_provider.watching.conditions import ON, Seen
@@ -15,6 +14,7 @@ from table_core.errors import ArgumentError, StorageUnavailableError, TableError
 from table_core.shapes import kinds
 from table_core.shapes.around import Judged, OrNothing
 from table_core.shapes.shape import AnyValue
+from table_core.shapes.texts import FILE_NAME
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -101,7 +101,7 @@ class PaimonWaitTrigger(BaseTrigger):
         }
         own = {
             "on": kinds.words(*ON),
-            "tag": NAMED,
+            "tag": FILE_NAME,
             "missing": kinds.words(*wait_conditions.MISSING),
             "place": OrNothing(inner=Judged(inner=AnyValue(), judge=_require_place)),
         }

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Final
 from table_core.jobs.action import Action, Command, Heading, Job, Parameter
 from table_core.jobs.common_parameters import DRY_RUN, IF_EXISTS, IF_NOT_EXISTS, NAME, SNAPSHOT, TAG
 from table_core.shapes import kinds
+from table_core.shapes.texts import BRANCH, STATE
 
 if TYPE_CHECKING:
     from table_core.table.metadata.results import ResultDocument
 
 __all__ = ["ACTIONS"]
 
-_NAME: Final = replace(NAME, operator="branch")
+_NAME: Final = replace(NAME, shape=BRANCH, operator="branch")
 
 
 def _create_branch(job: Job) -> ResultDocument:
@@ -113,7 +114,7 @@ ACTIONS: Final = (
             ),
             Parameter(
                 name="state",
-                shape=kinds.TEXT,
+                shape=STATE,
                 about="Accept only this state of the branch.",
                 templated=True,
                 option=None,

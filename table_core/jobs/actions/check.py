@@ -48,7 +48,7 @@ ACTIONS: Final = (
             SQL_PARAMETERS,
             Parameter(
                 name="against",
-                shape=kinds.TEXT,
+                shape=kinds.TABLE,
                 about="The table to compare the row count with.",
                 templated=True,
             ),

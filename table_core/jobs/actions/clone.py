@@ -47,7 +47,7 @@ ACTIONS: Final = (
         parameters=(
             Parameter(
                 name="source",
-                shape=kinds.TEXT,
+                shape=kinds.TABLE,
                 about="The table to copy.",
                 required=True,
                 templated=True,

@@ -28,7 +28,7 @@ ACTIONS: Final = (
         parameters=(
             Parameter(
                 name="to",
-                shape=kinds.TEXT,
+                shape=kinds.TABLE,
                 default="airflow.table_metadata",
                 about="The table that holds the history. It is created if it does not exist.",
                 templated=True,
@@ -72,7 +72,7 @@ ACTIONS: Final = (
             ),
             Parameter(
                 name="detailed",
-                shape=kinds.COUNT,
+                shape=kinds.COUNT_OR_NONE,
                 templated=True,
                 default=200,
                 about="For how many of these snapshots to read the manifests too: files and bytes, by bucket.",

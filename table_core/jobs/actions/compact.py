@@ -86,7 +86,7 @@ ACTIONS: Final = (
             ),
             Parameter(
                 name="order_by",
-                shape=kinds.NAMES,
+                shape=kinds.SOME_NAMES,
                 about="Columns to sort the rows of an append table by.",
                 templated=True,
                 option=None,

@@ -25,6 +25,7 @@ _OLDER_THAN: Final = Parameter(
     shape=kinds.MOMENT,
     about="Only what is older than this time.",
     templated=True,
+    may_render_to_nothing=True,
     option=None,
 )
 _KEPT: Final = (RETAIN_MAX, RETAIN_MIN, _OLDER_THAN, MAX_DELETES, DRY_RUN)

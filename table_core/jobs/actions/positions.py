@@ -52,7 +52,7 @@ ACTIONS: Final = (
             ),
             Parameter(
                 name="source",
-                shape=kinds.TEXT,
+                shape=kinds.TABLE,
                 about="The table that the reader reads.",
                 templated=True,
             ),

@@ -24,5 +24,6 @@ ACTIONS: Final = (
         run=_rollback,
         command=Command(heading=Heading.HISTORY, example="shop.orders --snapshot 1 --dry-run"),
         parameters=(SNAPSHOT, TAG, TIMESTAMP, DRY_RUN),
+        exactly_one=("snapshot", "tag", "timestamp"),
     ),
 )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from table_core.jobs.action import Action, Job, Parameter, RunBy, Target
 from table_core.jobs.common_parameters import EXCLUDING, INCLUDING
 from table_core.shapes import kinds
+from table_core.shapes.texts import FILE_NAME, PREFIX
 
 if TYPE_CHECKING:
     from table_core.jobs.engine_choice import Touched
@@ -106,16 +107,20 @@ def _names(name: str, about: str, shape: Shape = kinds.NAMES) -> Parameter:
     return Parameter(name=name, shape=shape, about=about, templated=True)
 
 
+SOURCE_KINDS: Final = ("files", "kafka", "mysql", "postgres")
+"""As ``table_core.cdc.sync.source_kinds`` has them, which loads Arrow."""
 _ON_TABLE: Final = kinds.words("apply", "ignore", "fail")
 _SOURCE: Final = Parameter(
     name="source",
-    shape=kinds.VALUES,
+    shape=kinds.source(*SOURCE_KINDS),
     about="{kind: files, kafka, mysql or postgres, and the arguments of that source}.",
     required=True,
     templated=True,
 )
 _SERVER: Final = replace(
-    _SOURCE, about="{kind: mysql or postgres, and the arguments of that source}."
+    _SOURCE,
+    shape=kinds.source("mysql", "postgres"),
+    about="{kind: mysql or postgres, and the arguments of that source}.",
 )
 _UNTIL: Final = Parameter(
     name="until",
@@ -209,7 +214,7 @@ ACTIONS: Final = (
             _SOURCE,
             replace(INCLUDING, about=_READ),
             replace(EXCLUDING, about=_LEFT_OUT),
-            Parameter(name="table_prefix", shape=kinds.TEXT, default="", about=_PREFIX),
+            Parameter(name="table_prefix", shape=PREFIX, default="", about=_PREFIX),
             Parameter(name="merge_shards", shape=kinds.FLAG, default=True, about=_MERGES),
             _UNTIL,
             *_SETTINGS,
@@ -228,7 +233,7 @@ ACTIONS: Final = (
             _SERVER,
             Parameter(
                 name="tables",
-                shape=kinds.NAMES,
+                shape=kinds.SOME_NAMES,
                 required=True,
                 about="The tables that are read again.",
                 templated=True,
@@ -243,7 +248,11 @@ ACTIONS: Final = (
         run=_replay,
         target=Target.DATABASE,
         parameters=(
-            replace(_SOURCE, about="{kind: files or kafka, and the arguments of that source}."),
+            replace(
+                _SOURCE,
+                shape=kinds.source("files", "kafka"),
+                about="{kind: files or kafka, and the arguments of that source}.",
+            ),
             Parameter(
                 name="dead_letter",
                 shape=kinds.TABLE,
@@ -253,7 +262,7 @@ ACTIONS: Final = (
             ),
             Parameter(
                 name="synced_table",
-                shape=kinds.TEXT,
+                shape=FILE_NAME,
                 about="The table, if the sync was one of a single table.",
                 templated=True,
             ),

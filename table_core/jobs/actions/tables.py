@@ -9,6 +9,7 @@ from table_core.errors import ArgumentError
 from table_core.jobs.action import Action, Job, Parameter
 from table_core.shapes import kinds
 from table_core.shapes.containers import ListOf
+from table_core.shapes.texts import COMMENT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -128,7 +129,7 @@ ACTIONS: Final = (
             Parameter(name="options", shape=kinds.OPTIONS, about="Table options.", templated=True),
             Parameter(
                 name="comment",
-                shape=kinds.TEXT,
+                shape=COMMENT,
                 about="A description of the table.",
                 templated=True,
             ),

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ACTIONS"]
 
-_NAME: Final = replace(NAME, operator="tag")
+_NAME: Final = replace(NAME, about="The name of the tag.", operator="tag")
 
 
 def _create_tag(job: Job) -> ResultDocument:

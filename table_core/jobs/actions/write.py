@@ -9,6 +9,7 @@ from table_core.errors import ArgumentError
 from table_core.jobs.action import Action, Job, Parameter, RunBy
 from table_core.jobs.common_parameters import DRY_RUN, SQL_PARAMETERS
 from table_core.shapes import kinds
+from table_core.shapes.texts import LINE, POSITION_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,7 +25,6 @@ def _write(job: Job) -> ResultDocument:
     from table_core.table.api.file_rows import append_files
 
     table, args = job.table, job.args
-    _require_one_way(args)
     if args["dry_run"] and not args.get("rows_files") and not args.get("rows_uri"):
         raise ArgumentError(
             "dry_run is for files: a query has no side effect, so read its rows instead",
@@ -36,64 +36,12 @@ def _write(job: Job) -> ResultDocument:
     return run_flow(job.catalog, table, args, job.commit, job.engine)
 
 
-def _require_one_way(args: Mapping[str, Any]) -> None:
-    """Refuse rows from nowhere or from two places, and what only rows from another place have.
-
-    Raises:
-        ArgumentError: names what is too much.
-    """
-    ways = [way for way in _BELONGS if args.get(way)]
-    if len(ways) != 1:
-        told = f"not {' and '.join(ways)}" if ways else "for rows have to come from somewhere"
-        raise ArgumentError(
-            f"give one of {', '.join(_BELONGS)}, {told}",
-            argument=ways[-1] if ways else "sql",
-        )
-    [way] = ways
-    for other in dict.fromkeys(name for names in _BELONGS.values() for name in names):
-        if args.get(other) and other not in _BELONGS[way]:
-            raise ArgumentError(
-                f"{other} has no effect where rows come by {way}: leave it out", argument=other
-            )
-
-
-_BELONGS: Final[Mapping[str, tuple[str, ...]]] = {
-    "sql": ("parameters", "sources", "pending", "name"),
-    "rows_uri": ("rows_format", "rows_position"),
-    "rows_files": ("rows_format",),
-}
-"""What rows of a write come from, and what is for these alone."""
-_SOURCES: Final = ("table", "path", "files", "sql")
-
-
-def _require_one_source(args: Mapping[str, Any]) -> None:
-    """Refuse a merge of nothing or of two things, and values for SQL that there is not.
-
-    Raises:
-        ArgumentError: names them.
-    """
-    source = args["source"]
-    sources = [name for name in _SOURCES if source.get(name)]
-    if len(sources) != 1:
-        raise ArgumentError(
-            f"the source of a merge is one of {', '.join(_SOURCES)}, not {' and '.join(sources) or 'none'}",
-            argument="source",
-            value=sources,
-        )
-    if args.get("parameters") and sources != ["sql"]:
-        raise ArgumentError(
-            f"parameters are values of $name in SQL, and the source is {sources[0]}: leave them out",
-            argument="parameters",
-        )
-
-
 def _merge_into(job: Job) -> ResultDocument:
     from table_core.jobs.flow import views_of
     from table_core.table.api.file_rows import rows_of_files
     from table_core.table.api.opening import open_table
 
     args, source = job.args, job.args["source"]
-    _require_one_source(args)
     rows: Any
     if source.get("sql"):
         views = views_of(job.catalog, source.get("sources") or {})
@@ -141,7 +89,6 @@ def _touched_by_merge(job: Job) -> Touched | None:
     from table_core.table.api.opening import open_table
 
     target, source = job.table.access, job.args["source"]
-    _require_one_source(job.args)
     if source.get("files"):  # in the memory of one process, wherever that is
         return None
     touched = touched_state(target, target.head())
@@ -160,6 +107,12 @@ ACTIONS: Final = (
         name="write",
         about="Write the rows of a query, or of files, into a table in one commit.",
         run=_write,
+        exactly_one=("sql", "rows_uri", "rows_files"),
+        only_with={
+            **dict.fromkeys(("parameters", "sources", "pending", "name"), ("sql",)),
+            "rows_position": ("rows_uri",),
+            "rows_format": ("rows_uri", "rows_files"),
+        },
         run_by=RunBy.TASKS,
         touches=_touched_by_write,
         parameters=(
@@ -172,19 +125,19 @@ ACTIONS: Final = (
             SQL_PARAMETERS,
             Parameter(
                 name="sources",
-                shape=kinds.VALUES,
+                shape=kinds.SOURCES,
                 about="View name to {table, mode: snapshot or changes, position}.",
                 templated=True,
             ),
             Parameter(
                 name="pending",
-                shape=kinds.VALUES,
+                shape=kinds.PENDING,
                 about="{table, sql, view}: rows that cannot be used yet.",
                 templated=True,
             ),
             Parameter(
                 name="rows_uri",
-                shape=kinds.TEXT,
+                shape=LINE,
                 about="Files to append instead of a query: a glob of Parquet, CSV or JSON lines.",
                 templated=True,
             ),
@@ -196,18 +149,17 @@ ACTIONS: Final = (
             ),
             Parameter(
                 name="rows_format",
-                shape=kinds.words("parquet", "csv", "json"),
+                shape=kinds.FILE_FORMAT,
                 about="The format of the files, where their names do not tell.",
-                operator=None,
             ),
             Parameter(
                 name="rows_position",
-                shape=kinds.TEXT,
+                shape=POSITION_NAME,
                 about="The property that records which files were loaded.",
             ),
             Parameter(
                 name="name",
-                shape=kinds.TEXT,
+                shape=LINE,
                 about="The name of the flow. Its positions are stored under this name.",
                 operator="flow_name",
                 templated=True,
@@ -220,7 +172,7 @@ ACTIONS: Final = (
             ),
             Parameter(
                 name="overwrite",
-                shape=kinds.TEXT_OR_VALUES,
+                shape=kinds.OVERWRITE,
                 about="What the rows replace: table, partitions, or one partition.",
                 templated=True,
             ),
@@ -237,12 +189,13 @@ ACTIONS: Final = (
         name="merge-into",
         about="Merge a table or the result of a query into a table, row by row.",
         run=_merge_into,
+        only_with={"parameters": ("source.sql",)},
         run_by=RunBy.SPARK,
         touches=_touched_by_merge,
         parameters=(
             Parameter(
                 name="source",
-                shape=kinds.VALUES,
+                shape=kinds.MERGE_SOURCE,
                 about="{table}, {path}, {files, format} or {sql, sources}.",
                 required=True,
                 templated=True,
@@ -257,7 +210,7 @@ ACTIONS: Final = (
             ),
             Parameter(
                 name="when",
-                shape=kinds.RECORDS,
+                shape=kinds.CLAUSES,
                 about="The clauses: {action, values, condition}. The first clause that matches is used.",
                 required=True,
                 templated=True,
