@@ -122,16 +122,6 @@ class Parameter:
         """Its name in the operator; None if no operator takes it."""
         return None if self.operator is None else self.operator or self.name
 
-    def require(self, value: Any) -> None:
-        """Refuse what does not have its shape.
-
-        Raises:
-            ArgumentError: names the parameter, and every value in it that is wrong.
-        """
-        problems = [f"{self.name}{one.place}: {one.message}" for one in self.shape.problems(value)]
-        if problems:
-            raise ArgumentError("; ".join(problems), argument=self.name, value=value)
-
 
 COMMON: Final = (
     Parameter(
@@ -291,7 +281,7 @@ class Action:
                     f"{self.name} needs the argument {name!r}: {parameter.about}", argument=name
                 )
             if name in arguments:
-                parameter.require(arguments[name])
+                parameter.shape.require(arguments[name], name)
         self.require_together(arguments)
         defaults = {p.name: p.default for p in known.values() if p.default is not None}
         return {**defaults, **arguments}

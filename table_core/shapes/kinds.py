@@ -8,7 +8,6 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Any, Final
 
-from table_core.errors import ArgumentError
 from table_core.shapes.around import Instance, Judged, OrNothing
 from table_core.shapes.containers import ListOf, MapOf, Record
 from table_core.shapes.shape import AnyValue, Flag, Nothing, Number, OneOf, Setting, Text
@@ -147,16 +146,11 @@ def source(*one_of: str) -> Judged:
 
     def judge(members: dict[str, Any]) -> None:
         kind = members.get("kind", "files")
-        _require(words(*one_of), kind, "kind")
+        words(*one_of).require(kind, "kind")
         if kind == "files":
-            _require(LINE, members.get("uri"), "uri")
+            LINE.require(members.get("uri"), "uri")
 
     return Judged(inner=MapOf(item=AnyValue(), **NAMED), judge=judge, what="names to values")
-
-
-def _require(shape: Text, value: Any, name: str) -> None:
-    for one in shape.problems(value):
-        raise ArgumentError(f"{name}: {one.message}", argument=name, value=value)
 
 
 EVENTS: Final = words("changes", "any", "none")

@@ -12,9 +12,11 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from table_core.errors import ArgumentError
 from table_core.options.nearest import hint
 from table_core.shapes.problem import Problem, Written, abridged, value_of
 
@@ -67,6 +69,18 @@ class Shape:
     def fits(self, value: Any) -> bool:
         """Whether nothing is wrong with ``value``."""
         return next(iter(self.problems(value)), None) is None
+
+    def require(self, value: Any, name: str) -> None:
+        """Refuse what does not fit, as the argument ``name``.
+
+        Raises:
+            ArgumentError: names the argument, and every value in it that is wrong; of a mapping or a list, which
+                may hold a secret, no more than these.
+        """
+        wrong = [f"{name}{one.place}: {one.message}" for one in self.problems(value)]
+        if wrong:
+            told = abridged(value) if isinstance(value, Mapping | list | tuple) else value
+            raise ArgumentError("; ".join(wrong), argument=name, value=told)
 
     def plain(self, value: Any) -> Any:
         """A value that fits, as JSON can hold it."""

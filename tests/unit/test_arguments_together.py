@@ -47,3 +47,15 @@ def test_what_goes_together_is_taken() -> None:
     sources = {"rows": {"table": "d.s", "mode": "changes"}}
     assert action_of("write").checked({"sql": SQL, "sources": sources, "parameters": {"a": 1}})
     assert action_of("write").checked({"rows_files": ["x"], "rows_format": "csv"})
+
+
+@pytest.mark.parametrize("name", ["sync-table", "resync", "replay", "source-doctor"])
+def test_a_source_that_is_refused_does_not_show_its_password(name: str) -> None:
+    source = {"kind": "oracle", "password": "hunter2"}
+    with pytest.raises(ArgumentError, match="oracle") as raised:
+        action_of(name).parameter("source").shape.require(source, "source")
+    assert "hunter2" not in str(raised.value) + str(raised.value.facts)
+
+
+def test_a_source_that_is_a_template_still_may_have_a_query() -> None:
+    action_of("merge-into").require_together({"source": "{{ params.s }}", "parameters": {"a": 1}})

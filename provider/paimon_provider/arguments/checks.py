@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from paimon_provider._compat import ResolveMixin
 from paimon_provider.arguments.job_values import ATTRIBUTES, attribute_of
-from paimon_provider.arguments.shapes import ARGUMENTS, require
+from paimon_provider.arguments.shapes import ARGUMENTS
 from paimon_provider.arguments.table_identity import is_template
 from table_core.errors import ArgumentError
 
@@ -137,7 +137,7 @@ def require_values(arguments: Mapping[str, Any], **own: Shape) -> None:
     for name, value in arguments.items():
         shape = own.get(name, ARGUMENTS.get(name))
         if shape is not None and not _is_open(value):
-            require(shape, value, name)
+            shape.require(value, name)
 
 
 def _checked(task: Any, name: str, value: Any) -> None:
@@ -156,7 +156,7 @@ def _checked(task: Any, name: str, value: Any) -> None:
             value=str(value),
         )
     try:
-        require(_shapes_of(type(task))[name], value, argument)
+        _shapes_of(type(task))[name].require(value, argument)
     except ArgumentError as error:
         who = getattr(task, "task_id", None)
         if who is None:

@@ -42,7 +42,6 @@ __all__ = [
     "COLUMNS",
     "MERGE_SOURCE",
     "count",
-    "require",
 ]
 
 CHANGES: Final = (
@@ -52,17 +51,6 @@ CHANGES: Final = (
 )
 """Of a schema; names of ``table_core``."""
 _LONGS_END: Final = 2**63
-
-
-def require(shape: Shape, value: Any, name: str) -> None:
-    """Refuse a value that does not fit.
-
-    Raises:
-        ArgumentError: names the argument, and every value in it that is wrong.
-    """
-    problems = [f"{name}{one.place}: {one.message}" for one in shape.problems(value)]
-    if problems:
-        raise ArgumentError("; ".join(problems), argument=name, value=value)
 
 
 def count(least: int) -> Shape:
@@ -192,7 +180,7 @@ def _require_rules(rules: Mapping[str, Any]) -> None:
     from table_core.table.api.check_rules import sound_rules
 
     for one in ("sql", "where"):
-        require(OrNothing(inner=FILLED), rules.get(one), one)
+        OrNothing(inner=FILLED).require(rules.get(one), one)
     sound_rules(rules, against=True)
 
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from paimon_provider._compat import BaseEventTrigger, TriggerEvent, trigger_state, triggerer_stats
 from paimon_provider.arguments.checks import require_values
-from paimon_provider.arguments.shapes import require
 from paimon_provider.arguments.table_identity import require_named_so
 from paimon_provider.triggers.blocking_calls import BlockingCalls, Pause
 from paimon_provider.triggers.poll import Watch, one_poll, poll, stream_key, watches_of
@@ -93,7 +92,7 @@ class PaimonSnapshotTrigger(BaseEventTrigger):
         NewSnapshots(on=on)  # a wrong one is an error in the Dag, not in the triggerer
         require_one_of("start", start, ("latest", "earliest"))
         require_one_of("events", events, ("poll", "snapshot"))
-        require(LINE, asset_uri, "asset_uri")
+        LINE.require(asset_uri, "asset_uri")
         basic = {"table": table, "paimon_conn_id": paimon_conn_id, "poll_seconds": poll_seconds}
         require_values({**basic, "min_rows": min_rows})
         self.table = table
@@ -388,7 +387,7 @@ def _read(partitions: Any) -> list[dict[str, Any]]:
     Raises:
         ArgumentError: it is no list of them.
     """
-    require(ListOf(item=AnyValue()), partitions, "partitions")
+    ListOf(item=AnyValue()).require(partitions, "partitions")
     try:
         read = [json.loads(one) if isinstance(one, str) else one for one in partitions]
     except ValueError as error:
@@ -397,7 +396,7 @@ def _read(partitions: Any) -> list[dict[str, Any]]:
             argument="partitions",
             value=partitions,
         ) from error
-    require(kinds.PARTITIONS, read, "partitions")
+    kinds.PARTITIONS.require(read, "partitions")
     return [dict(one) for one in read]
 
 

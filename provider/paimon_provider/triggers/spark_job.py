@@ -13,7 +13,6 @@ from paimon_provider._compat import (
     state_of,
 )
 from paimon_provider.arguments.checks import require_values
-from paimon_provider.arguments.shapes import require
 from paimon_provider.links import show_link_of, web_address
 from paimon_provider.triggers.blocking_calls import BlockingCalls, Pause, poll_until
 from table_core.errors import StorageUnavailableError, TableError, error_to_document
@@ -55,7 +54,7 @@ class PaimonSparkJobTrigger(BaseTrigger):
     ) -> None:
         super().__init__()  # type: ignore[no-untyped-call]  # Airflow leaves it untyped
         require_values({"paimon_conn_id": paimon_conn_id, "poll_seconds": poll_seconds})
-        require(_SUBMISSION, submission, "submission")
+        _SUBMISSION.require(submission, "submission")
         self.paimon_conn_id = paimon_conn_id
         self.submission = dict(submission)
         self.poll_seconds = poll_seconds
