@@ -175,7 +175,7 @@ class TestEach:
     def test_leaves_out_what_is_none(self, action: Action) -> None:
         nothing = {p.name: None for p in action.parameters if p.job and not p.required}
         defaults = {p.name for p in action.parameters if p.job and p.default is not None}
-        assert set(action.checked({**needed(action), **nothing})) == set(needed(action)) | defaults
+        assert set(action.checked({**nothing, **needed(action)})) == set(needed(action)) | defaults
 
     def test_says_what_it_is_in_a_sentence(self, action: Action) -> None:
         for about in (action.about, *(p.about for p in action.parameters)):
