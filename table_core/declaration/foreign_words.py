@@ -86,7 +86,7 @@ def member_hint(member: str, known: Iterable[str], *, inner: Iterable[str] = ())
     if member in inner:
         return f"{member} stands under with"
     folded = member.replace("-", "_").casefold()
-    if nearest(folded, known, alike=_NEAR):
+    if nearest(folded, known, cutoff=_NEAR):
         return hint(member, known)
     if member in OPTIONS and "options" in known:
         return "it is an option: write it under options"

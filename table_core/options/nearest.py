@@ -28,12 +28,12 @@ def hint(word: str, known: Iterable[str]) -> str:
     return f"known: {', '.join(known)}" if known else "there is none"
 
 
-def nearest(word: str, known: Iterable[str], *, alike: float = 0.6) -> str | None:
-    """The one of ``known`` that is spelled most like ``word``; None if none is ``alike`` so much, of at most 1."""
+def nearest(word: str, known: Iterable[str], *, cutoff: float = 0.6) -> str | None:
+    """The one of ``known`` that is spelled most like ``word``; None if none has a likeness of ``cutoff``, at most 1."""
     folded: dict[str, str] = {}
     for name in known:
         folded.setdefault(name.casefold(), name)
-    near = difflib.get_close_matches(word.casefold(), folded, 1, alike)
+    near = difflib.get_close_matches(word.casefold(), folded, 1, cutoff)
     return folded[near[0]] if near else None
 
 
