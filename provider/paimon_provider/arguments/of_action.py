@@ -54,5 +54,5 @@ def _renderer(shape: Shape) -> str:
     if shape in (kinds.SQL, kinds.CONDITION):
         return "sql"
     inner = shape.inner if isinstance(shape, Judged) else shape
-    each = inner.item if isinstance(inner, ListOf) else inner
-    return "json" if isinstance(each, MapOf | Record) else ""
+    item = inner.item if isinstance(inner, ListOf) else inner
+    return "json" if isinstance(item, MapOf | Record) else ""
