@@ -8,6 +8,7 @@ import pytest
 
 import table_core as tc
 from tests.cdc.make_charsets import UNICODE, WIDE, sequences
+from tests.cdc.mariadb_log import Log
 from tests.cdc.servers import MariaDb
 
 WORDS = {
@@ -82,3 +83,21 @@ def test_text_is_what_the_server_shows(mariadb: MariaDb, tmp_path: Path, kind: s
         if not row[name] == by_log[n][name] == by_snapshot[n][name]
     }
     assert not differ
+
+
+def test_text_behind_a_geometry_has_its_own_charset(mariadb: MariaDb, tmp_path: Path) -> None:
+    """The log names a charset for geometries too."""
+    log = Log(mariadb, tmp_path, "behind_a_geometry")
+    mariadb.sql(
+        "CREATE TABLE behind_a_geometry.g (id INT PRIMARY KEY, p POINT, b BLOB, v VARCHAR(9), "
+        "w VARCHAR(9) CHARACTER SET latin1, q POINT, x VARCHAR(9) CHARACTER SET gbk)",
+        "CREATE TABLE behind_a_geometry.one (id INT PRIMARY KEY, p POINT, v VARCHAR(9), w TEXT)",
+    )
+    for id in (1, 2):  # by a snapshot, and by the log
+        mariadb.sql(
+            f"INSERT INTO behind_a_geometry.g VALUES ({id}, NULL, x'c3', 'é', 'é', NULL, '中')",
+            f"INSERT INTO behind_a_geometry.one VALUES ({id}, NULL, 'é', 'ü')",
+        )
+        log.sync()
+    assert log.rows("g") == [(id, None, b"\xc3", "é", "é", None, "中") for id in (1, 2)]
+    assert log.rows("one") == [(id, None, "é", "ü") for id in (1, 2)]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from table_core.cdc.model.log_cursor import Cursor
-from table_core.cdc.mysql.binlog_columns import Column, column_of, numeric
+from table_core.cdc.mysql.binlog_columns import GEOMETRY, Column, column_of, numeric
 from table_core.errors import EventError
 from table_core.validation_errors import too_large
 
@@ -73,6 +73,8 @@ EVENT_BYTES: Final = 128 << 20
 _NO_KEYS: Final = 2
 _IGNORABLE: Final = 0x80
 _STANDALONE: Final = 1
+_BINARY: Final = 63
+"""The collation of bytes."""
 _CELLS: Final = 2_000_000
 """Of one event: a row of many NULLs has few bytes."""
 _FULL_METADATA: Final = (
@@ -352,7 +354,7 @@ def _described(
     """Columns with what the optional metadata says of them."""
     signs, columns = optional.get(1, b""), []
     numbers, letters, choices = 0, 0, 0
-    collations = _collations(optional, 2, 3, sum(c.is_text for c in plain))
+    collations = _text_collations(optional, plain)
     choice_collations = _collations(optional, 10, 11, sum(c.is_choice for c in plain))
     enums, sets = _lists(optional.get(6, b"")), _lists(optional.get(5, b""))
     for n, (column, name) in enumerate(zip(plain, names, strict=True)):
@@ -371,6 +373,17 @@ def _described(
             values = tuple(text.decode(codec, "mariadb") for text in texts)
         columns.append(column.described(name, nullable, unsigned, codec, values))
     return columns
+
+
+def _text_collations(optional: dict[int, bytes], plain: Sequence[Column]) -> list[int]:
+    """Those of texts and bytes.  MariaDB counts geometries among them, as bytes; MySQL does not."""
+    counted = [c for c in plain if c.is_text or c.kind == GEOMETRY]
+    collations = _collations(optional, 2, 3, len(counted))
+    if len(collations) == len(counted):
+        pairs = list(zip(counted, collations, strict=True))
+        if all(collation == _BINARY for c, collation in pairs if not c.is_text):
+            return [collation for c, collation in pairs if c.is_text]
+    return _collations(optional, 2, 3, sum(c.is_text for c in plain))
 
 
 def _collations(optional: dict[int, bytes], default: int, per_column: int, count: int) -> list[int]:
