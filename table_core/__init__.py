@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from table_core.cdc.kafka.source import KafkaSource
     from table_core.cdc.mysql.source import MySqlSource
     from table_core.cdc.postgres.source import PostgresSource
+    from table_core.cdc.sync.audit import source_audit
     from table_core.cdc.sync.doctor import source_doctor
     from table_core.cdc.sync.replay import replay
     from table_core.cdc.sync.resync import resync
@@ -86,6 +87,7 @@ __all__ = [
     "open_table",
     "replay",
     "resync",
+    "source_audit",
     "source_doctor",
     "sync_database",
     "sync_table",
@@ -105,6 +107,7 @@ _HOMES: Final[Mapping[str, str]] = {
     "FilesSource": "cdc.files.source",
     "replay": "cdc.sync.replay",
     "resync": "cdc.sync.resync",
+    "source_audit": "cdc.sync.audit",
     "source_doctor": "cdc.sync.doctor",
     "sync_database": "cdc.sync.sync",
     "sync_table": "cdc.sync.sync",

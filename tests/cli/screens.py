@@ -15,7 +15,15 @@ from tests.cli.terminal import Shown, Terminal
 __all__ = ["FAULTS", "MACHINE", "Golden", "examples", "same_every_time", "screens_of"]
 
 FOLDER = Path(__file__).with_name("screens")
-MACHINE = frozenset({("doctor",), ("source", "doctor"), ("source", "resync"), ("source", "replay")})
+MACHINE = frozenset(
+    {
+        ("doctor",),
+        ("source", "doctor"),
+        ("source", "resync"),
+        ("source", "audit"),
+        ("source", "replay"),
+    }
+)
 """What they show is of the machine or of a server, and of no golden file."""
 FAULTS = {
     "a wrong value": "write shop.orders bad.csv",

@@ -41,6 +41,7 @@ from paimon_provider.operators.rollback import PaimonRollbackOperator
 from paimon_provider.operators.statements import PaimonDeleteOperator, PaimonUpdateOperator
 from paimon_provider.operators.sync import (
     PaimonResyncOperator,
+    PaimonSourceAuditOperator,
     PaimonSourceDoctorOperator,
     PaimonSourceReplayOperator,
     PaimonSyncDatabaseOperator,
@@ -78,6 +79,7 @@ NEEDED: dict[type[BaseOperator], dict[str, Any]] = {
     PaimonRollbackOperator: {"tag": "t"},
     PaimonPositionOperator: {"position": "tc.flow.t", "snapshot": 3},
     PaimonResyncOperator: {"database": "a", "source": {"kind": "mysql"}, "tables": ["b"]},
+    PaimonSourceAuditOperator: {"database": "a", "source": {"kind": "mysql"}, "tables": ["b"]},
     PaimonSourceDoctorOperator: {"database": "a", "source": {"kind": "mysql"}},
     PaimonSourceReplayOperator: {
         "database": "a",

@@ -26,6 +26,7 @@ MORE = {
     "PaimonSyncTableOperator": {"source_conn_id", "settings"},
     "PaimonSyncDatabaseOperator": {"source_conn_id", "settings"},
     "PaimonResyncOperator": {"source_conn_id", "settings"},
+    "PaimonSourceAuditOperator": {"source_conn_id", "settings"},
     "PaimonSourceDoctorOperator": {"source_conn_id"},
     "PaimonSourceReplayOperator": {"source_conn_id", "settings"},
 }

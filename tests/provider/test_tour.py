@@ -28,6 +28,7 @@ pytestmark = [pytest.mark.airflow, pytest.mark.filterwarnings("default")]
 ELSEWHERE = {
     "PaimonPositionOperator",
     "PaimonResyncOperator",
+    "PaimonSourceAuditOperator",
     "PaimonSourceDoctorOperator",
     "PaimonSourceReplayOperator",
 }

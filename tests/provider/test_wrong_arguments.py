@@ -77,6 +77,7 @@ GOOD_OF: dict[str, dict[str, Any]] = {
     "PaimonMergeIntoOperator": {"source": {"table": "d.s"}},
     "PaimonCreateTableOperator": {"table": "d.new"},
     "PaimonResyncOperator": {"source": SERVER, "tables": ["t"]},
+    "PaimonSourceAuditOperator": {"source": SERVER, "tables": ["t"]},
     "PaimonSourceDoctorOperator": {"source": SERVER},
     "PaimonSourceReplayOperator": {
         "source": {"kind": "files", "uri": "x"},

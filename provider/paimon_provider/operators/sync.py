@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from paimon_provider._compat import stats
 from paimon_provider.connections.source import source_with
+from paimon_provider.failures import airflow_failures
 from paimon_provider.operators.base import PaimonDatabaseOperator, PaimonTableOperator
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from paimon_provider._compat import Context
+
 __all__ = [
     "PaimonResyncOperator",
+    "PaimonSourceAuditOperator",
     "PaimonSourceDoctorOperator",
     "PaimonSourceReplayOperator",
     "PaimonSyncDatabaseOperator",
@@ -200,6 +205,57 @@ class PaimonSourceDoctorOperator(_OfSource, PaimonDatabaseOperator):
         self.including = including
         self.excluding = excluding
         self.fail_on = fail_on
+
+
+class PaimonSourceAuditOperator(_WithSettings, PaimonDatabaseOperator):
+    """Compare tables with the tables of a server that feed them, row by row.
+
+    The syncs that feed the tables are run first, up to a snapshot of the server, so that a busy table has no
+    false difference. The server computes checksums; only parts that differ are read. The log shows
+    each row that differs, the metric ``paimon.differences`` their number, and the result has them as
+    ``details.rows``.
+
+    :param source: as for ``PaimonSyncTableOperator``, of kind ``mysql`` (MariaDB) or ``postgres``.
+        (templated)
+    :param source_conn_id: as for ``PaimonSyncTableOperator``.  (templated)
+    :param tables: the names of the tables here, without the database. (templated)
+    :param repair: whether rows that differ are replaced by those of the source.
+    :param fail_on: ``difference`` fails the task if a table differs and was not repaired, ``never``
+        does not.
+    :param settings: the keywords that the syncs have, e.g. ``{"metadata_columns":
+        ["table_name"]}``. (templated)
+    """
+
+    action = "source-audit"
+
+    def __init__(
+        self,
+        *,
+        tables: Sequence[str],
+        repair: bool = False,
+        fail_on: str = "difference",
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.tables = tables
+        self.repair = repair
+        self.fail_on = fail_on
+
+    def arguments(self) -> dict[str, Any]:
+        """Those of the action; differences fail the task, not the job: the metric comes first."""
+        return {**super().arguments(), "fail_on": "never"}
+
+    def finished(self, context: Context, result: dict[str, Any]) -> dict[str, Any]:
+        """Fail the task if a table differs and was not repaired."""
+        from table_core.jobs.audit_result import require_equal
+
+        result = super().finished(context, result)
+        details = result["details"]
+        tags = {"action": self.action, "table": self.table}
+        stats.gauge("paimon.differences", int(details["differences"]), tags=tags)
+        with airflow_failures():
+            require_equal(details, self.fail_on)
+        return result
 
 
 class PaimonSourceReplayOperator(_WithSettings, PaimonDatabaseOperator):

@@ -29,7 +29,7 @@ def key_ranges(
     """
     if len(info.key) != 1 or not _WHOLE.match(info.types[info.key[0]]):
         return []
-    first, last = connection.key_bounds(info)
+    first, last = connection.bounds(info, info.key[0])
     if first is None:
         return []
     low = int(first) - 1 if after is None else int(after[0])

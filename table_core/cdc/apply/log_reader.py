@@ -172,6 +172,34 @@ class LogReader(ABC):
     def recall(self, text: str | None) -> None:  # noqa: B027 - nothing is remembered
         """Nothing."""
 
+    @abstractmethod
+    def at_snapshot(self) -> tuple[ServerConnection, LogPosition]:
+        """A connection that reads all tables as they are now, without locks, and where in the log that is.
+
+        Raises:
+            UnsupportedFeatureError: the server does not tell.
+        """
+
+    def ahead_of(self, position: LogPosition) -> set[SourceTable]:
+        """Source tables whose rows here come from a snapshot that was taken behind a place."""
+        return {table for table, order in self._since.items() if order > position.order}
+
+    def batch_of(
+        self, info: CatalogTable, rows: Sequence[Sequence[Any]]
+    ) -> SourceBatch[LogPosition]:
+        """Rows of a query as a batch that brings them, and stands nowhere in the log."""
+        nowhere = LogPosition(self.kind, (0, 0))
+        return self._gathered(info, rows).batch(nowhere, lambda _: info.key)
+
+    def _gathered(self, info: CatalogTable, rows: Sequence[Sequence[Any]]) -> LogRows:
+        gathered = LogRows()
+        columns = list(zip(*rows, strict=True)) or [()] * len(info.columns)
+        part, values = self._typed(info, columns)
+        first = gathered.number((0, 0), 0, len(rows), f"{part.table}, snapshot")
+        part.put("r", len(rows), first, self.context.clock.now_ms(), None, values)
+        gathered.parts[part.table] = part
+        return gathered
+
     def tables(self) -> list[SourceTable]:
         """The tables of the server that are wanted."""
         connection = self.source.connect()
@@ -337,13 +365,9 @@ class LogReader(ABC):
         """The rows of a table from where ``position`` says, a part at a time."""
         table = SourceTable(info.database, info.name)
         for rows, reached in self._parts(connection, info, position):
-            gathered, done = LogRows(), str(table) not in reached.snapshots
-            if rows or self.context.eager:
-                columns = list(zip(*rows, strict=True)) or [()] * len(info.columns)
-                part, values = self._typed(info, columns)
-                first = gathered.number((0, 0), 0, len(rows), f"{table}, snapshot")
-                part.put("r", len(rows), first, self.context.clock.now_ms(), None, values)
-                gathered.parts[table] = part
+            done = str(table) not in reached.snapshots
+            brings = bool(rows) or self.context.eager
+            gathered = self._gathered(info, rows) if brings else LogRows()
             keys = [[row[info.names.index(n)] for n in info.key or info.names] for row in rows]
             batch = gathered.batch(reached, lambda _: info.key)
             yield replace(

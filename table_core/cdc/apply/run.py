@@ -97,13 +97,14 @@ class SyncRun(Generic[P]):
     _last_commit_ms: int | None = None
 
     # --------------------------------------------------------------------------------- running
-    def run(self) -> None:
-        """Read and apply what there is.
+    def run(self, until: P | None = None) -> None:
+        """Read and apply what there is, or what comes before ``until``.
 
         Raises:
             SourceAwayError: the source went away meanwhile; so it may begin again where the tables are.
         """
         start, end = self.checkpoint.start()
+        end = until if end is None else end
         self.checkpoint.reached = self._start = start
         ended = False
         try:

@@ -57,11 +57,12 @@ class ServerConnection(ABC):
         after: Sequence[Any] | None,
         limit: int | None,
         until: int | None = None,
+        where: str | None = None,
     ) -> Iterator[tuple[Any, ...]]:
         """The rows behind a primary key, in its order, as they come; all of a table without one.
 
-        ``until`` is the last one, of a key that is one number.  A row may have more behind its columns,
-        for ``mark``.
+        ``until`` is the last one, of a key that is one number; ``where`` is a condition in place of
+        ``after``.  A row may have more behind its columns, for ``mark``.
         """
 
     def mark(self, table: CatalogTable, row: Sequence[Any]) -> list[Any]:
@@ -73,11 +74,14 @@ class ServerConnection(ABC):
     def quoted(name: str) -> str:
         """A name as the server's SQL takes it."""
 
-    def key_bounds(self, table: CatalogTable) -> tuple[Any, Any]:
-        """The first and the last value of a key of one column."""
-        key = self.quoted(table.key[0])
-        name = f"{self.quoted(table.database)}.{self.quoted(table.name)}"
-        first, last = self.rows(f"SELECT MIN({key}), MAX({key}) FROM {name}")[0]
+    def relation(self, table: CatalogTable) -> str:
+        """A table as a query names it."""
+        return f"{self.quoted(table.database)}.{self.quoted(table.name)}"
+
+    def bounds(self, table: CatalogTable, column: str) -> tuple[Any, Any]:
+        """The first and the last value of a column; None and None of a table without rows."""
+        name = self.quoted(column)
+        first, last = self.rows(f"SELECT MIN({name}), MAX({name}) FROM {self.relation(table)}")[0]
         return first, last
 
     @staticmethod

@@ -77,6 +77,11 @@ class SyncTables:
         sources = _sources_of(self.context.catalog.table(name))
         return any(self.context.route(one) == name for one in sources)
 
+    def fed_names(self, database: str) -> list[str]:
+        """The tables of a database that source tables which go into them have fed before."""
+        names = [f"{database}.{name}" for name in self.context.catalog.tables(database)]
+        return [name for name in names if self.is_fed(name)]
+
     # --------------------------------------------------------------------------------- changes
     def open(self, name: str) -> TableFeed:
         """What feeds the table ``name``, whether it exists or not."""

@@ -28,7 +28,7 @@ from table_core.cdc.mysql.values import (
     snapshot_type,
     snapshot_value,
 )
-from table_core.errors import EventError
+from table_core.errors import EventError, UnsupportedFeatureError
 from table_core.position.decide import LogNow
 from table_core.position.source import MySqlId
 
@@ -271,6 +271,21 @@ class MySqlReader(LogReader):
                     self._read_catalog(connection)
                     now = self._begin(connection)
                     position = self._count_from(now, pending, position)
+
+    def at_snapshot(self) -> tuple[MySqlConnection, LogPosition]:
+        """See ``LogReader``."""
+        connection = self.source.connect()
+        try:
+            if not connection.is_mariadb:
+                raise UnsupportedFeatureError(
+                    f"{self._address} is no MariaDB, and does not tell where in its log a snapshot "
+                    "stands",
+                    feature="snapshots with a position",
+                )
+            return connection, self._begin(connection)
+        except BaseException:
+            connection.close()
+            raise
 
     def _begin(self, connection: MySqlConnection) -> LogPosition:
         name, at, gtid = connection.begin_snapshot()

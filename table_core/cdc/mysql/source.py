@@ -240,25 +240,23 @@ class MySqlConnection(ServerConnection):
         after: Sequence[Any] | None,
         limit: int | None,
         until: int | None = None,
+        where: str | None = None,
     ) -> Iterator[tuple[Any, ...]]:
-        """The rows behind a primary key, in its order, as they come; all of a table without one.
-
-        ``until`` is the last one, of a key that is one number.
-        """
+        """See ``ServerConnection``."""
         names = ", ".join(
             [
                 *(selected(c.name, c.type) for c in table.columns),
                 *(ordered(name, table) for name in numbered(table)),
             ]
         )
-        qualified_name = f"{quoted(table.database)}.{quoted(table.name)}"
+        qualified_name = self.relation(table)
         key, first = ", ".join(map(quoted, table.key)), "".join(map(quoted, table.key[:1]))
         arguments: list[Any] = []
         if table.key and after is not None:  # what the driver fills in begins with '%'
             names, qualified_name, key, first = (
                 part.replace("%", "%%") for part in (names, qualified_name, key, first)
             )
-        sql = f"SELECT {names} FROM {qualified_name}"
+        sql = f"SELECT {names} FROM {qualified_name}" + (f" WHERE ({where})" if where else "")
         if table.key and after is not None:
             marks, texts = [], []
             for name, value in zip(table.key, after, strict=True):

@@ -161,7 +161,8 @@ class PostgresReader(LogReader):
     def _stream(
         self, connection: PostgresConnection, position: LogPosition, end: LogPosition | None
     ) -> Iterator[SourceBatch[LogPosition]]:
-        stop = end.order[0] if end is not None else connection.end_of_log()
+        until = None if end is None else end.order[0]
+        stop = connection.end_of_log() if until is None else until
         rows = PgOutputRows(
             wants=self._wants,
             described=self._described,
@@ -173,8 +174,10 @@ class PostgresReader(LogReader):
         self._tell_tables(rows)
         while True:
             part: list[bytes] = []
-            kept = connection.end_of_kept_log()
-            for n, messages in enumerate(connection.peek()):
+            kept = connection.end_of_kept_log() if until is None else until
+            for n, messages in enumerate(
+                connection.peek(None if until is None else lsn_text(until))
+            ):
                 if n:  # more of what the slot holds
                     yield self._taken(rows, part)
                 part = messages
@@ -277,6 +280,19 @@ class PostgresReader(LogReader):
         return replace(batch, consumed=lambda _, numbers: numbers < 0)
 
     # ------------------------------------------------------------------------------ snapshots
+    def at_snapshot(self) -> tuple[PostgresConnection, LogPosition]:
+        """See ``LogReader``."""
+        exporter, reader = self.source.connect(replication=True), self.source.connect()
+        try:
+            lsn, snapshot = exporter.export_snapshot()
+            reader.read_at(snapshot)
+        except BaseException:
+            reader.close()
+            raise
+        finally:
+            exporter.close()
+        return reader, LogPosition("postgres", (lsn, 0), self.source.slot)
+
     def _snapshots(self, base: LogPosition) -> Iterator[SourceBatch[LogPosition]]:
         due = dict.fromkeys(table for table in self._again.due if table in self._catalog)
         pending = {**self._pending(), **due}

@@ -225,14 +225,11 @@ class PostgresConnection(ServerConnection):
         after: Sequence[str] | None,
         limit: int | None,
         until: int | None = None,
+        where: str | None = None,
     ) -> Iterator[tuple[str | None, ...]]:
-        """Rows behind a primary key, in its order, as text; all of a table without one.
-
-        ``until`` is the last one, of a key that is one number.
-        """
+        """See ``ServerConnection``; values are text."""
         names = ", ".join(quoted(column.name) for column in table.columns)
-        only = "" if table.is_partitioned else "ONLY "  # the rows of heirs are theirs in the log
-        sql = f"SELECT {names} FROM {only}{quoted(table.database)}.{quoted(table.name)}"
+        sql = f"SELECT {names} FROM {self.relation(table)}" + (f" WHERE ({where})" if where else "")
         key = ", ".join(map(quoted, table.key))
         if table.key and after is not None:
             values = [
@@ -253,17 +250,23 @@ class PostgresConnection(ServerConnection):
         """See ``ServerConnection``."""
         return quoted(name)
 
-    def peek(self) -> Iterator[list[bytes]]:
+    def relation(self, table: CatalogTable) -> str:
+        """See ``ServerConnection``; the rows of heirs are theirs in the log."""
+        only = "" if table.is_partitioned else "ONLY "
+        return f"{only}{ServerConnection.relation(self, table)}"
+
+    def peek(self, until: str | None = None) -> Iterator[list[bytes]]:
         """Changes that the slot holds, whole transactions, a part at a time; they stay there.
 
-        The server keeps them for a cursor, so a large transaction is nowhere in memory at once.
+        The server keeps them for a cursor, so a large transaction is nowhere in memory at once.  ``until``
+        is a place in the log, behind which none is taken.
         """
         source = self._source
         sql = (
-            "SELECT data FROM pg_logical_slot_peek_binary_changes(%s, NULL, %s, "
+            "SELECT data FROM pg_logical_slot_peek_binary_changes(%s, %s, %s, "
             "'proto_version', '1', 'publication_names', %s)"
         )
-        arguments = (source.slot, source.batch_changes, source.publication)
+        arguments = (source.slot, until, source.batch_changes, source.publication)
         with (
             _named(source, sql),
             self._raw.transaction(),

@@ -338,9 +338,7 @@ def database_result(
     """One run for all tables of a database."""
     started_ms = context.clock.now_ms()
     tables = SyncTables(context)
-    there = [f"{database}.{name}" for name in context.catalog.tables(database)]
-    mine = [name for name in there if tables.is_fed(name)]
-    run = ended_run(context, tables, mine, source, until)
+    run = ended_run(context, tables, tables.fed_names(database), source, until)
     tables = run.tables
     now_ms = context.clock.now_ms()
     parts = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from table_core.jobs.action import Action, Job, Parameter, RunBy, Target
 from table_core.jobs.common_parameters import EXCLUDING, INCLUDING
@@ -11,6 +11,8 @@ from table_core.shapes import kinds
 from table_core.shapes.texts import FILE_NAME, PREFIX
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from table_core.jobs.engine_choice import Touched
     from table_core.shapes.shape import Shape
     from table_core.table.metadata.results import ResultDocument
@@ -83,6 +85,25 @@ def _source_doctor(job: Job) -> ResultDocument:
     return ResultDocument(action=job.action, table=job.target, details=details)
 
 
+def _source_audit(job: Job) -> ResultDocument:
+    from table_core.cdc.sync.audit import source_audit
+    from table_core.cdc.sync.readers import source_from_spec
+    from table_core.jobs.audit_result import require_equal
+
+    args = {**job.args, **_by_engine(job)}
+    source, fail_on = source_from_spec(args.pop("source")), args.pop("fail_on")
+    tables = [f"{job.target}.{name}" for name in args.pop("tables")]
+    result = source_audit(job.catalog, tables, source, commit=job.commit, **args)
+    for row in cast("Sequence[Mapping[str, str]]", result.details["rows"]):
+        job.engine.progress("difference", **row)
+    for table, one in cast("Mapping[str, Any]", result.details["tables"]).items():
+        if one["skipped"] or one["not_compared"]:
+            columns = ", ".join(one["not_compared"])
+            job.engine.progress("not-compared", table=table, columns=columns, why=one["skipped"])
+    require_equal(result.details, fail_on)
+    return result
+
+
 def _by_engine(job: Job) -> dict[str, object]:
     engine = job.engine
     return {
@@ -96,6 +117,11 @@ def _touched(job: Job) -> Touched:
     from table_core.jobs.touched_by_sync import touched_by_sync
 
     return touched_by_sync(job)
+
+
+def _touched_by_audit(job: Job) -> Touched:
+    touched = _touched(job)
+    return replace(touched, packages=(*touched.packages, "duckdb"))
 
 
 def _setting(name: str, shape: Shape, about: str) -> Parameter:
@@ -280,6 +306,38 @@ ACTIONS: Final = (
             *_SETTINGS_OF_DATABASES,
         ),
         command=None,  # 'source replay' reads the source from a file
+    ),
+    Action(
+        name="source-audit",
+        about="Compare tables with the tables of a server that feed them, row by row.",
+        run=_source_audit,
+        run_by=RunBy.TASKS,
+        touches=_touched_by_audit,
+        target=Target.DATABASE,
+        parameters=(
+            _SERVER,
+            Parameter(
+                name="tables",
+                shape=kinds.SOME_NAMES,
+                required=True,
+                about="The tables that are compared.",
+                templated=True,
+            ),
+            Parameter(
+                name="repair",
+                shape=kinds.FLAG,
+                default=False,
+                about="Whether rows that differ are replaced by those of the source.",
+            ),
+            Parameter(
+                name="fail_on",
+                shape=kinds.words("difference", "never"),
+                default="difference",
+                about="Whether a difference that is not repaired fails the job.",
+            ),
+            *_SETTINGS,
+        ),
+        command=None,  # 'source audit' reads the source from a file
     ),
     Action(
         name="source-doctor",

@@ -1,0 +1,1 @@
+"""The rows of a table beside those of its source: what differs, by key."""
