@@ -49,7 +49,9 @@ def test_what_goes_together_is_taken() -> None:
     assert action_of("write").checked({"rows_files": ["x"], "rows_format": "csv"})
 
 
-@pytest.mark.parametrize("name", ["sync-table", "resync", "replay", "source-audit", "source-doctor"])
+@pytest.mark.parametrize(
+    "name", ["sync-table", "resync", "replay", "source-audit", "source-doctor"]
+)
 def test_a_source_that_is_refused_does_not_show_its_password(name: str) -> None:
     source = {"kind": "oracle", "password": "hunter2"}
     with pytest.raises(ArgumentError, match="oracle") as raised:
