@@ -12,7 +12,6 @@ rollback has left goes with the next, once it is an hour old.
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -25,7 +24,7 @@ from table_core.scan.time_travel import resolve
 from table_core.table.maintenance.rollback_note import RollbackNote
 from table_core.table.metadata.describing import FilesOf, between, unchanged
 from table_core.table.metadata.refs.consumers import held
-from table_core.table.metadata.refs.tags import keeper_of, state_of, tag_names, tagged
+from table_core.table.metadata.refs.tags import TagsRead, keeper_of, state_of, tagged
 from table_core.table.metadata.refs.turns import (
     HeldTurn,
     clean_after_end,
@@ -40,8 +39,9 @@ from table_core.table.metadata.timestamps import epoch_ms
 from table_core.table.metadata.unsupported import refuse_commits
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
+    from table_core.ondisk.tag import Tag
     from table_core.table.metadata.access import TableAccess
     from table_core.table.metadata.timestamps import PointInTime
 
@@ -82,7 +82,8 @@ def rollback_to(
     if snapshot is not None and (keeper := keeper_of(access, snapshot)) is not None:
         snapshot, tag = None, keeper
     target = _target(access, head, snapshot=snapshot, tag=tag, timestamp=timestamp)
-    removed = _later(access, target)
+    read = TagsRead(access)
+    removed = _later(access, target, read.now())
     files = FilesOf.of(access, head), FilesOf.of(access, target)
     if not dry_run:
         by = commit.user or "nobody in particular"
@@ -92,7 +93,7 @@ def rollback_to(
             turning(access, "rollback", by=by, target=target.id) as turn,
         ):
             RollbackNote.write(access, commit, target.id, snapshots_after(access, target.id))
-            removed = _remove(turn, target, removed, tag)
+            removed = _remove(turn, target, removed, tag, read)
         clean_after_end(turn, target, removed.taken)
         access.metadata.seen = ()
         access.metadata.history.clear()
@@ -154,7 +155,7 @@ class _Later:
     """Whether some stay."""
 
 
-def _later(access: TableAccess, target: Snapshot) -> _Later:
+def _later(access: TableAccess, target: Snapshot, tags: Mapping[str, Tag]) -> _Later:
     listed = access.storage.list(layout.changelog_folder(access.branch))
     names = (info.path.rpartition("/")[2] for info in listed)
     ids = sorted(id for name in names if (id := layout.numbered(name, "changelog-")) is not None)
@@ -162,11 +163,13 @@ def _later(access: TableAccess, target: Snapshot) -> _Later:
         taken=snapshots_after(access, target.id),
         changelogs=[id for id in ids if id > target.id],
         has_earlier_changelogs=any(id <= target.id for id in ids),
-        tags=[n for n in tag_names(access) if tagged(access, n).snapshot.id > target.id],
+        tags=[name for name, tag in tags.items() if tag.snapshot.id > target.id],
     )
 
 
-def _remove(turn: HeldTurn, target: Snapshot, later: _Later, tag: str | None) -> _Later:
+def _remove(
+    turn: HeldTurn, target: Snapshot, later: _Later, tag: str | None, read: TagsRead
+) -> _Later:
     """Take back what is above ``target``; what that was, once it is gone."""
     access = turn.access
     storage, branch = access.storage, access.branch
@@ -190,7 +193,7 @@ def _remove(turn: HeldTurn, target: Snapshot, later: _Later, tag: str | None) ->
     if later.changelogs:  # hints that point past the end; readers list the folder without them
         hints = (LATEST,) if later.has_earlier_changelogs else (LATEST, EARLIEST)
         storage.delete([layout.hint_path("changelog", which, branch) for which in hints])
-    tags = _tags_of(access, target, later, taken)
+    tags = _tags_of(read.now(), target, later, taken)
     storage.delete([layout.tag_path(name, branch) for name in tags])
     if access.metadata.floor() > target.id:  # promised by an expiry that has met the hold since
         turn.write(earliest, encode_hint(target.id))
@@ -246,19 +249,15 @@ def _moved(access: TableAccess, target: Snapshot) -> CommitConflictError:
 
 
 def _tags_of(
-    access: TableAccess, target: Snapshot, later: _Later, taken: Sequence[Snapshot]
+    tags: Mapping[str, Tag], target: Snapshot, later: _Later, taken: Sequence[Snapshot]
 ) -> list[str]:
-    """The tags of what is taken back: those that were there before, and those of snapshots that went.
+    """The ``tags`` of what is taken back: those that were there before, and those of snapshots that went.
 
     Listed once those are gone: who tags one of them reads it again after that.
     """
     states = {snapshot.state for snapshot in taken}
-    names = []
-    for name in tag_names(access):
-        with suppress(
-            NotFoundError
-        ):  # it goes just now, or is renamed: that looks for its snapshot then
-            state = tagged(access, name).snapshot
-            if state.state in states or (name in later.tags and state.id > target.id):
-                names.append(name)
-    return names
+    return [
+        name
+        for name, tag in tags.items()
+        if tag.snapshot.state in states or (name in later.tags and tag.snapshot.id > target.id)
+    ]

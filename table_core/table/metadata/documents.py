@@ -93,7 +93,7 @@ class Metadata:
             if id is not None and not info.is_dir:
                 stamps[id] = info.stamp
         for id in [
-            id for id in self._schemas if not _is_same(self._stamps.get(id), stamps.get(id))
+            id for id in self._schemas if not is_same_file(self._stamps.get(id), stamps.get(id))
         ]:
             del self._schemas[id]
         self._stamps = stamps
@@ -458,7 +458,7 @@ def _is_large(meta: ManifestMeta) -> bool:
     return meta.num_added_files + meta.num_deleted_files > _WHOLE_MAX
 
 
-def _is_same(before: tuple[int, int, str] | None, now: tuple[int, int, str] | None) -> bool:
+def is_same_file(before: tuple[int, int, str] | None, now: tuple[int, int, str] | None) -> bool:
     """Whether a file is the one that was read.
 
     A store that says neither an ETag nor a fine time may list two files of one second alike.

@@ -17,7 +17,7 @@ import table_core as tc
 from table_core.ondisk import layout
 from table_core.ondisk.line import FOLLOWS
 from table_core.ondisk.snapshot import Snapshot
-from table_core.storage.stores.faults import Faults, FaultyStorage
+from table_core.storage.stores.faults import Call, Faults, FaultyStorage
 from table_core.storage.system import SystemClock
 from table_core.table.metadata.documents import Metadata
 from tests.clocks import DAY_MS, Later
@@ -682,6 +682,27 @@ def test_a_tag_renamed_beside_a_rollback_goes_with_its_snapshot() -> None:
     with pytest.raises(tc.errors.NotFoundError, match="meanwhile"):
         slow.tags.rename("a", "b")
     assert table.tags.list() == []
+
+
+def test_a_rollback_reads_a_tag_once_unless_it_was_replaced_meanwhile() -> None:
+    table = grown()
+    for n in range(20):
+        table.tags.create(f"t{n}", snapshot=1)
+
+    def replaced(call: Call) -> None:
+        if f"{call.name} {call.path}" == "write snapshot/LATEST" and not met:
+            met.append(call)
+            another(table).tags.replace("t7", snapshot=4)
+
+    met: list[Call] = []
+    faults = Faults(replaced)
+    access = table.access
+    storage = FaultyStorage(access.storage, faults)
+    slow = replace(access, storage=storage, metadata=Metadata(storage))
+    tc.Table(slow).rollback_to(snapshot=2)
+    reads = [call.path for call in faults.calls if call.name == "read" and "tag/" in call.path]
+    assert sorted(reads) == sorted([*(layout.tag_path(f"t{n}") for n in range(20)), "tag/tag-t7"])
+    assert table.tags.list() == sorted(f"t{n}" for n in range(20) if n != 7)
 
 
 def test_a_rollback_leaves_the_kept_changelogs_before_its_target() -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from table_core.errors import (
     AlreadyExistsError,
@@ -19,12 +19,15 @@ from table_core.ondisk.tag import Tag
 from table_core.options import keys_retention
 from table_core.options.argument_kinds import require_whole
 from table_core.options.spark_settings import require_printable
+from table_core.table.metadata.documents import is_same_file
 from table_core.table.metadata.refs.new_document import is_ours
 
 if TYPE_CHECKING:
+    from table_core.ports import FileInfo
     from table_core.table.metadata.access import TableAccess
 
 __all__ = [
+    "TagsRead",
     "add_tag",
     "check_tag_name",
     "is_taken_back",
@@ -40,6 +43,7 @@ __all__ = [
 ]
 
 _PREFIX: Final = "tag-"
+Stamp: TypeAlias = "tuple[int, int, str]"
 _NANOS_PER_MS: Final = 1_000_000
 
 
@@ -64,6 +68,33 @@ def tagged(access: TableAccess, name: str) -> Tag:
         raise NotFoundError(
             f"{access.name} has no tag {name!r}; there are {known}", name=name, available=known
         ) from error
+
+
+@dataclass(slots=True)
+class TagsRead:
+    """The tags of a branch as they are now, of which those that have not changed since the last look are not read again."""
+
+    access: TableAccess
+    _read: dict[str, tuple[Stamp, Tag]] = field(default_factory=dict)
+    """Of each path its stamp, and what was read."""
+
+    def now(self) -> dict[str, Tag]:
+        """Every tag by its name, ascending; none that goes while they are read."""
+        tags, folder = {}, layout.tag_folder(self.access.branch)
+        for info in sorted(self.access.storage.list(folder), key=lambda info: info.path):
+            name = info.path.rpartition("/")[2]
+            if not info.is_dir and name.startswith(_PREFIX):
+                with suppress(NotFoundError):
+                    tags[name.removeprefix(_PREFIX)] = self._tag(info)
+        return tags
+
+    def _tag(self, info: FileInfo) -> Tag:
+        before = self._read.get(info.path)
+        if before is not None and is_same_file(before[0], info.stamp):
+            return before[1]
+        tag = Tag.from_json(self.access.storage.read(info.path), path=info.path)
+        self._read[info.path] = info.stamp, tag
+        return tag
 
 
 def state_of(access: TableAccess, snapshot: Snapshot) -> Snapshot:
