@@ -9,12 +9,12 @@ from dataclasses import replace
 from itertools import islice
 from typing import Final
 
-from table_core.storage.stores.faults import Fault
+from table_core.storage.stores.faults import Call, Fault
 from tests.interleave.judge import Case, Finding, Judge, changeable
 from tests.interleave.lake import KINDS
 from tests.interleave.verbs import VERBS, fit
 
-__all__ = ["SHARDS", "Judges", "drawn", "judged", "of_shard", "pairs", "triples"]
+__all__ = ["SHARDS", "Judges", "drawn", "judged", "of_shard", "pairs", "planned", "triples"]
 
 SHARDS: Final = 30
 _PLACES: Final = 4
@@ -88,6 +88,10 @@ def _meet(first: str, second: str) -> bool:
     return one.goes_back or other.goes_back or (one.names and other.names)
 
 
+_Pair = tuple[str, str, str, bool]
+"""A kind of table, two verbs, and whether the first is cut short."""
+
+
 def of_shard(number: int, of: int = SHARDS, seed: int = 0) -> Iterator[Case]:
     """Every pair in which a verb goes back, or both want a name, at each call about a name that changes: one shard's part.
 
@@ -95,13 +99,7 @@ def of_shard(number: int, of: int = SHARDS, seed: int = 0) -> Iterator[Case]:
     calls of each at a time, in an order of the ``seed``: who stops early has met many pairs, and other calls the next time.
     """
     judges = Judges()
-    met = [
-        (kind, first, second, is_cut_short)
-        for kind in KINDS
-        for n, (first, second) in enumerate(pairs(kind))
-        for is_cut_short in (False, True)
-        if n % of == number and (is_cut_short or _meet(first, second))
-    ]
+    met = _pairs_of_shard(number, of)
     random.Random(seed).shuffle(met)
     left = [(one, _places(judges, one, seed)) for one in met]
     while left:
@@ -114,17 +112,38 @@ def of_shard(number: int, of: int = SHARDS, seed: int = 0) -> Iterator[Case]:
         left = following
 
 
-def _places(judges: Judges, pair: tuple[str, str, str, bool], seed: int) -> Iterator[Case]:
+def planned(number: int, of: int = SHARDS) -> int:
+    """How many cases ``of_shard`` has."""
+    judges = Judges()
+    return sum(len(_calls(judges, pair)) for pair in _pairs_of_shard(number, of))
+
+
+def _pairs_of_shard(number: int, of: int) -> list[_Pair]:
+    return [
+        (kind, first, second, is_cut_short)
+        for kind in KINDS
+        for n, (first, second) in enumerate(pairs(kind))
+        for is_cut_short in (False, True)
+        if n % of == number and (is_cut_short or _meet(first, second))
+    ]
+
+
+def _calls(judges: Judges, pair: _Pair) -> list[Call]:
+    """The calls of the first verb of ``pair`` at which the other comes, or at which it is cut short."""
+    kind, first, _, is_cut_short = pair
+    calls = judges[kind].calls(first)
+    return [c for c in calls if (c.name in _CHANGES if is_cut_short else changeable(c))]
+
+
+def _places(judges: Judges, pair: _Pair, seed: int) -> Iterator[Case]:
     """The cases of ``pair``, in an order of the ``seed``."""
     kind, first, second, is_cut_short = pair
-    calls = list(judges[kind].calls(first))
+    calls = _calls(judges, pair)
     draw = random.Random(f"{seed} {pair}")
     draw.shuffle(calls)
     for call in calls:
-        if is_cut_short and call.name in _CHANGES:
-            yield Case(kind, first, second, call.index, fault=draw.choice(_FAULTS))
-        elif not is_cut_short and changeable(call):
-            yield Case(kind, first, second, call.index)
+        fault = draw.choice(_FAULTS) if is_cut_short else None
+        yield Case(kind, first, second, call.index, fault=fault)
 
 
 def judged(cases: Iterable[Case], judges: Judges, seconds: float) -> tuple[int, list[Finding]]:

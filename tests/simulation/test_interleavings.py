@@ -30,7 +30,7 @@ from table_core.table.metadata import documents
 from table_core.table.metadata.documents import Metadata
 from tests import lanes
 from tests.interleave.judge import Case, Judge, changeable
-from tests.interleave.plan import SHARDS, Judges, drawn, judged, of_shard, triples
+from tests.interleave.plan import SHARDS, Judges, drawn, judged, of_shard, planned, triples
 from tests.lanes import PROFILE, budget, sampled
 
 CASES = budget("INTERLEAVE_CASES", ci=60, nightly=1_000_000)
@@ -66,7 +66,7 @@ def test_any_two_verbs_at_once_leave_what_they_leave_one_after_the_other() -> No
     seed = int(os.environ.get("SEED") or lanes.SEED)
     judges = Judges()
     count, findings = judged(islice(drawn(seed, judges), CASES), judges, SECONDS)
-    print(f"SEED={seed}: {count} interleavings")
+    print(f"SEED={seed}: {count} interleavings of {CASES} planned")
     assert not findings, f"SEED={seed}, {count} interleavings\n{told(findings)}"
     assert count >= min(CASES / 2, SECONDS / 10)
 
@@ -75,21 +75,26 @@ def test_any_two_verbs_at_once_leave_what_they_leave_one_after_the_other() -> No
 @pytest.mark.parametrize("number", [THIS_SHARD])
 def test_every_pair_in_which_a_verb_goes_back(number: int) -> None:
     """As far as an hour goes, in another order each night; by day, as far as two seconds go."""
-    judges = Judges()
-    count, findings = judged(of_shard(number, seed=lanes.SEED), judges, SHARD_S)
-    print(f"shard {number}: {count} interleavings")
-    assert not findings, f"shard {number}\n{told(findings)}"
+    judges, seed = Judges(), int(os.environ.get("SEED") or lanes.SEED)
+    count, findings = judged(of_shard(number, seed=seed), judges, SHARD_S)
+    all_of_it = planned(number) if PROFILE == "nightly" else "?"
+    what = (
+        f"shard {number + 1} of {SHARDS}, SEED={seed}: {count} interleavings of {all_of_it} planned"
+    )
+    print(what)
+    assert not findings, f"{what}\n{told(findings)}"
 
 
 @pytest.mark.timeout(0)
 @pytest.mark.parametrize("number", [THIS_SHARD])
 def test_any_three_verbs_at_once(number: int) -> None:
     """``INTERLEAVE_TRIPLES`` by a seed, a shard's part of them at a time."""
-    seed = SHARDS * int(os.environ.get("SEED") or lanes.SEED) + number
+    seed = int(os.environ.get("SEED") or lanes.SEED)
     judges, part = Judges(), -(-TRIPLES // SHARDS) if PROFILE == "nightly" else TRIPLES
-    count, findings = judged(islice(triples(seed, judges), part), judges, SHARD_S)
-    print(f"SEED={seed}: {count} triples")
-    assert not findings, f"SEED={seed}\n{told(findings)}"
+    count, findings = judged(islice(triples(SHARDS * seed + number, judges), part), judges, SHARD_S)
+    what = f"shard {number + 1} of {SHARDS}, SEED={seed}: {count} triples of {part} planned"
+    print(what)
+    assert not findings, f"{what}\n{told(findings)}"
 
 
 # ------------------------------------------------------------------------------- deliberate bugs
