@@ -108,8 +108,17 @@ def _whole_rows(
 
 
 def _numbered(rows: pa.Table, names: dict[str, str]) -> pa.Table:
-    chosen = rows.select(list(names)).rename_columns(list(names.values()))
+    columns = [_exact(rows.column(name)) for name in names]
+    chosen = pa.table(columns, names=list(names.values()))
     return chosen.append_column("n", pa.array(range(rows.num_rows), pa.int64()))
+
+
+def _exact(values: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Floating numbers as their bits: zero is not minus zero."""
+    if not pa.types.is_floating(values.type):
+        return values
+    bits = pa.int32() if pa.types.is_float32(values.type) else pa.int64()
+    return pa.chunked_array([chunk.view(bits) for chunk in values.chunks], bits)
 
 
 def _text(rows: pa.Table, n: int, names: Sequence[str]) -> str:
