@@ -18,12 +18,14 @@ from table_core.storage.json_rows import json_line, json_rows, json_schema
 from table_core.storage.parquet.batch_sizes import batch_budget
 from table_core.storage.parquet.footer import read_chunk_stats
 from table_core.storage.parquet.page_room import require_pages_fit
-from table_core.storage.parquet.row_room import require_rows_fit
+from table_core.storage.parquet.row_room import leaves_to_read, require_rows_fit
+from table_core.storage.parquet.watched import SmallerBatchesError, rows_allowed, watched
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Container, Iterator
 
     from table_core.ports import Storage
+    from table_core.storage.parquet.footer import ChunkStats
 
 __all__ = [
     "FORMATS",
@@ -95,7 +97,10 @@ def parquet_column(storage: Storage, path: str, column: str) -> pa.ChunkedArray:
     """
     try:
         with storage.open_input(path) as file:
-            return pq.ParquetFile(file).read(columns=[column]).column(0)
+            source = watched(file)
+            parquet = pq.ParquetFile(source)
+            _require_fits(source, parquet, {column})
+            return parquet.read(columns=[column]).column(0)
     except pa.ArrowException as error:
         raise DataError(f"{storage.uri}/{path}: {error}", path=path) from error
 
@@ -194,24 +199,43 @@ def format_of(path: str) -> str:
 
 
 def _parquet_rows(file: Any, _: pa.Schema) -> Iterator[tuple[pa.RecordBatch, float | None]]:
-    rows, parquet = 0, pq.ParquetFile(file)
+    source, yielded = watched(file), 0
+    parquet = pq.ParquetFile(source)
     groups, columns = range(parquet.num_row_groups), parquet.schema_arrow
-    chunks = cache(partial(read_chunk_stats, file))
-    require_rows_fit(parquet.metadata, groups, set(columns.names), chunks)
-    most = require_pages_fit(
-        file, parquet.metadata, groups, set(columns.names), chunks, is_foreign=True
-    )
-    batch_rows = min(_BATCH_ROWS, most or _BATCH_ROWS)
+    chunks, most = _require_fits(source, parquet, set(columns.names))
     types = {field.name: field.type for field in columns}
-    budget = batch_budget(parquet, groups, types, chunks, batch_rows, _BATCH_BYTES)
-    for batch in parquet.iter_batches(budget.rows):
-        rows += batch.num_rows
-        if budget.later is not None:
-            size = rows_within(_BATCH_BYTES, batch.num_rows, batch.nbytes, budget.later)
-            parquet.reader.set_batch_size(size)
-        yield batch, rows / parquet.metadata.num_rows
+    budget = batch_budget(parquet, groups, types, chunks, _BATCH_ROWS, _BATCH_BYTES)
+    allowed = partial(rows_allowed, source, most=most)
+    while True:
+        rows = 0
+        try:
+            for batch in parquet.iter_batches(allowed(budget.rows)):
+                before, rows = rows, rows + batch.num_rows
+                if budget.later is not None:
+                    size = rows_within(_BATCH_BYTES, batch.num_rows, batch.nbytes, budget.later)
+                    parquet.reader.set_batch_size(allowed(size))
+                if rows > yielded:
+                    yield batch.slice(max(yielded - before, 0)), rows / parquet.metadata.num_rows
+                    yielded = rows
+        except SmallerBatchesError:
+            continue
+        break
     if rows != parquet.metadata.num_rows:  # Arrow ends where the first column does
         raise DataError(f"{rows} rows instead of {parquet.metadata.num_rows}")
+
+
+def _require_fits(
+    source: Any, parquet: pq.ParquetFile, names: Container[str]
+) -> tuple[Callable[[], list[list[ChunkStats]]], int | None]:
+    """What the footer says of the chunks, and how many rows of the columns ``names`` a batch may have.
+
+    Raises:
+        pa.ArrowInvalid: they become more than the budgets.
+    """
+    chunks, groups = cache(partial(read_chunk_stats, source)), range(parquet.num_row_groups)
+    leaves = leaves_to_read(parquet.metadata, names)
+    require_rows_fit(parquet.metadata, groups, leaves, chunks)
+    return chunks, require_pages_fit(source, parquet.metadata, groups, leaves, chunks)
 
 
 def _csv_rows(file: Any, schema: pa.Schema) -> Iterator[tuple[pa.RecordBatch, float | None]]:

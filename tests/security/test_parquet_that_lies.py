@@ -1,6 +1,7 @@
 """Attack: Parquet of a few hundred bytes, whose footer is honest or lies.  Goal: the worker's memory.
 
-Each is read as rows that somebody left, in a process of its own whose memory is measured.
+Each is read as rows that somebody left, on a disk and in an object store, and as a data file of a table, in a process
+of its own whose memory is measured.
 """
 
 from __future__ import annotations
@@ -8,30 +9,38 @@ from __future__ import annotations
 import io
 import os
 import resource
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import cramjam
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import table_core as tc
 from table_core.errors import TableError
 from table_core.options.budgets import take_budgets
 from table_core.storage.row_files import read_rows
 from table_core.storage.stores.local import LocalStorage
+from table_core.storage.stores.remote_file import RemoteInput
 from tests.lanes import SEED, sampled
 from tests.security.parquet_by_hand import (
     DICTIONARY,
     LENGTHS,
     SHARED,
+    Column,
     Page,
     no_deltas,
     parquet,
+    parquet_of,
     run,
     varint,
 )
+from tests.tables import new_catalog, write_rows
 
 MEMORY_MB, CPU_S = 512, 10
 MANY = 1_000_000_000
@@ -127,6 +136,10 @@ LIES: dict[str, tuple[Callable[[], bytes], str]] = {
         ),
         "1000",
     ),
+    "a column with a dot in its name": (
+        lambda: parquet_of([Column("a.b", [packed(text(5_000_000) * 10, 10)] * 30)], 300),
+        "damaged footer: pages of a.b",
+    ),
     "pages without rows": (
         lambda: parquet([packed(b"", 0)] * 1000, "INT32", rows=10),
         "0 rows instead of 10",
@@ -134,24 +147,60 @@ LIES: dict[str, tuple[Callable[[], bytes], str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("lie", sampled(LIES, 3))
-def test_a_file_of_few_bytes_takes_little(tmp_path: Path, lie: str) -> None:
+PADDING = 100 << 10
+"""Behind the pages, so that who reads the footer has not read them."""
+
+
+class RangedStorage(LocalStorage):
+    """Files as an object store has them that are too large to be fetched whole."""
+
+    requests = 0
+
+    def open_input(self, path: str, size: int | None = None) -> Any:
+        return RemoteInput(Ranged(io.FileIO(Path(self.root) / path)), self, path)
+
+
+class Ranged:
+    """A file that counts what it is asked for."""
+
+    def __init__(self, file: io.FileIO) -> None:
+        self._file = file
+        self.seek, self.tell, self.close = file.seek, file.tell, file.close
+
+    def read(self, size: int = -1) -> bytes:
+        RangedStorage.requests += 1
+        return self._file.read(size)
+
+
+@pytest.mark.parametrize("store", [LocalStorage, RangedStorage])
+@pytest.mark.parametrize("lie", sampled(LIES, 5))
+def test_a_file_of_few_bytes_takes_little(
+    tmp_path: Path, lie: str, store: type[LocalStorage]
+) -> None:
     plant, told = LIES[lie]
-    (tmp_path / "f.parquet").write_bytes(plant())
-    said, cpu, memory = _spent(tmp_path)
+    body = plant()
+    if store is RangedStorage:
+        end = len(body) - 8 - int.from_bytes(body[-8:-4], "little")
+        body = body[:end] + bytes(PADDING) + body[end:]
+    (tmp_path / "f.parquet").write_bytes(body)
+    said, cpu, memory = _spent(lambda: _rows(store(tmp_path)))
     assert told in said
     assert cpu < CPU_S
     assert memory < MEMORY_MB
 
 
-def _spent(folder: Path) -> tuple[str, float, float]:
+def _rows(storage: LocalStorage) -> int:
+    return sum(batch.num_rows for batch in read_rows(storage, "f.parquet", pa.schema([])))
+
+
+def _spent(read: Callable[[], object]) -> tuple[str, float, float]:
     """What was said in a process of its own, its CPU time in seconds, and its memory in MB."""
     read_end, write_end = os.pipe()
     child = os.fork()
     if child == 0:
         try:
             resource.setrlimit(resource.RLIMIT_CPU, (60, 60))
-            os.write(write_end, _said(folder).encode()[:4000])
+            os.write(write_end, _said(read).encode()[:4000])
         finally:
             os._exit(0)
     os.close(write_end)
@@ -167,13 +216,142 @@ def _spent(folder: Path) -> tuple[str, float, float]:
     )
 
 
-def _said(folder: Path) -> str:
+def _said(read: Callable[[], object]) -> str:
     take_budgets({"TABLE_CORE_PAGE_BYTES_MAX": "64 mb"})
     try:
-        batches = read_rows(LocalStorage(folder), "f.parquet", pa.schema([]))
-        return str(sum(batch.num_rows for batch in batches))
+        return str(read())
     except TableError as error:
         return str(error)
+
+
+def _count(table: tc.Table, **which: Any) -> int:
+    return sum(batch.num_rows for batch in table.read(**which).to_batches())
+
+
+VERBS: dict[str, Callable[[tc.Table], object]] = {
+    "read": _count,
+    "read a part": lambda table: _count(table, where="s > 'a' AND id > 5"),
+    "changes": lambda table: sum(b.num_rows for b in table.changes(after=0).to_batches()),
+    "compact": lambda table: table.compact(),
+    "delete": lambda table: table.delete(where="s > 'a' AND id > 5"),
+    "update": lambda table: table.update({"s": "'y'"}, where="s = 'x'"),
+}
+NUMBERS = np.arange(300)
+
+
+def of_a_key(texts: Page, count: int) -> bytes:
+    """A data file of a table with the key ``id``."""
+    numbers = packed(NUMBERS.astype("<i8").tobytes(), 300)
+    columns = [
+        Column("_KEY_id", [numbers], "INT64"),
+        Column("_SEQUENCE_NUMBER", [numbers], "INT64"),
+        Column("_VALUE_KIND", [packed(bytes(1200), 300)], "INT32"),
+        Column("id", [numbers], "INT64"),
+        Column("s", [texts] * count),
+    ]
+    return parquet_of(columns, 300)
+
+
+@pytest.mark.parametrize("verb", sampled(VERBS, 4))
+@pytest.mark.parametrize("key", [(), ("id",)])
+def test_a_data_file_of_a_table_takes_as_little(
+    tmp_path: Path, key: tuple[str, ...], verb: str
+) -> None:
+    catalog = new_catalog((tmp_path / "wh").as_uri())
+    rows = pa.table({"id": NUMBERS, "s": pa.repeat("x", 300)})
+    options = {"bucket": "1" if key else "-1", "write-only": "true"}
+    table = catalog.create_table("d.t", rows.schema, primary_key=key, options=options)
+    write_rows(table, rows)
+    (file,) = (tmp_path / "wh/d.db/t").glob("bucket-0/*.parquet")
+    write_rows(table, rows)
+    body = of_a_key(packed(text(5_000_000) * 10, 10), 30)
+    file.write_bytes(body)
+    said, cpu, memory = _spent(lambda: VERBS[verb](catalog.table("d.t")))
+    assert "damaged footer: pages of s" in said
+    assert cpu < CPU_S
+    assert memory < MEMORY_MB
+
+
+TOO_MANY_ROWS = {"a page of numbers", "lengths of many texts"}
+"""To write a table of so many takes long."""
+
+
+@pytest.mark.parametrize("lie", sampled([lie for lie in LIES if lie not in TOO_MANY_ROWS], 5))
+def test_a_table_reads_it_within_the_budget(tmp_path: Path, lie: str) -> None:
+    plant, told = LIES[lie]
+    body = plant()
+    footer = pq.read_metadata(io.BytesIO(body))
+    (column,) = footer.schema.to_arrow_schema()
+    rows = pa.table({column.name: pa.nulls(footer.num_rows, column.type)})
+    catalog = new_catalog((tmp_path / "wh").as_uri())
+    write_rows(catalog.create_table("d.t", rows.schema, options={"bucket": "-1"}), rows)
+    (file,) = (tmp_path / "wh/d.db/t").glob("bucket-0/*.parquet")
+    file.write_bytes(body)
+    said, cpu, memory = _spent(lambda: _count(catalog.table("d.t")))
+    assert told in said
+    assert cpu < CPU_S
+    assert memory < MEMORY_MB
+
+
+BOMB = packed(text(5_000_000) * 30, 30)
+SMALL = packed(text(1), 1)
+ENTRY = packed(text(1), 1, is_dictionary=True)
+ONES = packed(b"\1" + run(31), 31, encoding=DICTIONARY)
+HIDDEN: dict[str, tuple[Callable[[], bytes], str]] = {
+    # Arrow reads a hundred bytes behind the chunks of this writer
+    "behind the chunk": (
+        lambda: parquet_of([Column("s", [SMALL, SMALL], untold=20)], 2, writer="parquet-mr"),
+        "parquet-mr before 1.2.9",
+    ),
+    # Arrow takes 32 bits of it
+    "in a page without an end": (
+        lambda: parquet([replace(SMALL, stored=len(SMALL.body) + (1 << 32)), BOMB], rows=31),
+        "damaged",
+    ),
+    "in a page that is longer than the chunk": (
+        lambda: parquet([replace(SMALL, stored=1 << 30), BOMB], rows=31),
+        "damaged head of a page",
+    ),
+    # Arrow takes a dictionary to begin where a number of 64 bits says
+    "where no dictionary begins": (
+        lambda: parquet_of([Column("s", [ENTRY, ONES], begin_kind=5)], 31),
+        "no number of 64 bits",
+    ),
+}
+
+
+@pytest.mark.parametrize("place", HIDDEN)
+def test_no_page_is_hidden_from_who_looks(tmp_path: Path, place: str) -> None:
+    plant, told = HIDDEN[place]
+    (tmp_path / "f.parquet").write_bytes(plant())
+    with pytest.raises(TableError, match=told):
+        _rows(LocalStorage(tmp_path))
+
+
+def test_looking_makes_no_request_more(tmp_path: Path) -> None:
+    numbers = np.random.default_rng(1).integers(0, 1 << 60, 400_000)
+    rows = pa.table({"i": numbers, "s": numbers.astype(str), "l": [[1, 2], []] * 200_000})
+    pq.write_table(rows, tmp_path / "f.parquet", row_group_size=150_000)
+    storage, schema = RangedStorage(tmp_path), rows.schema
+
+    def requests(read: Callable[[], Iterator[pa.RecordBatch]]) -> int:
+        RangedStorage.requests = 0
+        assert pa.Table.from_batches(read(), schema) == rows
+        return RangedStorage.requests
+
+    plain = requests(lambda: pq.ParquetFile(storage.open_input("f.parquet")).iter_batches())
+    assert requests(lambda: read_rows(storage, "f.parquet", schema)) <= plain
+
+
+def test_batches_become_smaller_where_a_store_has_long_texts(tmp_path: Path) -> None:
+    rows = pa.table({"i": range(3000), "s": ["x"] * 1500 + ["y" * 200_000] * 1500})
+    pq.write_table(rows, tmp_path / "f.parquet", row_group_size=1500)
+    numbers, sizes = [], []
+    for batch in read_rows(RangedStorage(tmp_path), "f.parquet", rows.schema):
+        numbers += batch["i"].to_pylist()
+        sizes.append(batch.num_rows)
+    assert numbers == list(range(3000))
+    assert max(sizes[-5:]) <= (64 << 20) // 200_000
 
 
 def test_no_damage_of_a_footer_ends_the_process(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from dataclasses import replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -87,7 +86,7 @@ def test_a_file_that_does_not_tell_begins_with_few_rows():
     file = pq.ParquetFile(io.BytesIO(sink.getvalue()))
 
     def room(**told) -> BatchBudget:
-        chunks = [[replace(c, **told) for c in g] for g in read_chunk_stats(file.metadata)]
+        chunks = [[c._replace(**told) for c in g] for g in read_chunk_stats(file.metadata)]
         return batch_budget(file, [0], {"s": pa.string()}, lambda: chunks, 1 << 20, 4 * MB)
 
     assert room() == BatchBudget(1 << 20, later=None, holds_groups=True)

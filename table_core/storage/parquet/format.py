@@ -7,7 +7,7 @@ nanoseconds and not INT96, which has no statistics and is deprecated; Paimon rea
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final
@@ -24,8 +24,14 @@ from table_core.storage.parquet.batch_sizes import PIECE_BYTES_MIN, batch_budget
 from table_core.storage.parquet.footer import read_chunk_stats
 from table_core.storage.parquet.page_room import require_pages_fit
 from table_core.storage.parquet.row_ranges import RowRange, find_row_ranges, row_range_batches
-from table_core.storage.parquet.row_room import require_rows_fit
+from table_core.storage.parquet.row_room import leaves_to_read, require_rows_fit
 from table_core.storage.parquet.stats import row_group_ranges
+from table_core.storage.parquet.watched import (
+    SmallerBatchesError,
+    is_local,
+    rows_allowed,
+    watched,
+)
 from table_core.storage.parquet.writer import ParquetFileWriter
 
 if TYPE_CHECKING:
@@ -106,8 +112,14 @@ class ParquetFormat:
                     refuse_shredded(field.type, stored.field(field.name).type, field.name, path)
                 groups = list(wanted.part.of(file.num_row_groups))
                 chunks = cache(partial(read_chunk_stats, source))
-                groups = _wanted_groups(source, file, groups, chunks, stored, names, wanted)
-                row_ranges = _wanted_row_ranges(file, groups, wanted.probe, len(fields), path)
+                leaves = leaves_to_read(file.metadata, set(names))
+                require_rows_fit(file.metadata, groups, leaves, chunks)
+                most = require_pages_fit(source, file.metadata, groups, leaves, chunks)
+                groups = _wanted_groups(file, groups, chunks, stored, names, wanted)
+                allowed = partial(rows_allowed, source, most=most)
+                row_ranges = _wanted_row_ranges(
+                    file, groups, wanted.probe, len(fields), allowed, path
+                )
                 if row_ranges is not None:
                     groups = [row_range.group for row_range in row_ranges]
                 physical = _physical_types(file.metadata, stored, names)
@@ -126,6 +138,7 @@ class ParquetFormat:
                 paths=asked_paths(schema, stored),
                 integers=frozenset(integers),
                 chunks=chunks,
+                allowed=allowed,
                 batch_rows=batch_rows,
                 batch_bytes=batch_bytes,
                 parallel=wanted.parallel,
@@ -149,6 +162,8 @@ class _Reading:
     """What of them is read."""
     integers: frozenset[str]
     chunks: Callable[[], list[list[ChunkStats]]]
+    allowed: Callable[[int], int]
+    """How many of so many rows may be in a batch."""
     batch_rows: int
     batch_bytes: int | None
     parallel: bool
@@ -157,6 +172,22 @@ class _Reading:
         self, groups: Sequence[int], ranges: Sequence[RowRange] | None
     ) -> Iterator[pa.RecordBatch]:
         """The rows of ``groups``, or those of ``ranges`` in them."""
+        yielded = 0
+        while True:
+            at = 0
+            try:
+                for rows in self._batches(groups, ranges):
+                    before, at = at, at + rows.num_rows
+                    if at > yielded:
+                        yield rows if before >= yielded else rows.slice(yielded - before)
+                        yielded = at
+            except SmallerBatchesError:
+                continue
+            return
+
+    def _batches(
+        self, groups: Sequence[int], ranges: Sequence[RowRange] | None
+    ) -> Iterator[pa.RecordBatch]:
         storage, path, file = self.storage, self.path, self.file
         schema = arrow_schema(self.fields)
         left, batch_bytes = _rows(file, groups), self.batch_bytes
@@ -166,10 +197,11 @@ class _Reading:
             )
         a_column = (batch_bytes or 0) // max(len(self.columns), 1)
         reader = file if budget.holds_groups else _in_pieces(self.source, file, a_column)
-        size = min(budget.rows, max(left, 1))  # Arrow makes room for so many at once
+        # Arrow makes room for so many at once
+        size = self.allowed(min(budget.rows, max(left, 1)))
         if ranges is not None:
             here = [row_range for row_range in ranges if row_range.group in groups]
-            batches = row_range_batches(reader, here, self.paths, size, batch_bytes)
+            batches = row_range_batches(reader, here, self.paths, size, batch_bytes, self.allowed)
         else:
             batches = reader.iter_batches(
                 size,
@@ -186,7 +218,7 @@ class _Reading:
                 rows = read_batch(batch, self.fields, schema, path=path, integers=self.integers)
             if budget.later is not None and ranges is None:
                 size = rows_within(batch_bytes, rows.num_rows, rows.nbytes, budget.later)
-                reader.reader.set_batch_size(size)
+                reader.reader.set_batch_size(self.allowed(size))
             yield rows
         if ranges is None and left:  # Arrow ends where the first column does
             check_rows(storage, path, _rows(file, groups) - left, _rows(file, groups))
@@ -197,13 +229,13 @@ def _opened(
     storage: Storage, path: str, size: int | None = None, **options: Any
 ) -> Iterator[tuple[Any, Any]]:
     """The open file, and Arrow's reader of it."""
-    source = storage.open_input(path, size)
+    source = watched(storage.open_input(path, size))
     try:
         with decoding(storage, path):
             # Local files are read column chunk by column chunk; remote ones in few large requests.
             file = pq.ParquetFile(
                 source,
-                pre_buffer=not _is_local(source),
+                pre_buffer=not is_local(source),
                 page_checksum_verification=True,
                 **options,
             )
@@ -213,7 +245,6 @@ def _opened(
 
 
 def _wanted_groups(
-    source: Any,
     file: Any,
     groups: list[int],
     chunks: Callable[[], list[list[ChunkStats]]],
@@ -225,8 +256,6 @@ def _wanted_groups(
 
     Of a single one they say what the manifest said, and looking into it takes less than reading them.
     """
-    require_rows_fit(file.metadata, groups, set(names))
-    require_pages_fit(source, file.metadata, groups, set(names), chunks, is_foreign=False)
     keep = wanted.keep
     if keep is None or not groups or (len(groups) == 1 and wanted.probe is not None):
         return groups
@@ -236,18 +265,30 @@ def _wanted_groups(
 
 
 def _wanted_row_ranges(
-    file: Any, groups: Sequence[int], probe: Probe | None, columns: int, path: str
+    file: Any,
+    groups: Sequence[int],
+    probe: Probe | None,
+    columns: int,
+    allowed: Callable[[int], int],
+    path: str,
 ) -> list[RowRange] | None:
     """Where ``probe`` finds matches; None where looking does not pay."""
     rows = _rows(file, groups)
     if probe is None or len(probe.fields) >= columns or rows < _PROBED_ROWS_MIN:
         return None
-    row_ranges = find_row_ranges(file, groups, probe, path=path)
+    row_ranges = _again(lambda: find_row_ranges(file, groups, probe, allowed, path=path))
     return (
         row_ranges
         if sum(row_range.stop - row_range.first for row_range in row_ranges) < rows // 2
         else None
     )
+
+
+def _again(read: Callable[[], list[RowRange]]) -> list[RowRange]:
+    """What ``read`` gives; it is asked again where batches are too large."""
+    while True:
+        with suppress(SmallerBatchesError):
+            return read()
 
 
 def _rows(file: Any, groups: Sequence[int]) -> int:
@@ -259,7 +300,7 @@ def _in_pieces(source: Any, file: Any, share: int) -> Any:
 
     What is read ahead would hold the chunks after all, so nothing is.
     """
-    most = _PIECE_BYTES if _is_local(source) else _PIECE_BYTES_REMOTE
+    most = _PIECE_BYTES if is_local(source) else _PIECE_BYTES_REMOTE
     return pq.ParquetFile(
         source,
         metadata=file.metadata,
@@ -267,11 +308,6 @@ def _in_pieces(source: Any, file: Any, share: int) -> Any:
         pre_buffer=False,
         page_checksum_verification=True,
     )
-
-
-def _is_local(source: Any) -> bool:
-    """Whether reading from ``source`` takes no round trip."""
-    return isinstance(source, pa.OSFile | pa.BufferReader)
 
 
 def _physical_types(
@@ -296,7 +332,11 @@ def _check_instants(
     before 1970 with a negative time of day, which Arrow takes for one of 2**64 nanoseconds more.
     """
     names = [field.name for field in fields]
-    with _opened(storage, path, coerce_int96_timestamp_unit="us") as (_, file):
+    with _opened(storage, path, coerce_int96_timestamp_unit="us") as (source, file):
+        chunks = cache(partial(read_chunk_stats, source))
+        with decoding(storage, path):
+            leaves = leaves_to_read(file.metadata, set(names))
+            require_pages_fit(source, file.metadata, groups, leaves, chunks)
         batches = file.iter_batches(batch_rows, row_groups=groups, columns=names)
         while True:
             with decoding(storage, path):

@@ -8,24 +8,35 @@ A page is unpacked whole, and a text of a dictionary is written out for each row
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
 from table_core.options.budgets import PAGE_BYTES, ROW_BYTES
-from table_core.storage.parquet.page_heads import page_heads
-from table_core.storage.parquet.text_lengths import longest_text, require_lengths_fit
+from table_core.storage.parquet.page_heads import bytes_at, page_heads
+from table_core.storage.parquet.row_room import chunk_of
+from table_core.storage.parquet.text_lengths import (
+    longest_text,
+    require_lengths_fit,
+    rows_of_texts,
+)
+from table_core.storage.parquet.watched import WatchedFile
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from table_core.storage.parquet.footer import ChunkStats
     from table_core.storage.parquet.page_heads import PageHead
+    from table_core.storage.parquet.row_room import Leaf
 
 __all__ = ["require_pages_fit"]
 
 _CODECS: Final = {1: "snappy", 2: "gzip", 4: "brotli", 5: "lz4_raw", 6: "zstd", 7: "lz4_raw"}
+_RATIOS: Final = {0: 1, 1: 64, 2: 1032, 5: 255, 6: 1 << 15, 7: 255}
+"""Bytes that one packed byte stands for at most: of zstd a block of 128 kB takes four."""
+_VERSION: Final = re.compile(r"parquet-mr version (\d{1,4})\.(\d{1,4})\.(\d{1,4})")
+_SIZES_SINCE: Final = (1, 2, 9)
 _TEXT: Final = "BYTE_ARRAY"
 _TEXT_BYTES: Final = 16
 """Arrow keeps a pointer and a length of each text of a dictionary."""
@@ -34,8 +45,6 @@ _LENGTHS: Final = frozenset({6, 7})
 """DELTA_LENGTH_BYTE_ARRAY and DELTA_BYTE_ARRAY."""
 _SHARED: Final = 7
 """DELTA_BYTE_ARRAY: each text may repeat all those before."""
-_TEXTS_BYTES: Final = 64 << 20
-"""Of a batch, of which several are held: one grows, one is converted, one is read."""
 _SHORT: Final = 1 << 10
 """Batches of texts of a dictionary of so many bytes are small enough, whatever their number."""
 _UNDERSTATED: Final = 64 << 20
@@ -47,54 +56,79 @@ def require_pages_fit(
     source: Any,
     metadata: Any,
     groups: Iterable[int],
-    names: Container[str],
+    leaves: Iterable[Leaf],
     chunks: Callable[[], list[list[ChunkStats]]],
-    *,
-    is_foreign: bool,
 ) -> int | None:
     """How many rows of ``groups`` of the open file ``source`` may be in a batch at most, for the texts of dictionaries.
 
-    ``names``: columns to read; ``chunks``: what the footer says of them.  Of a file that ``is_foreign``, and whose
-    bytes take no round trip, all pages are looked at; else those of columns of which the footer tells that they are
-    too large.  Arrow is not asked for chunks: it ends the process where they are damaged.
+    ``leaves``: columns to read; ``chunks``: what the footer says of them.  Arrow is not asked for them: it ends the
+    process where they are damaged.  Of a ``WatchedFile`` pages are looked at as they come, and it tells the rows.
 
     Raises:
         pa.ArrowInvalid: a page unpacks to more than the budget, the footer tells of far less than there is, or the
             head of a page is damaged.
     """
+    _require_known_sizes(metadata.created_by)
     most, longest = PAGE_BYTES.most, 0
-    looks = is_foreign and isinstance(source, pa.OSFile | pa.BufferReader)
     for number in groups:
-        group = metadata.row_group(number)
-        if not looks and group.total_byte_size <= most:
-            continue
-        texts = 0
-        leaves = map(metadata.schema.column, range(metadata.num_columns))
-        for leaf, chunk in zip(leaves, chunks()[number], strict=False):
-            wanted = leaf.path.partition(".")[0] in names  # as Arrow: a chunk may say another name
-            if wanted and (looks or chunk.stored_bytes > most):
-                texts += _Chunk(source, chunk, leaf, number, group.num_rows).look(most)
-        longest = max(longest, texts)
-    return max(1, _TEXTS_BYTES // longest) if longest else None
+        rows = metadata.row_group(number).num_rows
+        for leaf in leaves:
+            told = chunk_of(leaf, chunks()[number])
+            if _is_small(leaf, told):
+                continue
+            chunk = _Chunk(told, leaf, number, rows, most)
+            if isinstance(source, WatchedFile):
+                source.watch(chunk)
+                continue
+            for _ in chunk.pages(source):
+                pass
+            longest = max(longest, chunk.longest)
+    return rows_of_texts(longest)
 
 
-@dataclass(frozen=True, slots=True)
+def _require_known_sizes(writer: str) -> None:
+    """Behind a chunk of these writers Arrow reads a hundred bytes more, in which a page may be that no size tells of."""
+    if "parquet-mr" not in (writer or "").lower():
+        return
+    version = _VERSION.match(writer)
+    if version is None or tuple(map(int, version.groups())) < _SIZES_SINCE:
+        raise pa.ArrowInvalid(
+            f"written by {writer[:80]!r}: sizes of parquet-mr before 1.2.9 are wrong. Write it again with a later one"
+        )
+
+
+def _is_small(leaf: Leaf, told: ChunkStats) -> bool:
+    """Whether the pages of a chunk of numbers cannot become too much, whatever their heads tell."""
+    ratio = _RATIOS.get(told.codec)
+    return (
+        ratio is not None
+        and 2 * told.packed_bytes * ratio <= _UNDERSTATED  # a dictionary is decoded too
+        and leaf.physical_type != _TEXT
+        and not leaf.repetition_level
+    )
+
+
 class _Chunk:
-    """A leaf column of a row group."""
+    """A leaf column of a row group, whose pages are looked at one after another."""
 
-    source: Any
-    told: ChunkStats
-    leaf: Any
-    group: int
-    rows: int
-
-    def look(self, most: int) -> int:
+    def __init__(self, told: ChunkStats, leaf: Leaf, group: int, rows: int, most: int) -> None:
+        self._told, self._leaf, self._group, self._rows, self._most = told, leaf, group, rows, most
+        self.begin, self.end = told.begin, told.begin + told.packed_bytes
+        self.longest = 0
         """How long the texts of a row may be that stand for many in a dictionary; 0 if there are none to speak of."""
-        chunk = self.told
-        is_text = self.leaf.physical_type == _TEXT
-        width = _TEXT_BYTES if is_text else _WIDTHS.get(self.leaf.physical_type, 1)
+
+    def pages(self, source: Any) -> Iterator[int]:
+        """Look at one page of ``source`` after another; where each ends.
+
+        Raises:
+            pa.ArrowInvalid: as ``require_pages_fit``.
+        """
+        most = self._most
+        is_text = self._leaf.physical_type == _TEXT
+        is_list = self._leaf.repetition_level > 0
+        width = _TEXT_BYTES if is_text else _WIDTHS.get(self._leaf.physical_type, 1)
         unpacked = values = longest = 0
-        for head in page_heads(self.source, chunk.begin, chunk.begin + chunk.packed_bytes):
+        for head in page_heads(source, self.begin, self.end):
             unpacked += head.unpacked
             size = head.unpacked
             if head.is_dictionary:
@@ -104,45 +138,41 @@ class _Chunk:
             if size > most:
                 told = f"a page of {self._name} has {size:,} bytes"
                 raise pa.ArrowInvalid(PAGE_BYTES.told(told))
+            self._require_told(unpacked, values)
+            if is_list:
+                self._require_lists_fit(values, width)
             if is_text:
-                longest = max(longest, self._longest(head, most))
-        self._require_told(unpacked, values)
-        if self.leaf.max_repetition_level:
-            self._require_lists_fit(values, width)
-            longest *= -(-values // max(self.rows, 1))
-        return longest
+                longest = max(longest, self._longest(source, head))
+                self.longest = longest * (-(-values // max(self._rows, 1)) if is_list else 1)
+            yield head.at + head.stored
 
     @property
     def _name(self) -> str:
-        return f"{self.leaf.path} in row group {self.group}"
+        return f"{self._leaf.path} in row group {self._group}"
 
-    def _longest(self, head: PageHead, most: int) -> int:
+    def _longest(self, source: Any, head: PageHead) -> int:
         if head.is_dictionary:
             if head.unpacked - 4 * head.values <= _SHORT:
                 return 0
-            return longest_text(self._stored(head), head, self.told.codec)
+            return longest_text(_stored(source, head), head, self._told.codec)
         if head.encoding not in _LENGTHS:
             return 0
-        leaf = self.leaf
-        levels = (leaf.max_repetition_level > 0) + (leaf.max_definition_level > 0)
+        leaf = self._leaf
+        levels = (leaf.repetition_level > 0) + (leaf.definition_level > 0)
         try:
-            require_lengths_fit(self._page(head), head, levels, is_shared=head.encoding == _SHARED)
+            require_lengths_fit(
+                self._page(source, head), head, levels, is_shared=head.encoding == _SHARED
+            )
         except (IndexError, ValueError) as error:
             raise pa.ArrowInvalid(f"damaged page of {self._name}: {error}") from error
-        if head.unpacked + 4 * head.values > most:
+        if head.unpacked + 4 * head.values > self._most:
             told = f"a page of {self._name} has {head.values:,} texts"
             raise pa.ArrowInvalid(PAGE_BYTES.told(told))
         return head.unpacked if head.encoding == _SHARED else 0
 
-    def _stored(self, head: PageHead) -> bytes:
-        """It as it is stored; without the levels of the second version."""
-        skipped = head.levels or 0
-        self.source.seek(head.at + skipped)
-        return bytes(self.source.read(max(head.stored - skipped, 0)))
-
-    def _page(self, head: PageHead) -> bytes:
-        body = self._stored(head)
-        name = _CODECS.get(self.told.codec)
+    def _page(self, source: Any, head: PageHead) -> bytes:
+        body = _stored(source, head)
+        name = _CODECS.get(self._told.codec)
         if name is None or not head.is_packed or not body:
             return body
         unpacked = pa.Codec(name).decompress(body, max(head.unpacked - (head.levels or 0), 0))
@@ -150,19 +180,25 @@ class _Chunk:
 
     def _require_told(self, unpacked: int, values: int) -> None:
         """Whoever reads goes by what the footer tells."""
-        told = self.told.stored_bytes
+        told = self._told.stored_bytes
         if unpacked > max(told, _UNDERSTATED):
             raise pa.ArrowInvalid(
                 f"damaged footer: pages of {self._name} have {unpacked:,} bytes, and it tells of {told:,}"
             )
-        if values > self.told.values:
+        if values > self._told.values:
             raise pa.ArrowInvalid(
-                f"damaged footer: pages of {self._name} have {values:,} values, and it tells of {self.told.values:,}"
+                f"damaged footer: pages of {self._name} have {values:,} values, and it tells of {self._told.values:,}"
             )
 
     def _require_lists_fit(self, values: int, width: int) -> None:
         """Any row may have nearly all values."""
         size = values * width
-        if size > max(ROW_BYTES.most, _DENSE * self.told.packed_bytes):
+        if size > max(ROW_BYTES.most, _DENSE * self._told.packed_bytes):
             told = f"a row of {self._name} may take {size:,} bytes"
             raise pa.ArrowInvalid(ROW_BYTES.told(told))
+
+
+def _stored(source: Any, head: PageHead) -> bytes:
+    """A page as it is stored; without the levels of the second version."""
+    skipped = head.levels or 0
+    return bytes_at(source, head.at + skipped, max(head.stored - skipped, 0))

@@ -20,7 +20,7 @@ from table_core.storage.columns.conform import missing_columns, read_batch
 from table_core.storage.columns.data_format import row_bits, rows_within
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from table_core.storage.columns.data_format import Probe
 
@@ -41,8 +41,12 @@ class RowRange:
     stop: int
 
 
-def find_row_ranges(file: Any, groups: Sequence[int], probe: Probe, *, path: str) -> list[RowRange]:
+def find_row_ranges(
+    file: Any, groups: Sequence[int], probe: Probe, allowed: Callable[[int], int], *, path: str
+) -> list[RowRange]:
     """The narrowest span of each of ``groups`` that holds all its matches; none where none is.
+
+    ``allowed``: how many of so many rows a batch may have.
 
     Raises:
         CorruptFileError: a stored value does not fit its column.
@@ -51,6 +55,7 @@ def find_row_ranges(file: Any, groups: Sequence[int], probe: Probe, *, path: str
     size = _PROBED_ROWS if row_bits(schema) is None else _PROBED_ROWS_PLAIN
     missing_columns(file.schema_arrow.names, probe.fields, path=path)
     row_ranges = []
+    size = allowed(size)
     for group in groups:
         first = stop = at = 0
         for batch in file.iter_batches(size, row_groups=[group], columns=schema.names):
@@ -72,6 +77,7 @@ def row_range_batches(
     names: Sequence[str],
     first_rows: int,
     most_bytes: int | None,
+    allowed: Callable[[int], int],
 ) -> Iterator[pa.RecordBatch]:
     """The columns ``names`` of the rows of ``row_ranges``, as stored.
 
@@ -80,12 +86,12 @@ def row_range_batches(
     """
     for row_range in row_ranges:
         at = 0
-        size = min(first_rows, row_range.stop)
+        size = allowed(min(first_rows, row_range.stop))
         for batch in file.iter_batches(size, row_groups=[row_range.group], columns=names):
             low, high = max(row_range.first - at, 0), min(row_range.stop - at, batch.num_rows)
             at += batch.num_rows
             size = rows_within(most_bytes, batch.num_rows, batch.nbytes, _READ_ROWS)
-            file.reader.set_batch_size(max(1, min(size, row_range.stop - at)))
+            file.reader.set_batch_size(allowed(max(1, min(size, row_range.stop - at))))
             if low < high:
                 yield batch.slice(low, high - low)
             if at >= row_range.stop:

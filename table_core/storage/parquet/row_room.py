@@ -8,18 +8,18 @@ A footer says how many values a column has, and how long it is before compressio
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import pyarrow as pa
 
 from table_core.options.budgets import ROW_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Iterator
+    from collections.abc import Callable, Container, Iterable, Sequence
 
     from table_core.storage.parquet.footer import ChunkStats
 
-__all__ = ["require_rows_fit"]
+__all__ = ["Leaf", "chunk_of", "leaves_to_read", "require_rows_fit"]
 
 _FEW_ROWS: Final = 64
 """More rows are not looked at: then a column would have gigabytes."""
@@ -27,46 +27,73 @@ _WIDTHS: Final = {"BOOLEAN": 0, "INT64": 8, "DOUBLE": 8, "INT96": 8}
 _WIDTH: Final = 4
 
 
+class Leaf(NamedTuple):
+    """A column as Parquet has it: a member of a column has one of its own."""
+
+    number: int
+    path: str
+    physical_type: str
+    repetition_level: int
+    definition_level: int
+
+
+def leaves_to_read(metadata: Any, names: Container[str]) -> list[Leaf]:
+    """Those of a file that Arrow reads when it is asked for the columns ``names``: of ``a`` also a column ``a.b``."""
+    schema = metadata.schema
+    leaves = []
+    for number in range(metadata.num_columns):
+        column = schema.column(number)
+        path = column.path
+        if _is_read(path, names):
+            levels = column.max_repetition_level, column.max_definition_level
+            leaves.append(Leaf(number, path, column.physical_type, *levels))
+    return leaves
+
+
+def _is_read(path: str, names: Container[str]) -> bool:
+    if path in names:
+        return True
+    at = path.find(".")
+    while at >= 0:
+        if path[:at] in names:
+            return True
+        at = path.find(".", at + 1)
+    return False
+
+
 def require_rows_fit(
     metadata: Any,
     groups: Iterable[int],
-    names: Container[str],
-    chunks: Callable[[], list[list[ChunkStats]]] | None = None,
+    leaves: Iterable[Leaf],
+    chunks: Callable[[], list[list[ChunkStats]]],
 ) -> None:
-    """Refuse ``groups`` of a file of which a row of the columns ``names`` takes more than the budget.
+    """Refuse ``groups`` of a file of which a row of the columns ``leaves`` takes more than the budget.
 
-    ``chunks``: what the footer of a foreign file says of them.  Arrow is faster to ask, and ends the process where their
-    statistics are damaged.
+    ``chunks``: what the footer says of them.  Arrow would end the process where it is damaged.
 
     Raises:
         pa.ArrowInvalid: a row takes more, or the footer is damaged.
     """
     for number in groups:
-        group = metadata.row_group(number)
-        if not 0 < group.num_rows <= _FEW_ROWS:
+        rows = metadata.row_group(number).num_rows
+        if not 0 < rows <= _FEW_ROWS:
             continue
-        columns = _as_arrow_says(group) if chunks is None else _as_read(metadata, chunks()[number])
-        size = sum(
-            max(stored, values * _WIDTHS.get(type, _WIDTH))
-            for name, type, stored, values in columns
-            if name in names
-        )
-        if size // group.num_rows > ROW_BYTES.most:
-            problem = f"a row of row group {number} takes {size // group.num_rows:,} bytes or more"
+        size = 0
+        for leaf in leaves:
+            chunk = chunk_of(leaf, chunks()[number])
+            width = _WIDTHS.get(leaf.physical_type, _WIDTH)
+            size += max(chunk.stored_bytes, chunk.values * width)
+        if size // rows > ROW_BYTES.most:
+            problem = f"a row of row group {number} takes {size // rows:,} bytes or more"
             raise pa.ArrowInvalid(ROW_BYTES.told(problem))
 
 
-_Leaf = tuple[str, str, int, int]
-"""A leaf's top-level column, its physical type, its bytes before compression, and its values."""
+def chunk_of(leaf: Leaf, chunks: Sequence[ChunkStats]) -> ChunkStats:
+    """What the footer says of ``leaf`` in a row group.
 
-
-def _as_arrow_says(group: Any) -> Iterator[_Leaf]:
-    for column in map(group.column, range(group.num_columns)):
-        name = column.path_in_schema.partition(".")[0]
-        yield name, column.physical_type, column.total_uncompressed_size, column.num_values
-
-
-def _as_read(metadata: Any, chunks: Iterable[ChunkStats]) -> Iterator[_Leaf]:
-    leaves = map(metadata.schema.column, range(metadata.num_columns))
-    for leaf, chunk in zip(leaves, chunks, strict=False):
-        yield leaf.path.partition(".")[0], leaf.physical_type, chunk.stored_bytes, chunk.values
+    Raises:
+        pa.ArrowInvalid: nothing.
+    """
+    if leaf.number >= len(chunks):
+        raise pa.ArrowInvalid(f"damaged footer: a row group has no chunk of {leaf.path}")
+    return chunks[leaf.number]

@@ -16,9 +16,16 @@ from table_core.ondisk.varint import read_varint, varint
 if TYPE_CHECKING:
     from table_core.storage.parquet.page_heads import PageHead
 
-__all__ = ["longest_text", "require_lengths_fit"]
+__all__ = ["longest_text", "require_lengths_fit", "rows_of_texts"]
 
 _MAGIC: Final = b"PAR1"
+_TEXTS_BYTES: Final = 64 << 20
+"""Of a batch, of which several are held: one grows, one is converted, one is read."""
+
+
+def rows_of_texts(longest: int) -> int | None:
+    """How many rows with texts of dictionaries so long may be in a batch; None: as many as there are."""
+    return max(1, _TEXTS_BYTES // longest) if longest else None
 
 
 def longest_text(page: bytes, head: PageHead, codec: int) -> int:
