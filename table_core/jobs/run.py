@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from table_core.cdc.apply.progress import quiet
-from table_core.errors import ArgumentError
+from table_core.errors import ArgumentError, UnsupportedFeatureError
 from table_core.jobs.action import COMMON, Job
 from table_core.jobs.embedded import EmbeddedEngine, SqlLimits
 from table_core.jobs.registry import action_of
@@ -49,12 +49,19 @@ def job_of(spec: JobSpec, engine: Engine) -> tuple[Action, Job]:
 
     Raises:
         ArgumentError: an argument is unknown to the action, missing, or not of its kind.
+        UnsupportedFeatureError: the tables are those of a REST catalog.
     """
     action = action_of(spec.action)
     if spec.table is None:
         raise ArgumentError(f"job {spec.action} names no table", argument="table")
     args = action.checked(spec.args)
     storage = {k[len(_STORAGE) :]: v for k, v in spec.options.items() if k.startswith(_STORAGE)}
+    if storage.get("metastore", "").lower() == "rest":
+        raise UnsupportedFeatureError(
+            "a job on a table of a REST catalog is not in this release: its processes would need the token. Use "
+            "open_catalog in Python",
+            feature="a job on a REST catalog",
+        )
     catalog = open_catalog(spec.warehouse, storage)
     of_commit = {p.name: args.pop(p.name) for p in COMMON if p.name in args}
     job = Job(

@@ -47,14 +47,6 @@ class Resources:
         """Where a table gets another name."""
         return self._joined("tables", "rename")
 
-    def views(self, database: str) -> str:
-        """The views of a database."""
-        return self._joined("databases", database, "views")
-
-    def functions(self, database: str) -> str:
-        """The functions of a database."""
-        return self._joined("databases", database, "functions")
-
     def _joined(self, *parts: str) -> str:
         named = parts if self.prefix is None else (self.prefix, *parts)
         return "/".join((_V1, *(quote_plus(part, safe="*") for part in named)))

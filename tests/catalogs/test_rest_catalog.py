@@ -20,10 +20,14 @@ from table_core.errors import (
     AccessDeniedError,
     OptionError,
     OutcomeUnknownError,
+    SchemaError,
     StorageUnavailableError,
     TableError,
     UnsupportedFeatureError,
 )
+from table_core.jobs.job_spec import JobSpec
+from table_core.jobs.run import run_embedded
+from table_core.rest.schema_changes import is_same_schema
 from tests.catalogs.rest.server import WAREHOUSE, RestCatalogServer, rest_catalog
 from tests.storage_contract.proxy import Plan, Proxy
 from tests.tables import rows_of, write_rows
@@ -162,7 +166,12 @@ def test_tables_of_blanks_and_other_letters_have_a_path(catalog: tc.Catalog) -> 
 @pytest.mark.parametrize(
     ("what", "verb"),
     [
-        ("change of the schema", lambda c: c.alter_table("d.t", [tc.AddColumn("n", "STRING")])),
+        (
+            "name",
+            lambda c: c.alter_table(
+                "d.t", [tc.AddColumn("n", "STRING")], tc.CommitAs(user="u", identifier=1)
+            ),
+        ),
         ("rollback", lambda c: c.table("d.t").rollback_to(snapshot=1)),
         ("creation", lambda c: c.table("d.t").branches.create("side")),
         ("copy", lambda c: c.clone_table("d.t", "d.copy")),
@@ -178,6 +187,47 @@ def test_what_only_the_server_may_do_is_refused_and_changes_nothing(
         verb(catalog)
     assert sorted(p for p in server.data.rglob("*") if p.is_file()) == files
     assert rows_of(table) == [(1, 1), (2, 2)]
+
+
+def test_schemas_change_as_the_server_changes_them(catalog: tc.Catalog) -> None:
+    table = catalog.create_table("d.t", SCHEMA, options={"bucket": "-1", "write-only": "true"})
+    add(table, 1)
+    changed = catalog.alter_table(
+        "d.t",
+        [
+            tc.AddColumn("note", "STRING", comment="what was said", after="k"),
+            tc.AddColumn("first", "INT", first=True),
+            tc.RenameColumn("v", "amount"),
+            tc.UpdateColumnType("k", "BIGINT"),
+            tc.UpdateColumnNullability("k", nullable=True),
+            tc.UpdateColumnComment("k", "the key"),
+            tc.SetOption("snapshot.num-retained.min", "3"),
+            tc.RemoveOption("write-only"),
+            tc.UpdateComment("orders"),
+        ],
+    )
+    assert is_same_schema(changed.definition, catalog.table("d.t").definition)
+    assert changed.arrow_schema.names == ["first", "k", "note", "amount"]
+    rows = pa.table(
+        {"first": [9], "k": [2], "note": ["x"], "amount": [2]}, schema=changed.arrow_schema
+    )
+    write_rows(changed, rows)
+    assert rows_of(catalog.table("d.t")) == [(None, 1, None, 1), (9, 2, "x", 2)]
+    catalog.alter_table("d.t", [tc.DropColumn("note"), tc.AddColumn("note", "INT")])
+    assert rows_of(catalog.table("d.t")) == [(None, 1, 1, None), (9, 2, 2, None)]
+    with pytest.raises(SchemaError):
+        catalog.alter_table("d.t", [tc.DropColumn("note2")])
+
+
+def test_a_change_of_a_schema_whose_answer_is_lost_is_recognized(
+    catalog: tc.Catalog, proxy: Proxy
+) -> None:
+    catalog.create_table("d.t", SCHEMA)
+    proxy.plan = Plan(lambda method, path: (method, path[-2:]) == ("POST", "/t"), lose_answer=True)
+    altered = catalog.alter_table("d.t", [tc.AddColumn("n", "INT")])
+    assert proxy.plan.seen
+    assert altered.arrow_schema.names == ["k", "v", "n"]
+    assert catalog.table("d.t").definition.id == 1
 
 
 def test_upkeep_works_on_files_as_in_paimons_own_client(catalog: tc.Catalog) -> None:
@@ -203,6 +253,14 @@ def test_a_table_of_a_server_cannot_be_opened_by_its_path(
     uri = catalog.create_table("d.t", SCHEMA).uri
     with pytest.raises(UnsupportedFeatureError, match="open_catalog"):
         tc.open_table(uri, storage_options=server.options())
+
+
+def test_jobs_take_no_rest_catalog(server: RestCatalogServer) -> None:
+    options = {f"storage.{key}": value for key, value in server.options().items()}
+    spec = JobSpec(action="compact", warehouse=WAREHOUSE, table="d.t", options=options)
+    with pytest.raises(UnsupportedFeatureError, match="a job on a table of a REST catalog") as no:
+        run_embedded(spec)
+    assert server.login["token"] not in str(no.value) + repr(spec)
 
 
 def test_secrets_are_told_nowhere(

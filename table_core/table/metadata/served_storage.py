@@ -27,7 +27,7 @@ from table_core.errors import (
 from table_core.ondisk import layout
 from table_core.ondisk.data_file import EntryKind
 from table_core.ondisk.hints import LATEST, encode_hint
-from table_core.ondisk.line import Link, Turn
+from table_core.ondisk.line import FOLLOWS, Link, Turn
 from table_core.ondisk.partition_text import partition_text
 from table_core.ondisk.snapshot import FIRST_ID, Snapshot
 from table_core.rest.documents import (
@@ -37,6 +37,8 @@ from table_core.rest.documents import (
     newest_id,
 )
 from table_core.rest.refusals import RefusedError
+from table_core.rest.schema_changes import alter_request, is_same_schema
+from table_core.schema.document import schema_from_json
 from table_core.storage.stores.paths import joined
 from table_core.storage.stores.wrapped import WrappedStorage
 from table_core.table.metadata.documents import Metadata
@@ -46,6 +48,7 @@ if TYPE_CHECKING:
 
     from table_core.ondisk.data_file import ManifestEntry
     from table_core.ports import Clock
+    from table_core.schema.table_schema import TableSchema
     from table_core.storage.stores.rest_server import RestServer
 
 __all__ = ["ServedLine", "ServedStorage"]
@@ -69,6 +72,8 @@ class ServedLine:
     clock: Clock
     sent: dict[str, bytes] = field(default_factory=dict, repr=False)
     """Bytes of snapshots that were sent, by their paths."""
+    schemas: dict[str, bytes] = field(default_factory=dict, repr=False)
+    """Bytes of schemas that were asked for, by their paths: the server's own have another time."""
 
     @property
     def name(self) -> str:
@@ -92,6 +97,19 @@ class ServedLine:
         except RefusedError as error:
             if error.refusal.resource_type == _NO_SNAPSHOT:
                 return None
+            raise error.refusal.error(self.name, self.server.uri) from None
+
+    def alter(self, request: dict[str, object]) -> None:
+        """Ask the server to change the schema.
+
+        Raises:
+            NotFoundError, ArgumentError, AlreadyExistsError ...: it does not; nothing was changed.
+            OutcomeUnknownError: nobody says whether it did.
+        """
+        path = self.server.resources.table(self.database, self.table)
+        try:
+            self.server.post(path, request)
+        except RefusedError as error:
             raise error.refusal.error(self.name, self.server.uri) from None
 
     def remember(self, path: str, body: bytes) -> None:
@@ -154,7 +172,7 @@ class ServedStorage(WrappedStorage):
         if folder == "snapshot" and layout.numbered(name, "snapshot-") is not None:
             return self._commit(branch, path, body)
         if folder == "schema":
-            self._refuse("a change of the schema")
+            return self._alter(branch, path, body)
         if folder == layout.LINE_FOLDER and layout.numbered(name, "turn-") is not None:
             self._refuse(f"a {Turn.from_json(body, path=path).verb}")
         return self.inner.create(path, body)
@@ -177,6 +195,8 @@ class ServedStorage(WrappedStorage):
                 raise NotFoundError(f"{self.line.name} has no snapshot", name=path, available=[])
             return encode_hint(id)
         body = self.inner.read(path)
+        if folder == "schema":
+            return self.line.schemas.get(joined(self.folder, path), body)
         sent = self.line.sent.get(joined(self.folder, path))
         return sent if sent is not None and _is_same(body, sent, path) else body
 
@@ -209,6 +229,48 @@ class ServedStorage(WrappedStorage):
         if not self.inner.exists(path):
             raise self._taken_back(snapshot)
         return False
+
+    def _alter(self, branch: str, path: str, body: bytes) -> bool:
+        """Ask the server for the changes that lead to the schema ``body``; False: another one has its number.
+
+        Raises:
+            CommitConflictError: the schema was changed meanwhile, and the changes came after that.
+            OutcomeUnknownError: nobody says whether it was changed.
+        """
+        wanted = schema_from_json(body, path=path)
+        if branch != _MAIN or wanted.id == 0:
+            self._refuse("a schema of a branch")
+        if wanted.extra.keys() - {FOLLOWS}:
+            self._refuse("a change of the schema under the name of a commit")
+        before = layout.schema_path(wanted.id - 1)
+        known = schema_from_json(self.inner.read(before), path=before)
+        if self.inner.exists(path):
+            return False
+        try:
+            self.line.alter(alter_request(known, wanted))
+        except OutcomeUnknownError:
+            if not self.inner.exists(path):
+                raise
+        stored = self._stored_schema(path)
+        if stored is None or not is_same_schema(stored, wanted):
+            raise self._altered_otherwise(wanted.id)
+        self.line.schemas[path] = body
+        return True
+
+    def _stored_schema(self, path: str) -> TableSchema | None:
+        try:
+            return schema_from_json(self.inner.read(path), path=path)
+        except NotFoundError:
+            return None
+
+    def _altered_otherwise(self, id: int) -> CommitConflictError:
+        problem = f"schema {id} is not what was asked for: somebody else changed the schema at the same time"
+        return CommitConflictError(
+            f"{self.line.name}: {problem}. Look at the newest schema: it has their changes, and perhaps these too",
+            table=self.line.name,
+            head_id=None,
+            conflicts=[problem],
+        )
 
     def _base(self, snapshot: Snapshot, path: str) -> Snapshot | None:
         """What ``snapshot`` was built on; None: nothing.
