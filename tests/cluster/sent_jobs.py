@@ -39,6 +39,7 @@ class Round:
         options = {**SMALL, "spark.master": cluster.master, "spark.driver.host": "127.0.0.1"}
         options |= {"spark.sql.shuffle.partitions": "8", "spark.default.parallelism": "8"}
         options |= {"spark.speculation": "true", "spark.speculation.minTaskRuntime": "0ms"}
+        options["spark.executor.extraJavaOptions"] = QUICK.strip().partition("=")[2]
         options |= self.settings
         spec_file.write_text(replace(self.spec, options=options).to_json())
         conf.write_text(QUICK)
