@@ -110,6 +110,10 @@ ADVICE = {
         "the source of a sync was recreated, reset or replaced. It is a subclass of `PositionDivergedError`",
         "choose a way out: [set or reset the position, or drop the table](cdc-changes.md#when-the-source-is-another-one)",
     ),
+    "SqlError": (
+        "a SQL statement does not parse, or names what is not there",
+        "correct the statement where the facts point; [SQL](sql.md)",
+    ),
     "StorageUnavailableError": (
         "the store did not answer, is full or failed",
         "try again later; free space if the reason says so",

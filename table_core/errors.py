@@ -34,6 +34,7 @@ __all__ = [
     "PredicateError",
     "SchemaError",
     "SourceDivergedError",
+    "SqlError",
     "StorageUnavailableError",
     "TableError",
     "UnsupportedFeatureError",
@@ -219,6 +220,12 @@ class DataError(TableError, ValueError):
 
 class PredicateError(TableError, ValueError):
     """A condition does not parse or does not fit the table.  Facts: ``where``."""
+
+    kind = ErrorKind.INVALID
+
+
+class SqlError(TableError, ValueError):
+    """A SQL statement is wrong.  Facts: ``line``, ``column`` and ``near``, the text that stands there."""
 
     kind = ErrorKind.INVALID
 

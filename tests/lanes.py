@@ -71,7 +71,7 @@ DAY = (
         "light",
         (
             *("airflows", "catalogs", "cli", "docs", "durability", "fuzz", "golden"),
-            *("property", "security", "simulation", "storage_contract", "unit", "upstream"),
+            *("property", "security", "simulation", "sql", "storage_contract", "unit", "upstream"),
         ),
         "the core in memory and on disk, kills, stores, the command line, the documents' examples, cases of Paimon's own suites",
         processes=2,

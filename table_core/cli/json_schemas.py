@@ -26,7 +26,7 @@ _NUMBER: Final = {"type": "integer"}
 _FLAG: Final = {"type": "boolean"}
 _ANY: Final[dict[str, Any]] = {}
 _TIME: Final = {"type": "string", "format": "date-time"}
-ROWS: Final = frozenset({("read",), ("changes",), ("follow",), ("diff",)})
+ROWS: Final = frozenset({("read",), ("changes",), ("follow",), ("diff",), ("sql",)})
 """Commands that print rows of tables."""
 
 

@@ -21,6 +21,7 @@ from table_core.cli import (
     json_schemas,
     looking,
     reading,
+    sql,
     sync,
     upkeep,
     writing,
@@ -46,6 +47,7 @@ COMMANDS: Final = add_all(
     (
         *looking.ENTRIES,
         *reading.ENTRIES,
+        *sql.ENTRIES,
         *differences.ENTRIES,
         *writing.ENTRIES,
         *action_entries(),

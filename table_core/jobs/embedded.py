@@ -15,10 +15,10 @@ import pyarrow as pa
 from table_core.cdc.apply.progress import quiet
 from table_core.datatypes.row_kind import ROW_KIND_COLUMN
 from table_core.errors import ArgumentError, MissingPackageError
-from table_core.jobs.sql_child import CLOSED
-from table_core.jobs.sql_parameters import named
-from table_core.jobs.sql_process import SqlLimits, rows_of
 from table_core.options.budgets import require_bounded, take_budgets
+from table_core.sql.sql_parameters import named
+from table_core.table.api.sql.sql_child import CLOSED
+from table_core.table.api.sql.sql_process import SqlLimits, rows_of
 from table_core.table.metadata.sharing import alone
 
 if TYPE_CHECKING:

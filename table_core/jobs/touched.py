@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 from table_core.datatypes.kinds import Atomic, Root
 from table_core.errors import ArgumentError, ErrorKind, MissingPackageError, TableError
-from table_core.jobs.common_sql import why_only_spark
 from table_core.jobs.embedded import EmbeddedEngine, one_select
 from table_core.jobs.engine_choice import AutoLimits, EngineChoice, Touched, Worker, choose_engine
 from table_core.jobs.engine_choice import in_bytes as sized
 from table_core.jobs.pinning import views_ahead
 from table_core.jobs.run import job_of
-from table_core.jobs.sql_process import SqlLimits
 from table_core.options import keys_files, keys_write
 from table_core.options.parse import size_bytes
+from table_core.sql.common_sql import why_only_spark
 from table_core.table.api.database_maintenance import Choice, chosen_tables
+from table_core.table.api.sql.sql_process import SqlLimits
 from table_core.table.metadata.partition_spec import partition_matcher
 from table_core.table.read.partition_where import partition_where
 

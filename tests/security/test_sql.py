@@ -17,11 +17,11 @@ import pytest
 
 import table_core as tc
 from table_core.errors import ArgumentError
-from table_core.jobs import sql_process
 from table_core.jobs.embedded import EmbeddedEngine, SqlLimits
 from table_core.jobs.job_spec import JobSpec
 from table_core.jobs.run import run_embedded
 from table_core.spark.verbs.sql_text import expression_of, query_of
+from table_core.table.api.sql import sql_process
 from tests.tables import write_rows
 
 ROOT = str(Path(__file__).parents[2])

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 
-from table_core.jobs.common_sql import why_only_spark
 from table_core.jobs.embedded import EmbeddedEngine
 from table_core.jobs.job_spec import JobSpec
 from table_core.jobs.run import run_job
 from table_core.spark.engine import SparkEngine
+from table_core.sql.common_sql import why_only_spark
 from tests.common_sql import SAME
 from tests.lanes import sampled
 from tests.tables import write_rows

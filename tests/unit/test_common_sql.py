@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from table_core.datatypes.kinds import Atomic, Field, Root
-from table_core.jobs.common_sql import why_only_spark
+from table_core.sql.common_sql import why_only_spark
 from tests.common_sql import SAME
 
 TYPES = {

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from table_core.jobs.action import Action, Command, Heading, Job, Option, Parameter, RunBy, Step
 from table_core.jobs.common_parameters import DRY_RUN, SQL_PARAMETERS
-from table_core.jobs.sql_parameters import checked_parameters
 from table_core.shapes import kinds
+from table_core.sql.sql_parameters import checked_parameters
 
 if TYPE_CHECKING:
     from table_core.jobs.engine_choice import Touched

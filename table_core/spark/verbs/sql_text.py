@@ -15,8 +15,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from table_core.errors import ArgumentError
-from table_core.jobs.sql_parameters import named
 from table_core.options.budgets import require_bounded
+from table_core.sql.sql_parameters import named
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from table_core.table.metadata.results import CommitAs
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from table_core.table.api.catalog_view import CatalogView
+    from table_core.table.api.sql.catalog_port import SqlCatalog
+    from table_core.table.api.sql.session import SqlResult, SqlSession
     from table_core.table.metadata.results import ResultDocument
     from table_core.table.metadata.timestamps import PointInTime
 
@@ -22,6 +26,40 @@ class CatalogUpkeep:
     @property
     def _catalog(self) -> CatalogView:
         return cast("CatalogView", self)
+
+    def sql(
+        self,
+        text: str,
+        parameters: Mapping[str, Any] | None = None,
+        *,
+        commit: CommitAs | None = None,
+        options: Mapping[str, str] | None = None,
+    ) -> SqlResult:
+        """The result of one SQL statement: rows as a scan, or the result document of a change.
+
+        SQL has Spark's meaning, or is refused. ``parameters`` are the values of ``:name`` in it; they are bound,
+        not pasted. ``options`` bound what a query may take: ``sql.memory-limit``, ``sql.disk-limit``,
+        ``sql.time-limit`` and ``sql.threads``.
+
+        Raises:
+            SqlError: the statement is wrong; the facts say at which line and column.
+            UnsupportedFeatureError: a part of it is not supported; it says what to do instead.
+            MissingPackageError: a query needs DuckDB, and it is not installed.
+        """
+        from table_core.table.api.sql.session import run_statement  # brings an SQL parser along
+
+        return run_statement(cast("SqlCatalog", self), text, parameters, commit, options)
+
+    def sql_session(
+        self, database: str | None = None, options: Mapping[str, str] | None = None
+    ) -> SqlSession:
+        """A session, in which USE and SET hold for the statements that follow, and scripts run.
+
+        Names without a database are looked up in ``database``. ``options`` as in ``sql``.
+        """
+        from table_core.table.api.sql.session import SqlSession
+
+        return SqlSession(cast("SqlCatalog", self), database, options)
 
     def clone_table(  # noqa: PLR0913 - what one may say of a copy
         self,

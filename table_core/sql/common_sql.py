@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from table_core.datatypes.kinds import DataType, Field
 
-__all__ = ["why_only_spark"]
+__all__ = ["first_unsure", "is_whole", "only_type", "types_of", "why_only_spark"]
 
 _SAME: Final = frozenset(
     {
@@ -67,6 +67,7 @@ _CALCULATES: Final = (exp.Add, exp.Sub, exp.Mul, exp.Neg)
 _DIGITS_MAX: Final = 38
 _UNKNOWN: Final = _DIGITS_MAX + 1
 _INTEGERS: Final[Mapping[Root, int]] = {Root.INT: 10, Root.BIGINT: 20}
+_WHOLE: Final = frozenset({Root.TINYINT, Root.SMALLINT, Root.INT, Root.BIGINT})
 _NUMBERS: Final = frozenset({*_INTEGERS, Root.TINYINT, Root.SMALLINT, Root.DECIMAL, Root.DOUBLE})
 _SURE: Final = _NUMBERS | {Root.BOOLEAN, Root.VARCHAR, Root.DATE, Root.TIMESTAMP}
 """Not FLOAT, whose 0.1 is another to each; not CHAR, which one pads; not what has the time zone of a session."""
@@ -86,14 +87,30 @@ def why_only_spark(
     """
     require_bounded(sql)
     try:
-        tree = _plain(sqlglot.parse_one(sql, read="spark"), parameters or {})
-        other = _plain(sqlglot.parse_one(sql, read="duckdb"), parameters or {})
+        tree = sqlglot.parse_one(sql, read="spark")
+        other = sqlglot.parse_one(sql, read="duckdb")
     except (SqlglotError, RecursionError):
         return "the SQL is not understood"
-    if tree != other:
-        return "the SQL means other things to Spark and to DuckDB"
-    types = _types(tree, fields)
-    return next(filter(None, (_why(node, types) for node in tree.walk())), "")
+    unsure = first_unsure(tree, other, fields, parameters)
+    return "" if unsure is None else unsure[1]
+
+
+def first_unsure(
+    tree: exp.Expr,
+    other: exp.Expr,
+    fields: Iterable[Field],
+    parameters: Mapping[str, object] | None = None,
+) -> tuple[exp.Expr, str] | None:
+    """The first node of which Spark alone is sure, and why; None if both engines answer the same.
+
+    ``tree`` is what Spark reads, ``other`` what DuckDB reads in the text that it is given.
+    """
+    tree, other = _plain(tree, parameters or {}), _plain(other, parameters or {})
+    types = types_of(tree, fields)
+    for node in tree.walk():
+        if why := _why(node, types):
+            return node, why
+    return None if tree == other else (tree, "the SQL means other things to Spark and to DuckDB")
 
 
 def _plain(tree: exp.Expr, parameters: Mapping[str, object]) -> exp.Expr:
@@ -113,7 +130,7 @@ def _plain(tree: exp.Expr, parameters: Mapping[str, object]) -> exp.Expr:
     return tree.transform(plain)
 
 
-def _types(tree: exp.Expr, fields: Iterable[Field]) -> dict[str, list[DataType]]:
+def types_of(tree: exp.Expr, fields: Iterable[Field]) -> dict[str, list[DataType]]:
     """The types of each name; none of a name that the SQL itself gives to something else."""
     by_name: dict[str, list[DataType]] = {}
     for field in fields:
@@ -209,6 +226,21 @@ def _digits(node: exp.Expr, types: Mapping[str, list[DataType]]) -> int:
     if isinstance(node, exp.Add | exp.Sub | exp.Mul):
         return _digits(node.left, types) + _digits(node.right, types) + 1
     return _UNKNOWN
+
+
+def is_whole(node: exp.Expr, types: Mapping[str, list[DataType]]) -> bool:
+    """Whether ``node`` is made of whole numbers only."""
+    roots = _roots(node, types)
+    whole = all(not n.is_string and n.name.isdigit() for n in node.find_all(exp.Literal))
+    return whole and bool(roots) and roots <= _WHOLE
+
+
+def only_type(node: exp.Expr, types: Mapping[str, list[DataType]]) -> DataType | None:
+    """The type of a column; None for all else, and where columns of that name have several."""
+    if not isinstance(node, exp.Column):
+        return None
+    known = set(types.get(node.name.casefold(), []))
+    return known.pop() if len(known) == 1 else None
 
 
 def _digits_of(type_: DataType) -> int:

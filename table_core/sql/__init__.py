@@ -1,0 +1,1 @@
+"""SQL statements: what a text says, before anything is read or written."""
