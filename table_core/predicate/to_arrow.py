@@ -43,7 +43,7 @@ from table_core.predicate.bound import (
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["evaluate", "mask"]
+__all__ = ["evaluate", "mask", "rows_that_meet"]
 
 Batch = Any
 """A ``pa.RecordBatch`` or ``pa.Table``."""
@@ -72,6 +72,12 @@ def mask(bound: Bound, batch: Batch) -> pa.BooleanArray:
     if isinstance(answer, pa.Scalar):
         return pa.repeat(pa.scalar(answer.as_py() is True), batch.num_rows)
     return _flat(pc.fill_null(answer, False))  # Arrow's own signature
+
+
+def rows_that_meet(bound: Bound, rows: pa.Table) -> pa.Table:
+    """Those of ``rows`` that meet ``bound``; where all do, ``rows`` themselves: a row may be as long as the memory allows."""
+    met = mask(bound, rows)
+    return rows if met.true_count == rows.num_rows else rows.filter(met)
 
 
 def evaluate(term: BoundTerm, batch: Batch) -> pa.Array:

@@ -21,7 +21,7 @@ from table_core.predicate.bound import conjuncts
 from table_core.predicate.by_stats import Range, equal_values, may_match
 from table_core.predicate.expression import col, lit
 from table_core.predicate.sql import parse_value, parse_where
-from table_core.predicate.to_arrow import evaluate, mask
+from table_core.predicate.to_arrow import evaluate, mask, rows_that_meet
 
 NAN, INF = float("nan"), float("inf")
 INNER = Row((Field(0, "x", parse_type("INT")), Field(0, "y", parse_type("STRING"))))
@@ -309,6 +309,13 @@ def test_computing_faults_are_data_errors() -> None:
     for where in ("id / (id - 1) = 1", "big * big > 0", "CAST(s AS INT) = 1"):
         with pytest.raises(DataError):
             kept(where)
+
+
+def test_rows_that_all_meet_a_condition_are_not_copied() -> None:
+    every = bind(parse_where("id IS NOT NULL"), FIELDS)
+    assert rows_that_meet(every, ROWS) is ROWS
+    first = bind(parse_where("id = 1"), FIELDS)
+    assert rows_that_meet(first, ROWS)["id"].to_pylist() == [1]
 
 
 def test_values_are_computed() -> None:

@@ -192,7 +192,7 @@ def rows_of_keys(
     both = [_joined(rows[name], keys[name]) for name in key]
     values: npt.NDArray[Any] = comparable(both)
     here = np.isin(values[: rows.num_rows], values[rows.num_rows :], invert=without)
-    return rows.filter(pa.array(here))
+    return rows if bool(here.all()) else rows.filter(pa.array(here))
 
 
 def _joined(left: pa.ChunkedArray, right: pa.ChunkedArray) -> pa.Array:

@@ -19,7 +19,7 @@ from table_core.ondisk import layout
 from table_core.ondisk.data_file import DataFile, EntryKind, FileSource, ManifestEntry
 from table_core.ondisk.snapshot import CommitKind
 from table_core.options import keys_write
-from table_core.predicate.to_arrow import mask
+from table_core.predicate.to_arrow import rows_that_meet
 from table_core.table.commit_io.uncommitted import undone_by
 from table_core.table.files.data_files import FileFactory
 from table_core.table.files.file_reader import POSITION_COLUMN, FileReader
@@ -99,7 +99,7 @@ class RowChanges:
                 for batch in reader.read(file):
                     table = pa.Table.from_batches([batch])
                     if where is not None:
-                        table = table.filter(mask(where, table))
+                        table = rows_that_meet(where, table)
                     if table.num_rows:
                         yield bucket, file.file_name, table
 

@@ -22,7 +22,7 @@ from table_core.datatypes.row_kind import KIND_COLUMN, KIND_TEXTS, ROW_KIND_COLU
 from table_core.merge.engines.kway import merge_runs
 from table_core.merge.sort import KeyOrder
 from table_core.ondisk.data_file import EntryKind
-from table_core.predicate.to_arrow import mask
+from table_core.predicate.to_arrow import rows_that_meet
 from table_core.scan.incremental import changed_buckets
 from table_core.scan.plan import ScanPlan, live_entries
 from table_core.scan.prune import Pruner
@@ -187,7 +187,7 @@ class _Comparing:
             if not self.with_kind:
                 rows = rows.filter(pc.is_in(rows[KIND_COLUMN], value_set=_ADDS))
             if self.where is not None and rows.num_rows:
-                rows = rows.filter(mask(self.where, rows))
+                rows = rows_that_meet(self.where, rows)
             if rows.num_rows:
                 yield self._result(rows)
 

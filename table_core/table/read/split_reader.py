@@ -32,7 +32,7 @@ from table_core.ondisk.deletion_vector import DeletionRange, decode_index_file
 from table_core.options import keys_identity, keys_merge, keys_scan
 from table_core.predicate.bound import AllOf, conjuncts, on_columns
 from table_core.predicate.by_stats import equal_values, may_match
-from table_core.predicate.to_arrow import mask
+from table_core.predicate.to_arrow import mask, rows_that_meet
 from table_core.schema.members import held, picked
 from table_core.schema.projection import evolve_ranges
 from table_core.schema.table_schema import SEQUENCE_FIELD
@@ -152,7 +152,7 @@ class SplitReader:
         for table in tables:
             kept = table
             if self.where is not None and table.num_rows:
-                kept = table.filter(mask(self.where, table))
+                kept = rows_that_meet(self.where, table)
             if kept.num_rows:
                 yield self._result(kept, split)
 

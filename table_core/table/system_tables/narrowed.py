@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from table_core.datatypes.arrow import arrow_field, fields_from_arrow
-from table_core.predicate.to_arrow import mask
+from table_core.predicate.to_arrow import rows_that_meet
 from table_core.schema.members import picked
 from table_core.schema.table_schema import TableSchema
 from table_core.table.read.scan import (
@@ -81,7 +81,7 @@ class _Part:
         return cls(selected_fields(schema, columns), bound_where(schema, where))
 
     def of(self, rows: pa.Table) -> pa.Table:
-        kept = rows if self.where is None else rows.filter(mask(self.where, rows))
+        kept = rows if self.where is None else rows_that_meet(self.where, rows)
         if not self.fields:
             return kept.select([])  # which knows how many rows there are
         columns = [picked(kept, field) for field in self.fields]
