@@ -54,6 +54,7 @@ _TEXTS: Final = frozenset(
 )
 _BLOBS: Final = frozenset({"tinyblob", "blob", "mediumblob", "longblob"})
 _DIGITS_MAX: Final = 38
+_SIZE_DIGITS_MAX: Final = 9
 _DECIMAL_DEFAULT: Final = 10
 UNSIGNED_BIGINT: Final = Atomic(Root.DECIMAL, precision=20, scale=0)
 
@@ -69,7 +70,8 @@ class MySqlColumn:
     def number(self, n: int, default: int) -> int:
         """The ``n``-th argument as a number."""
         argument = self.arguments[n] if len(self.arguments) > n else ""
-        return int(argument) if argument.isdigit() else default
+        is_number = argument.isdecimal() and len(argument) <= _SIZE_DIGITS_MAX
+        return int(argument) if is_number else default
 
 
 def mysql_column(text: str) -> MySqlColumn:

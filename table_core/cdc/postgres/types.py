@@ -40,6 +40,7 @@ _SIMPLE: Final[dict[str, DataType]] = {
     "date": Atomic(Root.DATE),
 }
 _DIGITS_MAX: Final = 38
+_SIZE_DIGITS_MAX: Final = 9
 _MICROS: Final = 6
 _DIMENSIONS_MAX: Final = 6
 """Of an array of PostgreSQL."""
@@ -58,7 +59,10 @@ def postgres_type(text: str, mapping: TypeMapping) -> DataType:
     if match is None:
         return STRING
     name, zone = match[1], match[3]
-    sizes = [int(part) for part in (match[2] or "").split(",") if part.strip()]
+    parts = [part.strip() for part in (match[2] or "").split(",") if part.strip()]
+    if not all(part.isdecimal() and len(part) <= _SIZE_DIGITS_MAX for part in parts):
+        return STRING
+    sizes = [int(part) for part in parts]
     if name in _SIMPLE:
         return _SIMPLE[name]
     match name:
