@@ -81,7 +81,11 @@ ON_T: dict[str, dict[str, Any]] = {
     "update": {"values": {"dt": "'c'"}, "where": "id = 1"},
     "analyze": {},
     "write": FLOW,
-    "merge-into": {"source": {"table": "d.t"}, "on": ["id"], "when": []},
+    "merge-into": {
+        "source": {"table": "d.t"},
+        "on": ["id"],
+        "when": [{"action": "matched-upsert"}],
+    },
     "rescale": {"buckets": 2},
     "clone": {"source": "d.t"},
 }
