@@ -56,7 +56,7 @@ def test_a_merge_whose_source_says_more_than_a_table_is_refused(
     spec: Any, member: dict[str, str]
 ) -> None:
     source = {"sql": "SELECT * FROM s", "sources": {"s": {"table": "a.s", **member}}}
-    with pytest.raises(ArgumentError, match=f"source 's'.*{next(iter(member))}"):
+    with pytest.raises(ArgumentError, match=f"'s'.*{next(iter(member))}"):
         run_embedded(spec("merge-into", source=source, on=["id"], when=UPSERT))
 
 
@@ -72,7 +72,7 @@ def test_a_flow_whose_source_has_a_member_that_is_none_is_refused(
     spec: Any, member: dict[str, str]
 ) -> None:
     sources = {"s": {"table": "a.s", **member}}
-    with pytest.raises(ArgumentError, match=f"source 's'.*{next(iter(member))}"):
+    with pytest.raises(ArgumentError, match=f"'s'.*{next(iter(member))}"):
         run_embedded(spec("write", sql="SELECT * FROM s", sources=sources))
 
 

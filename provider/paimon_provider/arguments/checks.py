@@ -105,7 +105,7 @@ def require_arguments(task: Any) -> None:
     for name in _shapes_of(type(task)):
         if name in vars(task):
             _checked(task, name, vars(task)[name])
-    if getattr(task, "action", None) is not None:
+    if getattr(type(task), "action", None) is not None:  # else a run names it, with its arguments
         require_together(task)
 
 

@@ -143,8 +143,16 @@ class _Chunk:
                 self._require_lists_fit(values, width)
             if is_text:
                 longest = max(longest, self._longest(source, head))
-                self.longest = longest * (-(-values // max(self._rows, 1)) if is_list else 1)
+                of_row = longest * (-(-values // max(self._rows, 1)) if is_list else 1)
+                self.longest = 0 if self._is_foreseen(of_row, unpacked) else of_row
             yield head.at + head.stored
+
+    def _is_foreseen(self, of_row: int, unpacked: int) -> bool:
+        """Whether the footer tells of all that rows of so many bytes can become: batches are made for that anyway.
+
+        A row group with one row of 9 MB is one; other row groups need no smaller batches because of it.
+        """
+        return max(self._rows * of_row, unpacked) <= self._told.stored_bytes
 
     @property
     def _name(self) -> str:

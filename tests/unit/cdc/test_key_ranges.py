@@ -20,7 +20,7 @@ class Bounds:
     first: int | None
     last: int | None
 
-    def key_bounds(self, _: Any) -> tuple[str | None, str | None]:
+    def bounds(self, _: Any, __: str) -> tuple[str | None, str | None]:
         return tuple(None if n is None else str(n) for n in (self.first, self.last))  # type: ignore[return-value]  # two
 
 
