@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from table_core.datatypes.kinds import Array, Atomic, Map, Multiset, Root, Row
+from table_core.datatypes.avro_names import is_avro_name
+from table_core.datatypes.kinds import Array, Atomic, Map, Multiset, Root, Row, Vector
 from table_core.options import codecs, keys_commit, keys_files, keys_write
 from table_core.options.fits import STATS_MODE
 
@@ -27,25 +28,49 @@ def file_option_problems(schema: TableSchema) -> Iterator[str]:
     options = schema.options
     yield from _codecs(options)
     yield from _stats_modes(options)
-    yield from _avro_timestamps(schema)
+    yield from _avro_columns(schema)
     if schema.is_key_table:
         yield from _levels(options)
 
 
-def _avro_timestamps(schema: TableSchema) -> Iterator[str]:
-    """Avro has no timestamps finer than microseconds."""
+def _avro_columns(schema: TableSchema) -> Iterator[str]:
+    """Avro has no timestamps finer than microseconds, and names of letters, digits and underscores."""
     options, formats = schema.options, keys_files.FILE_FORMAT_PER_LEVEL
     asked = {
         keys_files.FILE_FORMAT.key: options.get(keys_files.FILE_FORMAT),
         **{f"{formats.key} {level}": name for level, name in options.get(formats).items()},
+        keys_files.CHANGELOG_FILE_FORMAT.key: options.get(keys_files.CHANGELOG_FILE_FORMAT) or "",
     }
-    by = next((key for key, name in asked.items() if name.lower() == "avro"), None)
+    by = next((f"{key}=avro" for key, name in asked.items() if name.lower() == "avro"), None)
+    if schema.bucket == -2:
+        by = by or "bucket=-2, where files are avro at first"
     for field in schema.fields if by else ():
+        for name in _names(field.name, field.type):
+            if not is_avro_name(name):
+                yield (
+                    f"{by}: {name!r} of column {field.name!r} is no name in avro, which begins with a letter or an "
+                    "underscore and goes on with them and digits; rename it, or use parquet or orc"
+                )
         if any(part.precision > _AVRO_DIGITS for part in _timestamps(field.type)):
             yield (
-                f"{by}=avro: column {field.name!r} has more than {_AVRO_DIGITS} digits of a second, which "
+                f"{by}: column {field.name!r} has more than {_AVRO_DIGITS} digits of a second, which "
                 "avro cannot hold; use TIMESTAMP(6), or parquet or orc"
             )
+
+
+def _names(name: str, type_: DataType) -> Iterator[str]:
+    """``name``, and those of all members in ``type_``."""
+    yield name
+    parts = [type_]
+    while parts:
+        match parts.pop():
+            case Row(fields):
+                yield from (field.name for field in fields)
+                parts += [field.type for field in fields]
+            case Map(key, value):
+                parts += [key, value]
+            case Array(element) | Multiset(element) | Vector(element):
+                parts.append(element)
 
 
 def _timestamps(type_: DataType) -> Iterator[Atomic]:

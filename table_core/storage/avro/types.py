@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from table_core.datatypes.arrow import arrow_type
+from table_core.datatypes.avro_names import is_avro_name
 from table_core.datatypes.kinds import Array, Atomic, Map, Multiset, Root, Row, Vector
 from table_core.errors import UnsupportedFeatureError
 
@@ -52,7 +53,7 @@ def avro_schema(fields: Sequence[Field]) -> dict[str, Any]:
     """The schema of a file with the columns ``fields``.
 
     Raises:
-        UnsupportedFeatureError: Avro files cannot hold a type; Paimon refuses the same ones.
+        UnsupportedFeatureError: Avro files cannot hold a type or a name; Paimon refuses the same ones.
     """
     schema = _record(fields, "record")
     return {"type": "record", "name": "record", "namespace": _NAMESPACE, "fields": schema["fields"]}
@@ -64,6 +65,12 @@ def _record(fields: Sequence[Field], name: str) -> dict[str, Any]:
 
 
 def _member(name: str, type_: DataType, record: str) -> dict[str, Any]:
+    if not is_avro_name(name):
+        raise UnsupportedFeatureError(
+            f"Avro files cannot hold a column that is called {name!r}: other readers could not open them; rename it, or "
+            "use file.format=parquet",
+            feature=f"the name {name!r} in Avro files",
+        )
     member: dict[str, Any] = {"name": name, "type": _schema(type_, record)}
     return member | ({"default": None} if type_.nullable else {})
 
