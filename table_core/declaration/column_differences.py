@@ -10,6 +10,7 @@ from table_core.datatypes.text import type_text
 from table_core.datatypes.widths import Width, union, width
 from table_core.declaration.difference import Difference, Safety
 from table_core.schema import change
+from table_core.schema.nested import path_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -38,9 +39,9 @@ def order_difference(goal: TableSchema, current: TableSchema, gone: set[str]) ->
     both = [name for name in there if name in goal.by_name]
     if both == [name for name in wanted if name in current.by_name]:
         return None
-    moves: list[SchemaChange] = [change.UpdateColumnPosition(wanted[0], first=True)]
+    moves: list[SchemaChange] = [change.UpdateColumnPosition(path_text(wanted[:1]), first=True)]
     for before, name in pairwise(wanted):
-        moves.append(change.UpdateColumnPosition(name, after=before))
+        moves.append(change.UpdateColumnPosition(path_text([name]), after=before))
     return Difference(
         safety=Safety.KEPT,
         description=f"order of columns {', '.join(both)}",
@@ -62,7 +63,7 @@ def _of_fields(
     wanted = {field.name for field in declared}
     before: str | None = None
     for field in declared:
-        name = ".".join((*path, field.name))
+        name = path_text((*path, field.name))
         if field.name in known:
             yield from _of_field(path, field, known[field.name], table, synced=synced)
         elif (other := folded.get(field.name.casefold())) is not None and other not in wanted:
@@ -76,7 +77,7 @@ def _of_fields(
         before = field.name
     for name in known:
         if name not in wanted and name.casefold() not in {w.casefold() for w in wanted}:
-            full_name = ".".join((*path, name))
+            full_name = path_text((*path, name))
             yield Difference(
                 safety=Safety.KEPT,
                 description=f"column {full_name}",
@@ -115,7 +116,7 @@ def _of_field(
 ) -> Iterator[Difference]:
     steps = (*path, field.name)
     yield from _of_type(steps, field.type, there.type, table, synced=synced)
-    name = ".".join(steps)
+    name = path_text(steps)
     if field.description is not None and field.description != there.description:
         yield Difference(
             safety=Safety.SAFE,
@@ -177,7 +178,7 @@ def _of_type(
 
 def _rekeyed(steps: tuple[str, ...], declared: DataType, there: DataType) -> Difference:
     """Keys of a map keep their type: files of another one are not read by those who read this table."""
-    name = ".".join(steps)
+    name = path_text(steps)
     return Difference(
         safety=Safety.REFUSED,
         description=f"{name}: {type_text(there)} -> {type_text(declared)}: keys of a map keep their type: "
@@ -190,7 +191,7 @@ def _of_nullability(
 ) -> Iterator[Difference]:
     if declared.nullable == there.nullable:
         return
-    name = ".".join(steps)
+    name = path_text(steps)
     changes = (change.UpdateColumnNullability(name, declared.nullable),)
     if declared.nullable:
         description = f"~ {name}: {type_text(there)} -> NULL allowed"
@@ -214,7 +215,7 @@ def _retyped(
     *,
     synced: bool,
 ) -> Difference | None:
-    name = ".".join(steps)
+    name = path_text(steps)
     has, wants = type_text(there), type_text(declared)
     changes = (change.UpdateColumnType(name, declared),)
     match width(there, declared):

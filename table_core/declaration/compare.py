@@ -25,6 +25,7 @@ from table_core.options import keys_identity, keys_merge
 from table_core.options.table import TableOptions
 from table_core.schema import change
 from table_core.schema.evolve import evolve
+from table_core.schema.nested import path_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -180,12 +181,13 @@ def _computed(column: str, wanted: TableDeclaration) -> str:
 
 def _with_computed(difference: Difference, wanted: TableDeclaration) -> Difference:
     """With how the column is computed that it adds."""
+    columns = {path_text([column]): column for column in wanted.computed}
     for addition in difference.changes:
-        if isinstance(addition, change.AddColumn) and addition.name in wanted.computed:
+        if isinstance(addition, change.AddColumn) and addition.name in columns:
             more = "; NULL in rows that are there"
             return replace(
                 difference,
-                description=f"{difference.description}{_computed(addition.name, wanted)}{more}",
+                description=f"{difference.description}{_computed(columns[addition.name], wanted)}{more}",
             )
     return difference
 

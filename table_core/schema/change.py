@@ -1,8 +1,9 @@
 """Schema changes: what a user asks of ``alter_table``, one small value each.
 
 A column is named by its path: ``"note"``, or ``"address.city"`` for a member of a ROW.  Elements of
-an ARRAY are called ``element``, keys and values of a MAP ``key`` and ``value``.  A name that itself
-contains a dot is found first.
+an ARRAY are called ``element``, keys and values of a MAP ``key`` and ``value``.  A step that itself
+contains a dot stands in backquotes, as in SQL: ``"`v1.2`"``, ``"address.`post.code`"``.  They can be left out
+where the whole is the name of a column that is there.
 
 Source: ``org.apache.paimon.schema.SchemaChange``; format 2.4.
 """

@@ -45,7 +45,7 @@ from table_core.schema.evolve_options import (
     options_that_name,
     renamed_in_options,
 )
-from table_core.schema.nested import numbered
+from table_core.schema.nested import numbered, split_path
 from table_core.schema.orc_moments import has_zoned_orc, with_orc_moments
 from table_core.schema.table_schema import TableSchema
 from table_core.schema.validate import unsupported_feature, violations_of
@@ -143,10 +143,12 @@ def _applied(schema: TableSchema, change: SchemaChange, *, has_snapshots: bool) 
                 raise refused("the primary key can go only while the table has no snapshot")
             return replace(schema, primary_keys=())
         case RenameColumn(name, new_name):
-            return renamed_in_options(change_column(schema, change), name, new_name)
+            renamed, path = change_column(schema, change), split_path(schema.fields, name)
+            return renamed_in_options(renamed, path[0], new_name) if len(path) == 1 else renamed
         case DropColumn(name):
             dropped = change_column(schema, change)
-            if named := options_that_name(schema, name):
+            path = split_path(schema.fields, name)
+            if named := options_that_name(schema, path[0]) if len(path) == 1 else ():
                 raise refused(
                     f"column {name!r} cannot be dropped: {', '.join(named)} "
                     f"{'names' if len(named) == 1 else 'name'} it; remove or change that first"

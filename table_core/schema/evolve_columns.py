@@ -144,9 +144,14 @@ def _with_row(
     try:
         row = edit_at(Row(schema.fields), path[:-1], inside)
     except LookupError as error:
-        raise refused(f"no column {'.'.join(path)!r}: {error.args[0]!r} is missing") from error
+        raise _absent(path, error.args[0]) from error
     assert isinstance(row, Row)
     return replace(schema, fields=row.fields)
+
+
+def _absent(path: tuple[str, ...], step: str) -> SchemaError:
+    hint = "; a name that has a dot stands in backquotes" if len(path) > 1 else ""
+    return refused(f"no column {'.'.join(path)!r}: {step!r} is missing{hint}")
 
 
 def _as_row(type_: DataType, path: tuple[str, ...]) -> Row:
@@ -265,7 +270,7 @@ def _with_type(
     try:
         row = edit_at(Row(schema.fields), path, edit)
     except LookupError as error:
-        raise refused(f"no column {'.'.join(path)!r}: {error.args[0]!r} is missing") from error
+        raise _absent(path, error.args[0]) from error
     assert isinstance(row, Row)
     return replace(schema, fields=row.fields)
 

@@ -165,10 +165,7 @@ def options_that_name(schema: TableSchema, name: str) -> list[str]:
 
 
 def renamed_in_options(schema: TableSchema, name: str, new_name: str) -> TableSchema:
-    """``schema`` with options that name the top-level column ``name`` naming ``new_name``.
-
-    A ``name`` that is a path into a ROW changes no option.
-    """
+    """``schema`` with options that name the top-level column ``name`` naming ``new_name``."""
 
     def swapped(text: str) -> str:
         return ",".join(new_name if n.strip() == name else n for n in text.split(","))

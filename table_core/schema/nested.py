@@ -5,8 +5,9 @@ Source: ``org.apache.paimon.types.ReassignFieldId``; format 2.2.
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from table_core.datatypes.kinds import Array, Atomic, DataType, Field, Map, Multiset, Row, Vector
 from table_core.errors import SchemaError
@@ -14,14 +15,37 @@ from table_core.errors import SchemaError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-__all__ = ["edit_at", "numbered", "split_path"]
+__all__ = ["edit_at", "numbered", "path_text", "split_path"]
+
+_STEP: Final = re.compile(r"`((?:[^`]|``)+)`(?:\.|\Z)|([^.`]+)(?:\.|\Z)")
 
 
 def split_path(fields: Iterable[Field], name: str) -> tuple[str, ...]:
-    """``name`` as steps; a column whose own name holds dots wins over a path."""
+    """``name`` as steps; a column of ``fields`` that is called just so wins over a path."""
     if any(f.name == name for f in fields):
         return (name,)
-    return tuple(name.split("."))
+    return _quoted_steps(name) or tuple(name.split("."))
+
+
+def path_text(steps: Iterable[str]) -> str:
+    """The text that ``split_path`` takes for ``steps``: in backquotes where a dot or one of them is in a step."""
+    return ".".join(_quoted(step) if "." in step or "`" in step else step for step in steps)
+
+
+def _quoted(step: str) -> str:
+    return f"`{step.replace('`', '``')}`"
+
+
+def _quoted_steps(text: str) -> tuple[str, ...]:
+    """The steps of a path that has some in backquotes; none if it has not, or is no such path."""
+    steps, at = [], 0
+    while "`" in text and at < len(text):
+        step = _STEP.match(text, at)
+        if step is None:
+            return ()
+        steps.append(step[2] or step[1].replace("``", "`"))
+        at = step.end()
+    return () if text.endswith(".") else tuple(steps)
 
 
 def edit_at(

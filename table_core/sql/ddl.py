@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from table_core.datatypes.kinds import Field, with_nullability
 from table_core.schema import change
+from table_core.schema.nested import path_text
 from table_core.sql.query import parse_query
 from table_core.sql.shows import take_table
 from table_core.sql.statements import (
@@ -297,7 +298,7 @@ def _path(words: Words) -> str:
     parts = [words.name("the name of a column")]
     while words.take("."):
         parts.append(words.name("the name of a member"))
-    return ".".join(parts)
+    return path_text(parts)
 
 
 def _added(words: Words) -> list[SchemaChange]:

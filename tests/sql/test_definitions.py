@@ -217,3 +217,21 @@ def test_a_table_whose_rows_fail_is_gone(catalog: tc.Catalog) -> None:
     assert "u" not in catalog.tables("d")
     catalog.sql("CREATE TABLE IF NOT EXISTS d.Cities AS SELECT id FROM d.orders")
     assert catalog.table("d.Cities").arrow_schema.names == ["city", "country"]
+
+
+def test_names_with_dots_are_columns_and_members_in_backquotes(empty: tc.Catalog) -> None:
+    empty.sql("CREATE TABLE d.t (id INT, `v1.2` INT, v1 STRUCT<a: INT, `b.c`: INT>)")
+    for statement in [
+        "ALTER TABLE d.t ADD COLUMN `x.y` INT AFTER `v1.2`",
+        "ALTER TABLE d.t RENAME COLUMN `v1.2` TO `v1.3`",
+        "ALTER TABLE d.t ALTER COLUMN `x.y` TYPE BIGINT",
+        "ALTER TABLE d.t DROP COLUMN v1.`b.c`",
+        "ALTER TABLE d.t ADD COLUMN v1.`d.e` INT",
+    ]:
+        empty.sql(statement)
+    assert columns(empty.table("d.t")) == [
+        ("id", "INT"),
+        ("v1.3", "INT"),
+        ("x.y", "BIGINT"),
+        ("v1", "ROW<`a` INT, `d.e` INT>"),
+    ]

@@ -7,6 +7,8 @@ from dataclasses import replace
 
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from table_core.datatypes.castable import is_castable
 from table_core.datatypes.kinds import Field
@@ -27,6 +29,7 @@ from table_core.schema.change import (
     UpdateComment,
 )
 from table_core.schema.evolve import create, evolve
+from table_core.schema.nested import path_text, split_path
 
 BASE = create(
     pa.schema(
@@ -303,3 +306,57 @@ def test_the_matrix_of_casts(source, target, implicit, explicit) -> None:
     pair = parse_type(source), parse_type(target)
     assert is_castable(*pair, explicit=False) is implicit
     assert is_castable(*pair, explicit=True) is explicit
+
+
+DOTTED = create(
+    pa.schema(
+        [
+            pa.field("v1.2", pa.int32()),
+            pa.field("v1", pa.struct([("2", pa.int32()), ("a.b", pa.int32()), ("`", pa.int32())])),
+            pa.field("x`y", pa.int32()),
+        ]
+    ),
+    options={"bucket": "-1", "fields.v1.2.stats-mode": "full"},
+    now_ms=0,
+)
+
+
+@pytest.mark.parametrize("name", ["v1.2", "`v1.2`"])
+def test_a_column_whose_name_has_a_dot_is_named_with_and_without_backquotes(name: str) -> None:
+    schema = after(RenameColumn(name, "v3"), schema=DOTTED)
+    assert names(schema) == ["v3", "v1", "x`y"]
+    assert schema.raw_options["fields.v3.stats-mode"] == "full"
+    assert "fields.v1.2.stats-mode names it" in refusal(DropColumn(name), schema=DOTTED)
+    plain = after(RemoveOption("fields.v1.2.stats-mode"), schema=DOTTED)
+    assert names(after(DropColumn(name), schema=plain)) == ["v1", "x`y"]
+    assert after(UpdateColumnComment(name, "c"), schema=DOTTED).field("v1.2").description == "c"
+
+
+@pytest.mark.parametrize(
+    ("path", "left"),
+    [("v1.`2`", ["a.b", "`"]), ("`v1`.`a.b`", ["2", "`"]), ("v1.````", ["2", "a.b"])],
+)
+def test_members_whose_path_needs_backquotes(path: str, left: list[str]) -> None:
+    schema = after(DropColumn(path), schema=DOTTED)
+    assert names(schema) == names(DOTTED)
+    assert [member.name for member in schema.field("v1").type.fields] == left
+
+
+@pytest.mark.parametrize(
+    ("written", "name"),
+    [("`c.d`", "c.d"), ("`c``.d`", "c`.d"), ("x`z", "x`z"), ("`c", "`c"), ("``", "``")],
+)
+def test_a_new_column_is_called_what_stands_in_backquotes(written: str, name: str) -> None:
+    schema = after(AddColumn(written, "INT"), schema=DOTTED)
+    assert names(schema)[-1] == name
+    assert name in names(after(DropColumn("x`y"), schema=schema))
+
+
+def test_a_path_that_leads_nowhere_says_how_a_dot_is_written() -> None:
+    assert "stands in backquotes" in refusal(AddColumn("c.d", "INT"), schema=DOTTED)
+    assert "'3' is missing" in refusal(DropColumn("`v1`.3"), schema=DOTTED)
+
+
+@given(st.lists(st.text("a.`b", min_size=1), min_size=1, max_size=3))
+def test_the_text_of_a_path_is_read_as_its_steps(steps: list[str]) -> None:
+    assert split_path((), path_text(steps)) == tuple(steps)

@@ -56,7 +56,8 @@ class PaimonAlterTableOperator(PaimonTableOperator):
 
     :param changes: one mapping for each change, named like the classes of ``table_core``, e.g.
         ``[{"change": "AddColumn", "name": "note", "type": "STRING"}, {"change": "SetOption", "key":
-        "bucket", "value": "8"}]``. (templated)
+        "bucket", "value": "8"}]``. ``address.city`` names a member of a ``ROW``; a name that has a dot of its
+        own stands in backquotes. (templated)
     :param allow: ``["narrow"]``: a column may get a type, or NOT NULL, that does not hold every value
         of the old one. The task fails if a stored value does not fit. (templated)
     """

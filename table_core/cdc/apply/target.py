@@ -17,6 +17,8 @@ from table_core.commit.request import CommitPart
 from table_core.errors import ArgumentError, NotFoundError
 from table_core.ondisk.snapshot import CommitKind
 from table_core.options import keys_merge, keys_scan
+from table_core.schema.change import AddColumn
+from table_core.schema.nested import path_text
 from table_core.table.commit_io.committer import commit_parts, find_commit
 from table_core.table.metadata.alter import alter
 
@@ -170,12 +172,21 @@ class SyncTarget:
         return self.table
 
     def alter(self, changes: Sequence[SchemaChange]) -> Table:
-        """Change the schema; rows taken before are committed first, under the old one."""
+        """Change the schema; rows taken before are committed first, under the old one.
+
+        New columns are called as the source calls them: to a source a dot leads nowhere.
+        """
         begins = self.replaces and not self.waiting
         if begins:  # nothing was taken that the old schema is about
             self.abort()
         self.flush(complete=False)
-        alter(self._handle().access, tuple(changes))  # what a source does to its types is done
+        named = tuple(
+            replace(change, name=path_text([change.name]))
+            if isinstance(change, AddColumn)
+            else change
+            for change in changes
+        )
+        alter(self._handle().access, named)  # what a source does to its types is done
         table = self.reload()
         if begins:
             self.start_over()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from table_core.datatypes.kinds import with_nullability
 from table_core.datatypes.row_kind import ROW_KIND_COLUMN
 from table_core.schema.change import AddColumn, UpdateColumnType
+from table_core.schema.nested import path_text
 from table_core.schema.type_mapping import TypeMapping
 from table_core.schema.wider import wider
 from table_core.table.metadata.alter import alter
@@ -37,7 +38,8 @@ def widened(access: TableAccess, fields: Iterable[Field]) -> TableAccess:
         if field.name == ROW_KIND_COLUMN:
             continue
         if own is None:
-            changes.append(AddColumn(field.name, with_nullability(field.type, nullable=True)))
+            anew = with_nullability(field.type, nullable=True)
+            changes.append(AddColumn(path_text([field.name]), anew))
         elif own.name not in fixed:
             type_ = wider(own.type, field.type, TypeMapping())
             if type_ is not None:

@@ -103,6 +103,13 @@ def test_a_new_column_joins_the_table(shop: Shop) -> None:
     assert shop.rows()[3]["age"] == 40
 
 
+def test_a_new_column_may_have_a_dot_in_its_name(shop: Shop) -> None:
+    shop.create()
+    shop.put("1.jsonl", new(1, **{"address.city": "Ulm"}))
+    shop.sync()
+    assert shop.rows() == {1: {"id": 1, "name": "x", "address.city": "Ulm"}}
+
+
 def test_a_missing_table_is_created_from_its_events(shop: Shop) -> None:
     shop.put("1.jsonl", new(1, score=1.5, ok=True))
     result = shop.sync(primary_key=("id",), options={"bucket": "3"})

@@ -483,3 +483,17 @@ def test_of_two_processes_that_apply_at_once_each_ends_well(tmp_path: Path) -> N
         table = warehouse.table(f"a.t{n}")
         assert table.arrow_schema.names == ["w", "x"]
         assert table.access.metadata.schema_ids() == [0, 1]
+
+
+def test_names_with_dots_are_added_changed_and_moved(catalog: Catalog) -> None:
+    made(catalog, {"k": "INT", "v1.2": "INT"})
+    columns = '{k: INT, "x.y": INT, "v1.2": BIGINT, r: "ROW<`a.b` INT>"}'
+    applied(catalog, declared(columns))
+    applied(catalog, declared(columns.replace("b` INT", "b` BIGINT, `c.d` INT")))
+    fields = catalog.table("a.t").definition.fields
+    assert [(field.name, type_text(field.type)) for field in fields] == [
+        ("k", "INT"),
+        ("x.y", "INT"),
+        ("v1.2", "BIGINT"),
+        ("r", "ROW<`a.b` BIGINT, `c.d` INT>"),
+    ]
