@@ -136,6 +136,7 @@ SAMPLED = {
     "catalogs/test_jdbc_catalog.py": 3,
     "catalogs/test_rest_catalog.py": 4,
     "cdc/test_live_audit.py": 3,
+    "cdc/test_live_audit_edges.py": 3,
     "cdc/test_live_diverged.py": 2,
     "cdc/test_live_hostile.py": 2,
     "cdc/test_live_kafka.py": 3,

@@ -78,6 +78,13 @@ class ServerConnection(ABC):
         """A table as a query names it."""
         return f"{self.quoted(table.database)}.{self.quoted(table.name)}"
 
+    def hold(self, table: CatalogTable) -> None:  # noqa: B027 - most servers tell when they are asked for rows
+        """Keep a table as the snapshot has it.
+
+        Raises:
+            EventError: it was truncated or rewritten since, so the snapshot has not its rows.
+        """
+
     def bounds(self, table: CatalogTable, column: str) -> tuple[Any, Any]:
         """The first and the last value of a column; None and None of a table without rows."""
         name = self.quoted(column)

@@ -7,6 +7,7 @@ that is not here has no such text: its values are compared where rows are, and n
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
@@ -75,9 +76,9 @@ def _flag(values: pa.Array) -> pa.Array:
 
 
 def _bits(values: pa.Array) -> pa.Array:
-    """A number as that of its bits: each NaN and each zero apart."""
+    """A number as that of its bits: minus zero is not zero, and NaN is one value however it was made."""
     whole = pa.int32() if pa.types.is_float32(values.type) else pa.int64()
-    return values.view(whole).cast(pa.string())
+    return pc.if_else(pc.is_nan(values), "NaN", values.view(whole).cast(pa.string()))
 
 
 _HEX: Final = np.frombuffer("".join(f"{n:02x}" for n in range(256)).encode(), np.uint16)
@@ -97,15 +98,18 @@ def _hex(values: pa.Array) -> pa.Array:
     return pc.if_else(values.is_valid(), text, None) if values.null_count else text
 
 
+@cache
 def _moment(digits: int | None) -> Form:
-    """With so many digits of a second; None: as many as there are."""
+    """With so many digits of a second, or more if it has more; None: as many as there are."""
 
     def form(values: pa.Array) -> pa.Array:
         text = values.cast(pa.timestamp("us", values.type.tz)).cast(pa.timestamp("us"))
         text = text.cast(pa.string())
         if digits is None:
             return pc.utf8_rtrim(pc.utf8_rtrim(text, "0"), ".")
-        return pc.utf8_slice_codeunits(text, 0, _SECONDS + (digits and digits + 1))
+        length = _SECONDS + (digits and digits + 1)
+        rest = pc.utf8_trim(pc.utf8_slice_codeunits(text, length), ".0")
+        return pc.if_else(pc.equal(rest, ""), pc.utf8_slice_codeunits(text, 0, length), text)
 
     return form
 
@@ -120,6 +124,8 @@ _VALID: Final = (
 )
 """A date that is none is null here."""
 _LETTERS: Final = "CONVERT({} USING utf8mb4)"
+_HEXADECIMAL: Final = "IF({} IS NULL, NULL, COALESCE(LOWER(HEX({})), '?'))"
+"""Text of more than max_allowed_packet is null there, which the value is not."""
 _NUMBERS: Final = frozenset(
     {"tinyint", "smallint", "mediumint", "int", "integer", "bigint", "serial", "year"}
 )
@@ -136,7 +142,7 @@ def mysql_canonical(type_: str, here: DataType) -> Canonical | None:
     if column.name in _NUMBERS:
         return _mysql_number(here)
     if column.name == "longtext" and here.root in _BYTES:
-        return Canonical(f"LOWER(HEX({_LETTERS}))", _hex)
+        return Canonical(_HEXADECIMAL.replace("{}", _LETTERS), _hex)
     if here.root in _TEXT and not is_bytes(column):
         return _mysql_text(column)
     there = mysql_type(column, _AS_IS)
@@ -188,7 +194,7 @@ def _mysql_other(column: MySqlColumn, here: Atomic) -> Canonical | None:
         digits = (column.number(0, 1) + 7) // 8 * 2
         return Canonical(f"LPAD(LOWER(HEX({{}} + 0)), {digits}, '0')", _hex)
     if here.root in _BYTES:
-        return Canonical("LOWER(HEX({}))", _hex)
+        return Canonical(_HEXADECIMAL, _hex)
     if here.root is Root.DATE:
         return Canonical(_VALID, _plain)
     if here.root in _MOMENT:
@@ -197,8 +203,9 @@ def _mysql_other(column: MySqlColumn, here: Atomic) -> Canonical | None:
 
 
 # ------------------------------------------------------------------------------- PostgreSQL
-_PADDED: Final = ("character(", "bpchar", '"char"')
-"""Types whose text loses its trailing spaces in a cast."""
+_PRINTED: Final = "CASE WHEN num_nulls({}) = 0 THEN concat({}) END"
+"""What the server prints.  A cast to text takes the spaces from a CHAR(n), and gives an INET a mask."""
+_NUMBER: Final = "CASE WHEN {} = 'NaN' THEN 'NaN' ELSE (%s)::text END"
 
 
 def postgres_canonical(type_: str, here: DataType) -> Canonical | None:
@@ -206,9 +213,8 @@ def postgres_canonical(type_: str, here: DataType) -> Canonical | None:
     if not isinstance(here, Atomic):
         return None
     if here.root in _TEXT:
-        is_padded = type_.startswith(_PADDED) or type_ == "character"
-        padded = "CASE WHEN {} IS NOT NULL THEN concat({}) END"
-        return Canonical(padded if is_padded else "{}::text", _plain, is_sized=True)
+        is_text = type_ == "text" or type_.startswith("character varying")
+        return Canonical("{}::text" if is_text else _PRINTED, _plain, is_sized=True)
     there = postgres_type(type_, _AS_IS)
     if not isinstance(there, Atomic):
         return None
@@ -221,8 +227,10 @@ def postgres_canonical(type_: str, here: DataType) -> Canonical | None:
 
 _POSTGRES: Final[dict[Any, Canonical]] = {
     Root.BOOLEAN: Canonical("({}::int)::text", _flag),
-    Root.FLOAT: Canonical("('x' || encode(float4send({}), 'hex'))::bit(32)::int::text", _bits),
-    Root.DOUBLE: Canonical("('x' || encode(float8send({}), 'hex'))::bit(64)::bigint::text", _bits),
+    Root.FLOAT: Canonical(_NUMBER % "('x' || encode(float4send({}), 'hex'))::bit(32)::int", _bits),
+    Root.DOUBLE: Canonical(
+        _NUMBER % "('x' || encode(float8send({}), 'hex'))::bit(64)::bigint", _bits
+    ),
     Root.DECIMAL: Canonical("{}::text", _decimal),
     Root.VARBINARY: Canonical("encode({}, 'hex')", _hex),
     Root.DATE: Canonical("{}::text", _plain),

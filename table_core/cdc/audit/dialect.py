@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -37,6 +38,8 @@ class Dialect:
     """Texts with commas between them."""
     length: str
     """Of a text in characters, as text."""
+    is_linear: bool
+    """Whether sums of its numbers are the same where two rows have swapped values, once in 10,000 times."""
     slot: str
     """Which of the parts of a range, that begin at ``low`` and are ``width`` wide, a number is in."""
 
@@ -49,6 +52,25 @@ class Dialect:
                 parts.append(f"COALESCE({self.length.replace('{}', value)}, '{_NULL}')")
             parts.append(f"COALESCE({value}, '{_NULL}')")
         return self.joined(parts)
+
+    def summed(self, columns: Mapping[str, Canonical], key: Mapping[str, Canonical]) -> str:
+        """What is summed of a row: the number of its text, and how much it counts by its key."""
+        number = self.hashed.replace("{}", self.text(columns))
+        if not self.is_linear:
+            return number
+        return f"{number} * (1 + {self.hashed.replace('{}', self.text(key))})"
+
+    def summed_here(
+        self,
+        batch: pa.RecordBatch,
+        columns: Mapping[str, Canonical],
+        key: Mapping[str, Canonical],
+    ) -> Hashes:
+        """The same of the rows of a batch."""
+        numbers = self.hashes(texts_of(batch, columns))
+        if not self.is_linear:
+            return numbers
+        return numbers * (self.hashes(texts_of(batch, key)) + np.uint64(1))
 
 
 def texts_of(batch: pa.RecordBatch, columns: Mapping[str, Canonical]) -> pa.Array:
@@ -70,13 +92,15 @@ MARIADB: Final = Dialect(
     hashes=crc32_of,
     joined=lambda parts: f"CONCAT_WS('{_BETWEEN}', {', '.join(parts)})",
     length="CHAR_LENGTH({})",
+    is_linear=True,
     slot="({} - {low}) DIV {width}",
 )
 POSTGRES: Final = Dialect(
     canonical=postgres_canonical,
-    hashed="('x' || left(md5({}), 16))::bit(64)::bigint",
+    hashed="('x' || left(md5(convert_to({}, 'UTF8')), 16))::bit(64)::bigint",
     hashes=md5_of,
     joined=f" || '{_BETWEEN}' || ".join,
     length="char_length({})::text",
+    is_linear=False,
     slot="({}::bigint - {low}) / {width}",
 )

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from table_core.cdc.audit.checksums import duckdb_connection
 
@@ -55,7 +57,7 @@ def pairs_of(
     """Compare rows by ``key``, or as a whole where that is ().
 
     A row that is equal to one of several of the source with its key does not differ: where several source
-    tables feed one table, the last of them has it.
+    tables feed one table, the last of them has it.  Of several rows here with that key only one may be.
     """
     names = {name: f"c{n}" for n, name in enumerate(columns)}
     with duckdb_connection() as connection:
@@ -66,14 +68,15 @@ def pairs_of(
             return _whole_rows(table, columns, connection, source, here)
         by_key = " AND ".join(f"s.{names[name]} = h.{names[name]}" for name in key)
         flags = ", ".join(f"s.{c} IS DISTINCT FROM h.{c}" for c in names.values())
-        equal = f"SELECT h.n FROM s JOIN h ON {by_key} WHERE {same}"
+        equal = f"SELECT min(h.n) FROM s JOIN h ON {by_key} WHERE {same} GROUP BY s.n"
         rows = connection.sql(
             f"SELECT s.n, h.n, {flags} FROM s FULL JOIN h ON {by_key} "
-            f"WHERE NOT ({same}) AND (h.n IS NULL OR h.n NOT IN ({equal})) ORDER BY s.n, h.n"
+            f"WHERE h.n IS NULL OR h.n NOT IN ({equal}) ORDER BY s.n, h.n"
         ).fetchall()
     differences = []
     for there, mine, *differs in rows:
-        kind = MISSING_HERE if mine is None else MISSING_IN_SOURCE if there is None else DIFFERS
+        is_pair = there is not None and any(differs)
+        kind = MISSING_HERE if mine is None else DIFFERS if is_pair else MISSING_IN_SOURCE
         text = _text(source if mine is None else here, there if mine is None else mine, key)
         where = tuple(n for n, one in zip(columns, differs, strict=True) if one)
         differences.append(Difference(table, kind, text, where if kind == DIFFERS else ()))
@@ -114,11 +117,13 @@ def _numbered(rows: pa.Table, names: dict[str, str]) -> pa.Table:
 
 
 def _exact(values: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Floating numbers as their bits: zero is not minus zero."""
+    """Floating numbers as their bits: zero is not minus zero, and each NaN is the same."""
     if not pa.types.is_floating(values.type):
         return values
     bits = pa.int32() if pa.types.is_float32(values.type) else pa.int64()
-    return pa.chunked_array([chunk.view(bits) for chunk in values.chunks], bits)
+    nan = pa.scalar(math.nan, values.type)
+    chunks = [pc.if_else(pc.is_nan(chunk), nan, chunk).view(bits) for chunk in values.chunks]
+    return pa.chunked_array(chunks, bits)
 
 
 def _text(rows: pa.Table, n: int, names: Sequence[str]) -> str:

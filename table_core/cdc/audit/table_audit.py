@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow as pa
 
-from table_core.cdc.audit.dialect import texts_of
 from table_core.cdc.audit.spans import HashSpan, KeySpan, rows_in
 from table_core.datatypes.kinds import Atomic, Root
 
@@ -29,13 +28,15 @@ if TYPE_CHECKING:
     from table_core.cdc.model.source_table import CatalogTable
     from table_core.table.api.table import Table
 
-__all__ = ["Part", "TableAudit", "canonical_columns"]
+__all__ = ["Part", "SharedColumns", "TableAudit", "shared_columns"]
 
 _SLOT_ROWS: Final = 500
 _SLOTS_MAX: Final = 1 << 16
 _PART_ROWS: Final = 20_000
 _PART_SLOTS: Final = 50
 _BATCH_ROWS: Final = 1 << 16
+_BATCH_BYTES: Final = 1 << 25
+"""Of rows whose texts are made at once: those of bytes are twice as long."""
 _FAR: Final = 1 << 62
 _WHOLE: Final = frozenset({Root.TINYINT, Root.SMALLINT, Root.INT, Root.BIGINT})
 
@@ -77,6 +78,8 @@ class TableAudit:
     # ---------------------------------------------------------------------------- narrowing
     def parts(self) -> Iterator[Part]:
         """Those that differ."""
+        for info in self.sources:
+            self.connection.hold(info)
         spans = [self._whole()]
         while spans:
             span = spans.pop()
@@ -95,8 +98,8 @@ class TableAudit:
             yield from _parts(span, slots, rows)
 
     def _whole(self) -> Span:
-        about = [info.rows_about for info in self.sources]
-        rows = None if None in about else sum(n for n in about if n is not None)
+        here = 0 if self.snapshot is None else self.table.snapshot(self.snapshot).total_record_count
+        rows = max(sum(info.rows_about or 0 for info in self.sources), here)
         if self._is_numbered:
             bounds = [self.connection.bounds(info, self.key[0]) for info in self.sources]
             numbers = [int(n) for pair in bounds for n in pair if n is not None] or [0]
@@ -104,9 +107,13 @@ class TableAudit:
             if high - low < _FAR:
                 width = high - low + 1
                 return KeySpan(self.key[0], low, high, _width(width, rows or width))
-        slots = 1 << min((rows or 1 << 20) // _SLOT_ROWS, _SLOTS_MAX - 1).bit_length()
-        names = self.key or tuple(self.columns)
-        return HashSpan({name: self.columns[name] for name in names}, slots)
+        slots = 1 << min(rows // _SLOT_ROWS, _SLOTS_MAX - 1).bit_length()
+        return HashSpan(self._keys, slots)
+
+    @property
+    def _keys(self) -> dict[str, Canonical]:
+        """What tells rows apart."""
+        return {name: self.columns[name] for name in self.key or self.columns}
 
     @property
     def _is_numbered(self) -> bool:
@@ -118,18 +125,20 @@ class TableAudit:
 
     def _sums_there(self, span: Span) -> _Sums:
         quoted, sums = self.connection.quoted, _Sums.none(span.slots)
-        text = self.dialect.text({quoted(name): one for name, one in self.columns.items()})
-        hashed = self.dialect.hashed.replace("{}", text)
+        texts = {quoted(name): one for name, one in self.columns.items()}
+        key = {quoted(name): one for name, one in self._keys.items()}
+        summed = self.dialect.summed(texts, key)
         slots = range(span.slots)
         where = "" if span.condition(slots) is None else span.where(slots, self.dialect, quoted)
         for info in self.sources:
             sql = (
-                f"SELECT {span.slot(self.dialect, quoted)}, COUNT(*), SUM({hashed}) "
+                f"SELECT {span.slot(self.dialect, quoted)}, COUNT(*), SUM({summed}) "
                 f"FROM {self.connection.relation(info)}{f' WHERE {where}' if where else ''} GROUP BY 1"
             )
             for slot, count, total in self.connection.rows(sql):
                 sums.counts[int(slot)] += int(count)
-                sums.totals[int(slot)] += np.uint64(int(total) % (1 << 64))
+                # no total: all rows are longer than max_allowed_packet
+                sums.totals[int(slot)] += np.uint64(int(total or 0) % (1 << 64))
         return sums
 
     def _sums_here(self, span: Span) -> _Sums:
@@ -137,7 +146,7 @@ class TableAudit:
         names = list(dict.fromkeys([*self.columns, *span.columns]))
         for batch in self._batches(names, span, range(span.slots)):
             slots = span.slots_of(self.dialect, batch)
-            hashes = self.dialect.hashes(texts_of(batch, self.columns))
+            hashes = self.dialect.summed_here(batch, self.columns, self._keys)
             sums.counts[:] += np.bincount(slots, minlength=span.slots)
             np.add.at(sums.totals, slots, hashes)
         return sums
@@ -153,8 +162,8 @@ class TableAudit:
         columns, where = [f.name for f in fields if f.name in there], span.condition(slots)
         scan = self.table.read(columns=columns, where=where, snapshot=self.snapshot)
         for batch in scan.to_batches():
-            for start in range(0, batch.num_rows, _BATCH_ROWS):
-                yield _under(batch.slice(start, _BATCH_ROWS), fields)
+            for part in _light(batch):
+                yield _under(part, fields)
 
     # --------------------------------------------------------------------------------- rows
     def rows_there(self, part: Part) -> Iterator[tuple[CatalogTable, list[tuple[Any, ...]]]]:
@@ -172,15 +181,29 @@ class TableAudit:
         ]
 
 
-def canonical_columns(
+@dataclass(frozen=True, slots=True)
+class SharedColumns:
+    """The columns that a table and its sources have."""
+
+    texts: Mapping[str, Canonical]
+    """Those that are compared by checksum."""
+    without: Sequence[str]
+    """Those that have no canonical text."""
+    of_some: Sequence[str]
+    """Those that not all of the sources have."""
+
+
+def shared_columns(
     dialect: Dialect, table: Table, sources: Sequence[CatalogTable]
-) -> tuple[dict[str, Canonical], list[str]]:
-    """The columns of a table and of all of its sources that have a canonical text, and those that have none."""
+) -> SharedColumns:
+    """The columns of a table that its sources have too."""
     columns: dict[str, Canonical] = {}
     without: list[str] = []
+    of_some: list[str] = []
     for field in table.definition.fields:
         types = [info.types.get(field.name) for info in sources]
         if None in types:
+            of_some += [field.name] if set(types) > {None} else []
             continue
         texts = {dialect.canonical(str(type_), field.type) for type_ in types}
         first = texts.pop()
@@ -188,7 +211,18 @@ def canonical_columns(
             without.append(field.name)
         else:
             columns[field.name] = first
-    return columns, without
+    return SharedColumns(columns, without, of_some)
+
+
+def _light(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    """A batch in parts whose texts fit into memory, and into an array."""
+    is_light = batch.num_rows <= _BATCH_ROWS and batch.nbytes <= _BATCH_BYTES
+    if is_light or batch.num_rows < 2:
+        yield batch
+        return
+    half = batch.num_rows // 2
+    yield from _light(batch.slice(0, half))
+    yield from _light(batch.slice(half))
 
 
 def _under(batch: pa.RecordBatch, fields: Sequence[pa.Field]) -> pa.RecordBatch:

@@ -28,6 +28,8 @@ _DENIED: Final = frozenset({"42501", "28000", "28P01"})
 _MISSING_OBJECT: Final = "42704"
 _PREREQUISITE: Final = "55000"
 _LOCKED: Final = "55P03"
+REWRITTEN: Final = "rewritten"
+"""Instead of a code of the server: it tells none."""
 _AWAY: Final = ("08", "53300", "55006", "57P01", "57P02", "57P03")
 """The server ends or begins, has no room for one more, or has not noticed that a reader of the slot is gone."""
 _FETCHED: Final = 20_000
@@ -254,6 +256,23 @@ class PostgresConnection(ServerConnection):
         """See ``ServerConnection``; the rows of heirs are theirs in the log."""
         only = "" if table.is_partitioned else "ONLY "
         return f"{only}{ServerConnection.relation(self, table)}"
+
+    def hold(self, table: CatalogTable) -> None:
+        """See ``ServerConnection``: a snapshot sees no rows of a table that was rewritten after it."""
+        relation = self.relation(table)
+        self.rows(f"LOCK TABLE {relation} IN ACCESS SHARE MODE")
+        name = _literal(relation.removeprefix("ONLY "))
+        changed = self.rows(
+            f"SELECT c.relname FROM pg_class c WHERE (c.oid = {name}::regclass OR c.oid IN "
+            f"(SELECT relid FROM pg_partition_tree({name}::regclass))) AND c.relkind = 'r' "
+            "AND c.relfilenode IS DISTINCT FROM pg_relation_filenode(c.oid)"
+        )
+        if changed:
+            raise EventError(
+                f"{relation} was truncated or rewritten meanwhile",
+                host=self._source.host,
+                code=REWRITTEN,
+            )
 
     def peek(self, until: str | None = None) -> Iterator[list[bytes]]:
         """Changes that the slot holds, whole transactions, a part at a time; they stay there.

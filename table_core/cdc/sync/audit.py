@@ -19,8 +19,9 @@ from table_core.cdc.apply.run import SourceAwayError, SyncRun, start_run
 from table_core.cdc.apply.tables import SyncTables
 from table_core.cdc.audit.dialect import MARIADB, POSTGRES
 from table_core.cdc.audit.differences import pairs_of
-from table_core.cdc.audit.table_audit import TableAudit, canonical_columns
+from table_core.cdc.audit.table_audit import TableAudit, shared_columns
 from table_core.cdc.model.record import SourceTable
+from table_core.cdc.postgres.source import REWRITTEN
 from table_core.cdc.sync.fed_by import feeding_syncs
 from table_core.cdc.sync.readers import open_reader
 from table_core.cdc.sync.resync import resync
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
 __all__ = ["source_audit"]
 
 _ATTEMPTS: Final = 3
-_ALTERED: Final = frozenset({1412, 1054, 1146, "42P01", "42703"})
+_ALTERED: Final = frozenset({1412, 1054, 1146, "42P01", "42703", REWRITTEN})
 """The table was altered or dropped under the snapshot."""
 _MOST: Final = 1000
 _ROWS_MAX: Final = 200_000
@@ -241,8 +242,15 @@ class _AtSnapshot:
         audits = {}
         for name in self.sync.names:
             feed = self.run.tables.feeds[name]
-            there = [infos[t] for t in sorted(feed.sources) if t in infos]
-            audits[name] = self._table(feed, there, repair=repair, most=most)
+            there = {t: infos.get(t) for t in sorted(feed.sources)}
+            gone = [str(t) for t, info in there.items() if info is None]
+            audits[name] = (
+                _Audited(skipped=f"{', '.join(gone)}: its source tables are gone")
+                if gone
+                else self._table(
+                    feed, [i for i in there.values() if i is not None], repair=repair, most=most
+                )
+            )
         return audits, self._committed([n for n, one in audits.items() if one.repaired], started_ms)
 
     def _committed(self, names: Sequence[str], started_ms: int) -> list[ResultDocument]:
@@ -268,8 +276,9 @@ class _AtSnapshot:
         table, audited = feed.target.table, _Audited()
         assert table is not None
         dialect = MARIADB if self.reader.kind == "mysql" else POSTGRES
-        columns, audited.not_compared = canonical_columns(dialect, table, sources)
-        shared = [*columns, *audited.not_compared]
+        of_both = shared_columns(dialect, table, sources)
+        columns, shared = of_both.texts, [*of_both.texts, *of_both.without]
+        audited.not_compared = [*of_both.without, *of_both.of_some]
         key = tuple(name for name in table.primary_key if name in shared)
         audited.skipped = _unfit(feed, sources, columns, key)
         if audited.skipped is not None:
@@ -314,6 +323,8 @@ def _unfit(
     engine = table.options.get(keys_merge.MERGE_ENGINE.key, "deduplicate")
     if table.primary_key and engine != "deduplicate":
         return f"its merge engine is {engine}, so it is not to equal its source"
+    if table.definition.options.get(keys_merge.IGNORE_DELETE):
+        return "it ignores deletes, so it is not to equal its source"
     if not sources:
         return "its source tables are gone"
     if fleeting := [f"{i.database}.{i.name}" for i in sources if not i.is_transactional]:
