@@ -19,6 +19,7 @@ from table_core.datatypes.kinds import STRING, Atomic, DataType, Root
 from table_core.datatypes.text import parse_type
 from table_core.errors import ArgumentError, PredicateError, TableError
 from table_core.options.budgets import require_bounded
+from table_core.predicate.doubled_quotes import doubled_quote
 from table_core.predicate.expression import (
     And,
     Arithmetic,
@@ -296,11 +297,11 @@ class _Reader:
 
     def text_of_parts(self, node: Any) -> Term:
         """``'it''s'``: doubled quotes, which arrive here as parts."""
-        parts = node.expressions
-        strings = all(isinstance(p, exp.Literal) and p.is_string for p in parts)
-        if not strings or re.search(r"'\s+'|\bconcat\b|\|\|", self.text, re.IGNORECASE):
+        parts = [part.this for part in node.expressions if part.is_string]
+        quote = doubled_quote(self.text, parts)
+        if quote is None or len(parts) < len(node.expressions):
             raise self.refuse(node, "write one text literal")
-        return Literal("'".join(p.this for p in parts), STRING)
+        return Literal(quote.join(parts), STRING)
 
     def binary(self, node: Any) -> Term:
         digits: str = node.this

@@ -16,13 +16,14 @@ from sqlglot.errors import SqlglotError
 
 from table_core.datatypes.kinds import Atomic, Root
 from table_core.options.budgets import require_bounded
+from table_core.sql.same_parts import HIDDEN, has_other_part
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from table_core.datatypes.kinds import DataType, Field
 
-__all__ = ["first_unsure", "is_whole", "only_type", "types_of", "why_only_spark"]
+__all__ = ["first_unsure", "only_type", "types_of", "why_only_spark"]
 
 _SAME: Final = frozenset(
     {
@@ -38,7 +39,7 @@ _SAME: Final = frozenset(
             "Placeholder",
             "Parameter",
         ),
-        *("Var", "Literal", "Null", "Boolean", "Paren", "Tuple", "DataType", "DataTypeParam"),
+        *("Var", "Literal", "Null", "Boolean", "Paren", "DataType", "DataTypeParam"),
         *("EQ", "NEQ", "GT", "GTE", "LT", "LTE", "And", "Or", "Not", "Is", "In", "Between"),
         *("Case", "If", "Coalesce", "Nullif", "Count", "Sum", "Min", "Max"),
         *("Add", "Sub", "Mul", "Neg", "Cast", "Like"),
@@ -67,7 +68,6 @@ _CALCULATES: Final = (exp.Add, exp.Sub, exp.Mul, exp.Neg)
 _DIGITS_MAX: Final = 38
 _UNKNOWN: Final = _DIGITS_MAX + 1
 _INTEGERS: Final[Mapping[Root, int]] = {Root.INT: 10, Root.BIGINT: 20}
-_WHOLE: Final = frozenset({Root.TINYINT, Root.SMALLINT, Root.INT, Root.BIGINT})
 _NUMBERS: Final = frozenset({*_INTEGERS, Root.TINYINT, Root.SMALLINT, Root.DECIMAL, Root.DOUBLE})
 _SURE: Final = _NUMBERS | {Root.BOOLEAN, Root.VARCHAR, Root.DATE, Root.TIMESTAMP}
 """Not FLOAT, whose 0.1 is another to each; not CHAR, which one pads; not what has the time zone of a session."""
@@ -131,19 +131,26 @@ def _plain(tree: exp.Expr, parameters: Mapping[str, object]) -> exp.Expr:
 
 
 def types_of(tree: exp.Expr, fields: Iterable[Field]) -> dict[str, list[DataType]]:
-    """The types of each name; none of a name that the SQL itself gives to something else."""
+    """The types of each name; of a name that the SQL itself gives to something else, behind ``HIDDEN``."""
     by_name: dict[str, list[DataType]] = {}
     for field in fields:
         by_name.setdefault(field.name.casefold(), []).append(field.type)
     plain = isinstance(tree, exp.Select) and not any(
         tree.args.get(clause) for clause in ("group", "having", "order", "qualify")
     )
+    sources = (*tree.find_all(exp.Table), *tree.find_all(exp.Subquery), *tree.find_all(exp.CTE))
+    tables = {source.alias_or_name.casefold() for source in sources}
+    for column in tree.find_all(exp.Column):
+        if column.table and column.table.casefold() not in tables:
+            by_name.pop(column.name.casefold(), None)  # a member of a ROW
     for alias in tree.find_all(exp.Alias):
         if plain and alias.parent is tree:
             continue  # nobody reads what the outermost query calls it
         name = alias.alias.casefold()
         if not isinstance(alias.this, exp.Column) or alias.this.name.casefold() != name:
-            by_name.pop(name, None)
+            known = by_name.pop(name, None)
+            if known is not None:
+                by_name[HIDDEN + name] = known
     return by_name
 
 
@@ -160,7 +167,7 @@ def _why(node: exp.Expr, types: Mapping[str, list[DataType]]) -> str:
         or (isinstance(node, exp.Like) and not isinstance(node.expression, exp.Literal))
         or (isinstance(node, exp.Case | exp.If) and not _is_one_kind(node, types))
         or not all(_is_truth(asked, types) for asked in _asked(node))
-        or (isinstance(node, exp.Distinct) and len(node.expressions) > 1)
+        or has_other_part(node, types)
         or (isinstance(node, exp.TableAlias) and bool(node.columns))
         or (isinstance(node, exp.SetOperation) and not _is_same_union(node, types))
     )
@@ -170,8 +177,15 @@ def _why(node: exp.Expr, types: Mapping[str, list[DataType]]) -> str:
 def _is_same_union(node: exp.SetOperation, types: Mapping[str, list[DataType]]) -> bool:
     """Columns of the same names, each of one kind: no value becomes of another's type."""
     names = node.left.named_selects
-    kinds = ({_kind(type_) for type_ in types.get(name.casefold(), [])} for name in names)
-    return names == node.right.named_selects and all(len(roots) < 2 for roots in kinds)
+    if names != node.right.named_selects:
+        return False
+    kinds = [{_kind(type_) for type_ in types.get(name.casefold(), [])} for name in names]
+    for side in (node.left, node.right):
+        selects = [] if side.is_star else side.selects
+        for of_column, item in zip(kinds, selects, strict=False):
+            if not isinstance(item.unalias(), exp.Column):
+                of_column.update(_kinds_of(item.unalias(), types))
+    return all(len(roots) < 2 for roots in kinds)
 
 
 def _kind(type_: DataType) -> str:
@@ -228,13 +242,6 @@ def _digits(node: exp.Expr, types: Mapping[str, list[DataType]]) -> int:
     return _UNKNOWN
 
 
-def is_whole(node: exp.Expr, types: Mapping[str, list[DataType]]) -> bool:
-    """Whether ``node`` is made of whole numbers only."""
-    roots = _roots(node, types)
-    whole = all(not n.is_string and n.name.isdigit() for n in node.find_all(exp.Literal))
-    return whole and bool(roots) and roots <= _WHOLE
-
-
 def only_type(node: exp.Expr, types: Mapping[str, list[DataType]]) -> DataType | None:
     """The type of a column; None for all else, and where columns of that name have several."""
     if not isinstance(node, exp.Column):
@@ -265,7 +272,26 @@ def _is_same_meeting(node: exp.Expr, types: Mapping[str, list[DataType]]) -> boo
     form = _TEXTS.get(next(iter(kinds), ""))
     if form is not None and not all(map(form.fullmatch, literals)):
         return False
+    if kinds == {"number"} and not _meet_exactly(node, types):
+        return False
     return not (texts and "number" in kinds) and not (numbers and kinds and kinds != {"number"})
+
+
+def _meet_exactly(node: exp.Expr, types: Mapping[str, list[DataType]]) -> bool:
+    """Whether decimals have room beside one another: Spark rounds what does not fit into 38 digits."""
+    known = [one for c in node.find_all(exp.Column) for one in types.get(c.name.casefold(), [])]
+    sizes = [
+        (type_.precision - type_.scale, type_.scale)
+        for type_ in known
+        if isinstance(type_, Atomic) and type_.root is Root.DECIMAL
+    ]
+    if not sizes:
+        return True
+    for literal in node.find_all(exp.Literal):
+        whole, _, fraction = literal.name.partition(".")
+        if "e" not in literal.name.lower():
+            sizes.append((len(whole), len(fraction)))
+    return max(whole for whole, _ in sizes) + max(scale for _, scale in sizes) <= _DIGITS_MAX
 
 
 def _asked(node: exp.Expr) -> list[exp.Expr]:

@@ -122,8 +122,10 @@ def merge(words: Words) -> Statement:
     words.expect("ON")
     on = words.until("WHEN")
     when = []
-    while words.take("WHEN"):
+    while (word := words.word) is not None and words.take("WHEN"):
         when.append(_when(words))
+        if any(one.kind == when[-1].kind and one.condition is None for one in when[:-1]):
+            raise words.wrong("a WHEN without a condition is the last of its kind", word.start)
     if not when:
         raise words.wrong("a merge has at least one WHEN")
     return Merge(

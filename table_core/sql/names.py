@@ -62,6 +62,7 @@ class Sides:
 
     def _exact(self, words: Words) -> str:
         """The text with the exact name of each column in its place, and ``$name`` for ``:name``."""
+        words.require_lists()
         changes: list[tuple[int, int, str]] = []
         for column in self._columns(words):
             parts = column.parts

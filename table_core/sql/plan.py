@@ -7,17 +7,19 @@ query needs: DuckDB applies every condition again.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 import sqlglot
-from sqlglot import exp
+from sqlglot import ErrorLevel, exp
 
 from table_core.datatypes.kinds import Atomic, Root
 from table_core.errors import PredicateError
 from table_core.options.nearest import hint
-from table_core.sql.common_sql import first_unsure, is_whole, only_type, types_of
+from table_core.sql.common_sql import first_unsure, only_type, types_of
 from table_core.sql.query import Query, start_of
+from table_core.sql.same_parts import is_whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -77,7 +79,7 @@ def plan_of(
         _refuse_twins(query, of_view)
     named = _parameters(query, parameters)
     _refuse_unknown_columns(query, columns)
-    text = tree.sql(dialect="duckdb")
+    text = _for_duckdb(tree)
     other = sqlglot.parse_one(text, dialect="duckdb")
     unsure = first_unsure(tree, other, fields, named)
     if unsure is not None:
@@ -88,14 +90,19 @@ def plan_of(
         for view in query.views
     }
     types = types_of(tree, fields)
-    typed = _with_types_of_spark(tree, types)
+    typed = _with_names_as_written(_with_types_of_spark(tree, types), fields)
     return Plan(
-        typed.sql(dialect="duckdb"),
+        _for_duckdb(typed),
         {name: one for name, (one, _) in needs.items()},
         named,
         _output(query, columns, needs),
         _inexact(typed, types),
     )
+
+
+def _for_duckdb(tree: Any) -> str:
+    """What only one dialect has is left out here, and then makes the trees differ."""
+    return str(tree.sql(dialect="duckdb", unsupported_level=ErrorLevel.IGNORE))
 
 
 def _refuse_twins(query: Query, fields: Sequence[Field]) -> None:
@@ -214,6 +221,8 @@ def _is_kept(select: Any, table: Any) -> bool:
         side, kind = (join.side or "").upper(), (join.kind or "").upper()
         if side not in {"", "LEFT"} or kind not in _KEEPS_LEFT or join.args.get("method"):
             return False
+    if any(one.args.get("joins") for one in select.find_all(exp.Table)):
+        return False  # a JOIN b RIGHT JOIN c ON … ON …
     parent = table.parent
     if isinstance(parent, exp.From):
         return parent.parent is select
@@ -261,12 +270,19 @@ def _pushed(
         name = exact[column.name.casefold()]
         column.set("this", exp.to_identifier(name, quoted=True))
     for placeholder in list(plain.find_all(exp.Placeholder)):
-        literal = exp.convert(parameters[placeholder.name])
-        if placeholder is plain:
+        literal = _literal(parameters[placeholder.name])
+        if placeholder is plain or literal is None:
             return None
         placeholder.replace(literal)
     text = plain.sql(dialect="spark")
     return text if _is_condition(text, fields) else None
+
+
+def _literal(value: object) -> Any:
+    """A number with a fraction is a DOUBLE, as for DuckDB; None of one that no literal stands for."""
+    if not isinstance(value, float):
+        return exp.convert(value)
+    return exp.Literal.number(f"{value:.17e}") if math.isfinite(value) else None
 
 
 def _is_condition(text: str, fields: Sequence[Field]) -> bool:
@@ -303,13 +319,13 @@ def _output(
     exact = {one.name.casefold(): one.name for one in fields}
     output: list[str] = []
     for item in query.tree.expressions:
-        if isinstance(item, exp.Star):
+        if isinstance(item, exp.Star) and not any(item.args.values()):
             output += [one.name for one in fields]
         elif isinstance(item, exp.Column) and not isinstance(item.this, exp.Star):
             name = exact.get(item.name.casefold())
-            if name is None or item.table.casefold() not in {"", _alias(query)}:
-                return None
-            output.append(name)
+            if name != item.name or item.table.casefold() not in {"", _alias(query)}:
+                return None  # also where the result has the name as the query writes it
+            output.append(item.name)
         else:
             return None
     return tuple(output) if len(set(output)) == len(output) else None
@@ -329,6 +345,20 @@ def _with_types_of_spark(tree: Any, types: Mapping[str, list[DataType]]) -> Any:
         if to is not None and parent is not None and key is not None:
             parent.set(key, exp.Cast(this=whole, to=to), index)
     return copy
+
+
+def _with_names_as_written(tree: Any, fields: Sequence[Field]) -> Any:
+    """The same query, whose columns are called as it writes them: DuckDB calls them as their tables do."""
+    spelled: dict[str, set[str]] = {}
+    for name in (*(one.name for one in fields), *(a.alias for a in tree.find_all(exp.Alias))):
+        spelled.setdefault(name.casefold(), set()).add(name)
+    for select in tree.find_all(exp.Select):
+        for item in list(select.expressions):
+            if not isinstance(item, exp.Column) or isinstance(item.this, exp.Star):
+                continue
+            if spelled.get(item.name.casefold(), {item.name}) != {item.name}:
+                item.replace(exp.alias_(item.copy(), item.name, quoted=True))
+    return tree
 
 
 def _type_of_spark(node: Any, types: Mapping[str, list[DataType]]) -> Any:

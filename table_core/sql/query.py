@@ -37,6 +37,17 @@ class Query:
     tree: Any
     views: tuple[View, ...]
 
+    @property
+    def unnamed(self) -> tuple[str, ...]:
+        """The computed columns of the result that the query gives no name."""
+        tree = self.tree
+        while not isinstance(tree, exp.Select):
+            tree = tree.this
+        named = (exp.Alias, exp.Column, exp.Star)
+        return tuple(
+            item.sql(dialect=SparkText) for item in tree.expressions if not isinstance(item, named)
+        )
+
 
 def parse_query(words: Words, *, table_only: bool = False) -> Query:
     """The query that ``words`` say; with ``table_only`` they are the name of a table.
@@ -48,7 +59,7 @@ def parse_query(words: Words, *, table_only: bool = False) -> Query:
     text, references = marked(words)
     if table_only:
         text = f"SELECT * FROM {text.strip()}"
-    tree = _parsed(words, text)
+    tree = _parsed(words, text).transform(_as_both_say)
     if not isinstance(tree, exp.Query):
         raise words.wrong("expected a query", words.start)
     for with_ in tree.find_all(exp.With):
@@ -96,6 +107,19 @@ def _parsed(words: Words, text: str) -> Any:
         raise words.wrong("the query does not parse, or is nested too deep", words.start) from error
     finally:
         logger.disabled = before
+
+
+def _as_both_say(node: Any) -> Any:
+    """Spark's spelling of a node that DuckDB reads under another name."""
+    if isinstance(node, exp.TryCast) and not node.args.get("safe"):  # a CAST of Spark's
+        return exp.Cast(this=node.this, to=node.args["to"])
+    in_case = isinstance(node.parent, exp.Case)
+    if isinstance(node, exp.If) and not in_case and node.args.get("false") is not None:
+        met = exp.If(this=node.this, true=node.args["true"])
+        return exp.Case(ifs=[met], default=node.args["false"])
+    if isinstance(node, exp.Join) and node.kind in {"SEMI", "ANTI"}:
+        node.set("side", None)
+    return node
 
 
 def _reference(

@@ -63,6 +63,7 @@ def marked(words: Words) -> tuple[str, dict[str, Reference]]:
     begin = words.start
     text[begin : begin + len(words.source)] = words.source
     reader = Words(words.text, words.words)
+    reader.require_lists()
     while (word := reader.word) is not None:
         if word.kind == "quoted" and any(is_mark(sign) for sign in word.value):
             raise reader.wrong("a name with a character for private use")

@@ -31,9 +31,12 @@ class SparkText(Spark):
         COMMANDS: ClassVar[set[TokenType]] = set()
 
 
-_HINT: Final = re.compile(r"/\*\+(.*?)\*/", re.DOTALL)
+_GAP: Final = re.compile(r"\s+|--[^\n]*|/\*\+?")
+_COMMENT_SIGN: Final = re.compile(r"/\*|\*/")
 _STRINGS: Final = (TokenType.STRING, TokenType.RAW_STRING)
 _NEAR: Final = 40
+_CLAUSES: Final = ("FROM", "WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "UNION", "EXCEPT")
+"""What ends a list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +197,22 @@ class Words:
         if self.word is not None:
             raise self.wrong("this is not expected here")
 
+    def require_lists(self) -> None:
+        """Require that something stands on both sides of each comma: sqlglot skips what is missing.
+
+        Raises:
+            SqlError: nothing does.
+        """
+        before: Word | None = None
+        for word in (*self.words, None):
+            after_comma = before is not None and before.means(",")
+            if after_comma and (word is None or word.means(",", ")", *_CLAUSES)):
+                raise self.wrong("something is missing here", word.start if word else self._end())
+            opens = before is None or before.means("(", "SELECT", "DISTINCT", "BY")
+            if word is not None and word.means(",") and opens:
+                raise self.wrong("something is missing here", word.start)
+            before = word
+
     # -------------------------------------------------------------------------------- telling
     @property
     def start(self) -> int:
@@ -308,8 +327,37 @@ def _doubles(text: str, before: Word, word: Word) -> bool:
 
 
 def _hints(text: str, start: int, end: int) -> Iterator[Word]:
-    for hint in _HINT.finditer(text, start, end):
-        yield Word("hint", hint[1], hint.start(), hint.end())
+    """The hints between two words, where nothing else may stand but blanks and comments.
+
+    Raises:
+        SqlError: something else does.
+    """
+    at = start
+    while at < end:
+        gap = _GAP.match(text, at, end)
+        if gap is None:
+            raise Words(text, ()).wrong("this is no comment of SQL", at)
+        if gap[0].endswith("\\"):
+            raise Words(text, ()).wrong("a comment ends in a backslash", at)
+        at = gap.end()
+        if gap[0] == "/*+":
+            close = text.find("*/", at, end)
+            if close < 0 or text.find("/*", at, close) >= 0:
+                raise Words(text, ()).wrong("a comment in a hint", gap.start())
+            yield Word("hint", text[at:close], gap.start(), close + 2)
+            at = close + 2
+        elif gap[0] == "/*":
+            at = _end_of_comment(text, at, end)
+
+
+def _end_of_comment(text: str, at: int, end: int) -> int:
+    """The place behind a comment, which may have others in it."""
+    depth = 1
+    for sign in _COMMENT_SIGN.finditer(text, at, end):
+        depth += 1 if sign[0] == "/*" else -1
+        if depth == 0:
+            return sign.end()
+    raise Words(text, ()).wrong("a comment is not closed", at - 2)
 
 
 def _of_token(token: Any, raw: str) -> list[Word]:

@@ -81,8 +81,10 @@ CHANGES: list[tuple[str, list[tuple[Any, ...]]]] = [
     ("DELETE FROM d.t AS x WHERE x.s IS NULL OR x.ID = :one", [FIRST[2]]),
     ("DELETE FROM d.t", []),
     ("TRUNCATE TABLE d.t", []),
-    ("TRUNCATE TABLE d.t PARTITION (dt = 'a')", [FIRST[2]]),
-    ("ALTER TABLE d.t DROP PARTITION (dt = 'a')", [FIRST[2]]),
+    ("TRUNCATE TABLE d.t PARTITION (DT = 'a')", [FIRST[2]]),
+    ('INSERT INTO d.t VALUES (4, \'c\', 3, "say ""hi""")', [*FIRST, (4, "c", 3, 'say "hi"')]),
+    ("UPDATE d.t SET s = 'it''@''s' WHERE id = 3", [*FIRST[:2], (3, "b", 30, "it'@'s")]),
+    ("ALTER TABLE d.t DROP PARTITION (Dt = 'a')", [FIRST[2]]),
     ("ALTER TABLE d.t DROP IF EXISTS PARTITION (dt = 'a'), PARTITION (dt = 'b')", []),
     (
         "MERGE INTO d.t USING (SELECT 1 AS id, 'a' AS dt, 99 AS n, 'm' AS s) AS new "

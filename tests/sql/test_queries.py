@@ -5,6 +5,7 @@ from __future__ import annotations
 from decimal import Decimal as D
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 import pytest
 
@@ -13,6 +14,7 @@ from table_core.sql.grammar import parse_statements
 from table_core.table.api.sql import queries
 from table_core.table.api.sql.context import Context
 from tests.sql.conftest import answer
+from tests.tables import write_rows
 
 pytestmark = pytest.mark.usefixtures("here")
 
@@ -37,6 +39,12 @@ ANSWERS: list[tuple[str, list[tuple[Any, ...]]]] = [
     ("SELECT id FROM d.orders WHERE paid ORDER BY id", [(1,), (4,)]),
     ("SELECT id FROM d.orders WHERE paid IS NOT TRUE ORDER BY id", [(2,), (3,)]),
     ("SELECT id + 1 AS next, -qty AS minus FROM d.orders WHERE id = 1", [(2, -1)]),
+    ("SELECT * EXCEPT (city, amount, qty, paid, dt) FROM d.orders WHERE id = 1", [(1, 0.5)]),
+    ("SELECT if(paid, 1, 0) AS p FROM d.orders ORDER BY id", [(1,), (0,), (0,), (1,)]),
+    (
+        "SELECT try_cast(amount AS DECIMAL(1, 0)) AS a FROM d.orders WHERE qty < 2 ORDER BY qty",
+        [(D(1),), (None,)],
+    ),
     (
         "SELECT coalesce(amount, 0) AS a FROM d.orders ORDER BY id LIMIT 2",
         [(D("10.50"),), (D("0.00"),)],
@@ -92,6 +100,10 @@ ANSWERS: list[tuple[str, list[tuple[Any, ...]]]] = [
     ("WITH orders AS (SELECT id FROM d.orders WHERE id = 1) SELECT * FROM orders", [(1,)]),
     ("SELECT a.id FROM d.orders a JOIN d.orders b ON a.id = b.id WHERE b.qty = 3", [(3,)]),
     (
+        "SELECT o.id FROM d.orders o LEFT ANTI JOIN d.Cities c ON o.city = c.city WHERE o.id > 1",
+        [(4,)],
+    ),
+    (
         "SELECT city FROM d.Cities UNION SELECT city FROM d.orders ORDER BY city LIMIT 2",
         [(None,), (BERGEN,)],
     ),
@@ -134,6 +146,11 @@ ANSWERS: list[tuple[str, list[tuple[Any, ...]]]] = [
     ("SELECT id FROM paimon_incremental_query('d.orders', 1, 2) ORDER BY id", [(3,), (4,)]),
     ("SELECT id FROM paimon_incremental_query('d.orders', '0', '1') ORDER BY id", [(1,), (2,)]),
     ("SELECT id -- VERSION AS OF 1\nFROM d.orders /* OPTIONS */ WHERE id = 4", [(4,)]),
+    (
+        "SELECT count(*) FROM d.orders -- /*+ OPTIONS('scan.snapshot-id' = '1') */\n"
+        "/* a /*+ OPTIONS('scan.snapshot-id' = '1') */ ; */",
+        [(4,)],
+    ),
 ]
 
 
@@ -161,6 +178,12 @@ def test_types_are_those_of_spark(past: tc.Catalog) -> None:
     sql = "SELECT sum(qty) AS q, sum(amount) AS a, sum(score) AS s, count(*) AS c, max(qty) AS m FROM d.orders"
     kinds = [str(field.type) for field in past.sql(sql).schema]
     assert kinds == ["int64", "decimal128(20, 2)", "double", "int64", "int32"]
+    sums = past.sql(
+        "SELECT sum(n) AS n, sum(1) AS one, sum(CASE WHEN city = 'Oslo' THEN 1 ELSE 0 END) AS c "
+        "FROM (SELECT city, count(*) AS n FROM d.orders GROUP BY city) AS x"
+    )
+    assert [str(field.type) for field in sums.schema] == ["int64"] * 3
+    assert answer(sums) == [(4, 3, 1)]
     ranked = past.sql("SELECT rank() OVER (ORDER BY id) AS r FROM d.orders").schema
     assert str(ranked.field("r").type) == "int32"
 
@@ -170,6 +193,32 @@ def test_a_sum_over_a_name_that_a_query_gives_to_something_else_is_not_cut(
 ) -> None:
     sql = "SELECT sum(qty) AS s FROM (SELECT score AS qty FROM d.orders) AS x"
     assert answer(past.sql(sql)) == [(-0.5,)]
+
+
+def test_a_member_of_a_row_has_not_the_type_of_a_column_of_its_name(past: tc.Catalog) -> None:
+    past.sql("CREATE TABLE d.w (qty INT, who STRUCT<qty: DOUBLE>)")
+    rows = pa.table({"qty": pa.array([1], pa.int32()), "who": [{"qty": 1.5}]})
+    write_rows(past.table("d.w"), rows)
+    assert answer(past.sql("SELECT who.qty AS q FROM d.w")) == [(1.5,)]
+    with pytest.raises(tc.errors.UnsupportedFeatureError, match=r"SUM\(who.qty\)"):
+        past.sql("SELECT sum(who.qty) AS q FROM d.w")
+
+
+def test_columns_are_called_as_the_query_writes_them(past: tc.Catalog) -> None:
+    for sql in ("SELECT ID, Qty FROM d.orders", "SELECT ID, Qty FROM d.orders ORDER BY id LIMIT 1"):
+        assert past.sql(sql).to_arrow().column_names == ["ID", "Qty"]
+
+
+def test_a_cast_that_does_not_fit_is_an_error(past: tc.Catalog) -> None:
+    with pytest.raises(duckdb.Error, match="out of range"):
+        past.sql("SELECT CAST(amount AS DECIMAL(1, 0)) AS a FROM d.orders")
+
+
+def test_a_number_that_is_none_is_a_value(past: tc.Catalog) -> None:
+    past.sql("CREATE TABLE d.x (x DOUBLE)")
+    write_rows(past.table("d.x"), pa.table({"x": [float("nan"), 1.0]}))
+    assert len(answer(past.sql("SELECT x FROM d.x WHERE x = :x", {"x": float("nan")}))) == 1
+    assert len(answer(past.sql("SELECT x FROM d.x WHERE x < :x", {"x": float("inf")}))) == 1
 
 
 def test_parameters_are_values(past: tc.Catalog) -> None:

@@ -25,7 +25,7 @@ from table_core.table.metadata.describing import committed
 from table_core.table.write.coerce import cast_column
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from table_core.sql import statements as said
     from table_core.sql.text import Words
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from table_core.table.dml.merge_clauses import MergeClause
     from table_core.table.metadata.results import ResultDocument
 
-__all__ = ["delete", "insert", "merge", "truncate", "update", "written"]
+__all__ = ["delete", "exact_partition", "insert", "merge", "truncate", "update", "written"]
 
 
 def written(
@@ -78,19 +78,34 @@ def _replaced(
 
 
 def _partition(table: Table, statement: said.Insert, text: str) -> dict[str, object]:
+    pairs = (*statement.partition, *((name, None) for name in statement.dynamic))
+    valued = exact_partition(table, pairs, text, statement.table.start)
+    open_ = {name.casefold() for name in statement.dynamic}
+    return {name: value for name, value in valued.items() if name.casefold() not in open_}
+
+
+def exact_partition(
+    table: Table, pairs: Iterable[tuple[str, object]], text: str, start: int
+) -> dict[str, object]:
+    """What PARTITION says, by the exact names of the columns.
+
+    Raises:
+        SqlError: one is no partition column, or is named twice.
+    """
     exact = {name.casefold(): name for name in table.partition_by}
-    valued = {}
-    for name, value in (*statement.partition, *((name, None) for name in statement.dynamic)):
+    valued: dict[str, object] = {}
+    for name, value in pairs:
         if name.casefold() not in exact:
             raise _wrong(
                 f"PARTITION names {name!r}, and {table.name} is partitioned by "
                 f"{', '.join(table.partition_by) or 'nothing'}",
                 text,
-                statement.table.start,
+                start,
             )
+        if exact[name.casefold()] in valued:
+            raise _wrong(f"PARTITION names {name!r} twice", text, start)
         valued[exact[name.casefold()]] = value
-    open_ = {exact[name.casefold()] for name in statement.dynamic}
-    return {name: value for name, value in valued.items() if name not in open_}
+    return valued
 
 
 def _columns(
@@ -257,7 +272,9 @@ def truncate(statement: said.Truncate, context: Context, text: str) -> ResultDoc
     """TRUNCATE TABLE, whole or of one partition."""
     table = context.table(statement.table, text)
     if statement.partition:
-        return table.drop_partitions([statement.partition], commit=context.commit)
+        pairs = statement.partition.items()
+        partition = exact_partition(table, pairs, text, statement.table.start)
+        return table.drop_partitions([partition], commit=context.commit)
     return table.truncate(commit=context.commit)
 
 

@@ -93,6 +93,12 @@ def _create_as(statement: said.CreateTable, context: Context, name: str) -> Scan
     rows = result_of(statement.query, context)
     fields = fields_from_arrow(rows.schema)
     _refuse_inexact(fields, inexact_columns(statement.query, context))
+    if unnamed := statement.query.unnamed:
+        raise UnsupportedFeatureError(
+            f"CREATE TABLE … AS with the unnamed column {unnamed[0]}: give it a name, as in "
+            f"{unnamed[0]} AS name",
+            feature="unnamed columns in CREATE TABLE … AS",
+        )
     made = context.catalog.create_table(
         name,
         [_nullable(field) for field in fields],
@@ -153,15 +159,21 @@ def rename_table(statement: said.RenameTable, context: Context, text: str) -> Sc
 
 def drop_partition(statement: said.DropPartition, context: Context, text: str) -> ResultDocument:
     """ALTER TABLE … DROP PARTITION."""
+    from table_core.table.api.sql.changes import exact_partition
+
     table = context.table(statement.table, text)
+    start = statement.table.start
+    partitions = [
+        exact_partition(table, partition.items(), text, start) for partition in statement.partitions
+    ]
     if not statement.if_exists:
-        for partition in statement.partitions:
+        for partition in partitions:
             if table.partition(partition) is None:
                 raise NotFoundError(
-                    f"{table.name} has no partition {dict(partition)}: write DROP IF EXISTS PARTITION",
-                    name=str(dict(partition)),
+                    f"{table.name} has no partition {partition}: write DROP IF EXISTS PARTITION",
+                    name=str(partition),
                 )
-    return table.drop_partitions(statement.partitions, commit=context.commit)
+    return table.drop_partitions(partitions, commit=context.commit)
 
 
 # ------------------------------------------------------------------------------------------- show
