@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import datetime as dt
+from decimal import Decimal
+
+import pyarrow as pa
+
 SAME = [
     "SELECT * FROM t",
     "SELECT name, sum(amount) AS s, count(*), max(placed) FROM t GROUP BY name",
@@ -19,3 +24,29 @@ SAME = [
     "SELECT CASE n WHEN 0 THEN 'none' ELSE 'some' END AS c FROM t WHERE b = 'true' OR b IS NOT TRUE",
     "SELECT name FROM t WHERE id = $id AND name = $name",
 ]
+
+D = Decimal
+COLUMNS = {
+    "id": pa.array([1, 2, 3, -(2**62), None, 7], pa.int64()),
+    "n": pa.array([None, 0, -5, 2**30, 1, 2], pa.int32()),
+    "tiny": pa.array([1, None, -128, 127, 0, 5], pa.int8()),
+    "amount": pa.array(
+        [D("0.01"), D("-9999999999.99"), None, D("5.50"), D("0.00"), D("3.33")],
+        pa.decimal128(12, 2),
+    ),
+    "wide": pa.array([D("1.0000000001"), None, D(0), D(-1), D(2), D(3)], pa.decimal128(30, 10)),
+    "x": pa.array([float("nan"), -0.0, 0.5, float("inf"), None, 0.50000001], pa.float64()),
+    "f": pa.array([0.1, None, -0.0, 0.0, float("nan"), 3.0], pa.float32()),
+    "name": pa.array(["a", "ab", "", None, "ÄÖ", "a\u0301"], pa.string()),
+    "code": pa.array(["abc", "xyz", None, "abc", "def", "ghi"], pa.string()),
+    "dt": pa.array([dt.date(2026, 1, 1), None, *[dt.date(1969, 12, 31)] * 4], pa.date32()),
+    "placed": pa.array(
+        [dt.datetime(2026, 1, 1, 1), None, *[dt.datetime(1970, 1, 1)] * 4], pa.timestamp("ms")
+    ),
+    "b": pa.array([True, False, None, True, False, None], pa.bool_()),
+    "moment": pa.array(
+        [dt.datetime(2026, 1, 1, tzinfo=dt.UTC)] * 5 + [None], pa.timestamp("ms", "UTC")
+    ),
+}
+ROWS = pa.table(COLUMNS)
+MORE = pa.table({**COLUMNS, "id": pa.array([1, 2, 9, 9, 7, 8], pa.int64())})

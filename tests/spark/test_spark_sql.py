@@ -13,8 +13,8 @@ import table_core as tc
 from table_core.jobs.flow import views_of
 from table_core.spark.engine import SparkEngine
 from table_core.table.api.sql import queries
+from tests.common_sql import MORE, ROWS
 from tests.lanes import sampled
-from tests.spark.test_spark_auto import MORE, ROWS
 from tests.sql.conftest import rows_here
 from tests.sql_corpus import ANSWERED, REFUSED_OR_SAME, TABLES
 from tests.tables import write_rows
@@ -100,7 +100,7 @@ def in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(queries, "rows_of", rows_here)
 
 
-@pytest.mark.parametrize("statements", sampled(parts(ANSWERED), 5))
+@pytest.mark.parametrize("statements", sampled(parts(ANSWERED), 10))
 def test_what_is_answered_is_answered_as_by_spark(
     spark: SparkSession, catalog: tc.Catalog, statements: list[str]
 ) -> None:
@@ -111,7 +111,7 @@ def test_what_is_answered_is_answered_as_by_spark(
     assert not wrong, wrong
 
 
-@pytest.mark.parametrize("statements", sampled(parts(REFUSED_OR_SAME), 5))
+@pytest.mark.parametrize("statements", sampled(parts(REFUSED_OR_SAME), 10))
 def test_all_else_is_refused_or_the_same(
     spark: SparkSession, catalog: tc.Catalog, statements: list[str]
 ) -> None:
