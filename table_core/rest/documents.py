@@ -29,6 +29,7 @@ __all__ = [
     "newest_id",
     "page_of",
     "rename_request",
+    "rollback_request",
 ]
 
 
@@ -126,6 +127,16 @@ def create_request(database: str, table: str, schema: TableSchema) -> dict[str, 
 def rename_request(source: tuple[str, str], target: tuple[str, str]) -> dict[str, object]:
     """The request to call a table something else."""
     return {"source": _identifier(*source), "destination": _identifier(*target)}
+
+
+def rollback_request(snapshot: int, tag: str | None, newest: int) -> dict[str, object]:
+    """The request to go back to ``snapshot``, or to what ``tag`` keeps, if ``newest`` is still the newest one."""
+    instant = (
+        {"type": "snapshot", "snapshotId": snapshot}
+        if tag is None
+        else {"type": "tag", "tagName": tag}
+    )
+    return {"instant": instant, "fromSnapshot": newest}
 
 
 def _identifier(database: str, table: str) -> dict[str, object]:

@@ -15,7 +15,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from table_core.errors import ArgumentError, CommitConflictError, NotFoundError
+from table_core.errors import (
+    ArgumentError,
+    CommitConflictError,
+    NotFoundError,
+    OutcomeUnknownError,
+)
 from table_core.ondisk import layout
 from table_core.ondisk.hints import EARLIEST, LATEST, encode_hint
 from table_core.ondisk.snapshot import Snapshot
@@ -34,6 +39,7 @@ from table_core.table.metadata.refs.turns import (
     turning,
 )
 from table_core.table.metadata.results import CommitAs, ResultDocument
+from table_core.table.metadata.served_storage import served_line
 from table_core.table.metadata.timeline import TableTimeline
 from table_core.table.metadata.timestamps import epoch_ms
 from table_core.table.metadata.unsupported import refuse_commits
@@ -43,6 +49,7 @@ if TYPE_CHECKING:
 
     from table_core.ondisk.tag import Tag
     from table_core.table.metadata.access import TableAccess
+    from table_core.table.metadata.served_storage import ServedLine
     from table_core.table.metadata.timestamps import PointInTime
 
 __all__ = ["rollback_to"]
@@ -86,15 +93,11 @@ def rollback_to(
     removed = _later(access, target, read.now())
     files = FilesOf.of(access, head), FilesOf.of(access, target)
     if not dry_run:
-        by = commit.user or "nobody in particular"
-        with (
-            access.staying("it was rolled back"),
-            held(access, target.id),
-            turning(access, "rollback", by=by, target=target.id) as turn,
-        ):
-            RollbackNote.write(access, commit, target.id, snapshots_after(access, target.id))
-            removed = _remove(turn, target, removed, tag, read)
-        clean_after_end(turn, target, removed.taken)
+        line = served_line(access.storage)
+        if line is None:
+            removed = _by_files(access, target, removed, tag, read, commit)
+        else:
+            removed = _by_server(access, line, target, removed, tag, read, commit)
         access.metadata.seen = ()
         access.metadata.history.clear()
     details = {
@@ -165,6 +168,64 @@ def _later(access: TableAccess, target: Snapshot, tags: Mapping[str, Tag]) -> _L
         has_earlier_changelogs=any(id <= target.id for id in ids),
         tags=[name for name, tag in tags.items() if tag.snapshot.id > target.id],
     )
+
+
+def _by_files(
+    access: TableAccess,
+    target: Snapshot,
+    later: _Later,
+    tag: str | None,
+    read: TagsRead,
+    commit: CommitAs,
+) -> _Later:
+    """Take back what is above ``target``, in a turn of one's own; what that was."""
+    by = commit.user or "nobody in particular"
+    with (
+        access.staying("it was rolled back"),
+        held(access, target.id),
+        turning(access, "rollback", by=by, target=target.id) as turn,
+    ):
+        RollbackNote.write(access, commit, target.id, snapshots_after(access, target.id))
+        removed = _remove(turn, target, later, tag, read)
+    clean_after_end(turn, target, removed.taken)
+    return removed
+
+
+def _by_server(
+    access: TableAccess,
+    line: ServedLine,
+    target: Snapshot,
+    later: _Later,
+    tag: str | None,
+    read: TagsRead,
+    commit: CommitAs,
+) -> _Later:
+    """Have the server take back what is above ``target``; what that was.
+
+    Raises:
+        CommitConflictError: somebody has committed meanwhile; nothing was changed.
+        OutcomeUnknownError: nobody says whether it was done, and nothing shows it.
+    """
+    newest = later.taken[-1].id if later.taken else target.id
+    with access.staying("it was rolled back"), held(access, target.id):
+        if _is_there(access, target, access.metadata.floor()):
+            tag = None
+        else:
+            _require_tag(access, target, tag)
+        RollbackNote.write(access, commit, target.id, later.taken)
+        try:
+            line.rollback(access.branch, target.id, tag, newest)
+        except OutcomeUnknownError:
+            now, there = line.newest(access.branch), snapshots_after(access, target.id)
+            left = {s.state for s in later.taken} & {s.state for s in there}
+            is_whole = len(left) == len(later.taken)
+            if tag is None and is_whole and now is not None and now > newest:
+                RollbackNote.forget(access, commit)  # the server compares the newest one first
+                raise _gone_on(access, now) from None
+            if left or now not in {target.id, *(s.id for s in there)}:
+                raise
+    tags = read.now()
+    return replace(later, tags=[name for name in later.tags if name not in tags])
 
 
 def _remove(
@@ -244,6 +305,16 @@ def _moved(access: TableAccess, target: Snapshot) -> CommitConflictError:
         f"{access.name}: {problem} meanwhile. Nothing was changed: look at it, then ask again",
         table=access.name,
         head_id=access.metadata.head_id(),
+        conflicts=[problem],
+    )
+
+
+def _gone_on(access: TableAccess, newest: int) -> CommitConflictError:
+    problem = f"somebody has committed snapshot {newest}"
+    return CommitConflictError(
+        f"{access.name}: {problem} meanwhile. Nothing was changed: look at it, then ask again",
+        table=access.name,
+        head_id=newest,
         conflicts=[problem],
     )
 

@@ -78,6 +78,12 @@ class RollbackNote:
         document = {"asked": commit.asked, "target": target, "gone": gone}
         access.storage.write(_path(access, commit), json.dumps(document).encode())
 
+    @classmethod
+    def forget(cls, access: TableAccess, commit: CommitAs) -> None:
+        """Nothing was taken back: what goes is to be noted anew."""
+        if commit.is_named:
+            access.storage.delete([_path(access, commit)])
+
     def is_done(self, access: TableAccess, later: Iterable[Snapshot]) -> bool:
         """Whether all is gone, with ``later`` the snapshots behind its target that are there now.
 

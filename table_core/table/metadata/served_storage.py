@@ -35,6 +35,7 @@ from table_core.rest.documents import (
     commit_request,
     has_succeeded,
     newest_id,
+    rollback_request,
 )
 from table_core.rest.refusals import RefusedError
 from table_core.rest.schema_changes import alter_request, is_same_schema
@@ -47,11 +48,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from table_core.ondisk.data_file import ManifestEntry
-    from table_core.ports import Clock
+    from table_core.ports import Clock, Storage
     from table_core.schema.table_schema import TableSchema
     from table_core.storage.stores.rest_server import RestServer
 
-__all__ = ["ServedLine", "ServedStorage"]
+__all__ = ["ServedLine", "ServedStorage", "served_line"]
 
 _IN_BRANCH: Final = re.compile(r"(?:branch/branch-([^/]+)/)?([^/]+)/([^/]+)")
 _MAIN: Final = layout.MAIN
@@ -106,7 +107,18 @@ class ServedLine:
             NotFoundError, ArgumentError, AlreadyExistsError ...: it does not; nothing was changed.
             OutcomeUnknownError: nobody says whether it did.
         """
-        path = self.server.resources.table(self.database, self.table)
+        self._change(self.server.resources.table(self.database, self.table), request)
+
+    def rollback(self, branch: str, snapshot: int, tag: str | None, newest: int) -> None:
+        """Have ``snapshot``, or what ``tag`` keeps, be the newest one again, instead of ``newest``.
+
+        Raises:
+            NotFoundError: the server knows no such snapshot, tag or table; nothing was changed.
+            OutcomeUnknownError: nobody says whether it was done.
+        """
+        self._change(self.resource(branch, "rollback"), rollback_request(snapshot, tag, newest))
+
+    def _change(self, path: str, request: dict[str, object]) -> None:
         try:
             self.server.post(path, request)
         except RefusedError as error:
@@ -147,6 +159,11 @@ class ServedLine:
                 id=snapshot.id,
                 floor=None,
             ) from error
+
+
+def served_line(storage: Storage) -> ServedLine | None:
+    """What the server of the table at ``storage`` keeps; None: no server does."""
+    return storage.line if isinstance(storage, ServedStorage) else None
 
 
 @dataclass(frozen=True)
