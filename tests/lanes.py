@@ -125,6 +125,10 @@ NIGHT: dict[str, tuple[str, ...]] = {
     "provider/test_cluster_jobs.py": _LAUNCHING,
     "provider/test_live_watch.py": _WATCHING,
     "provider/test_openlineage.py": ("provider/paimon_provider/lineage/*",),
+    "provider/test_rest_connection.py": (
+        "provider/paimon_provider/connections/*",
+        "table_core/rest/*",
+    ),
     "provider/test_operators_live.py": ("provider/paimon_provider/operators/*",),
     "provider/test_streamhouse_run.py": ("dags/*",),
 }

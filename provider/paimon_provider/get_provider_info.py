@@ -87,10 +87,10 @@ def _connection_type() -> dict[str, Any]:
                 "host": "Warehouse",
                 "port": "Port: none is used; 0 lets Airflow's Test run",
                 "login": "User of the JDBC catalog",
-                "password": "Secret storage options (JSON)",
+                "password": "Secret storage options (JSON), or the token of a REST catalog",
             },
             "placeholders": {
-                "host": "file:///data/wh, s3://bucket/wh, …",
+                "host": "file:///data/wh, s3://bucket/wh, …; of a REST catalog its name there",
                 "password": '{"key": "…", "secret": "…", "jdbc.password": "…"}',
             },
         },
@@ -152,13 +152,17 @@ def _catalog_fields() -> dict[str, Any]:
         "metastore": {
             "label": "Catalog",
             "description": "filesystem: the warehouse's folders. jdbc: a database that Paimon's JDBC "
-            "catalog keeps, shared with Flink and Spark.",
-            "schema": {"type": "string", "default": "filesystem", "enum": ["filesystem", "jdbc"]},
+            "catalog keeps, shared with Flink and Spark. rest: a server of Paimon's REST protocol.",
+            "schema": {
+                "type": "string",
+                "default": "filesystem",
+                "enum": ["filesystem", "jdbc", "rest"],
+            },
         },
         "metastore_uri": {
-            "label": "URI of the JDBC catalog",
+            "label": "URI of the catalog",
             "description": "jdbc:postgresql://host:5432/db, jdbc:mysql://host:3306/db, …; user and "
-            "password go into the fields above.",
+            "password go into the fields above. rest: https://catalog.example.com; its token is the password.",
             "schema": _TEXT,
         },
         "catalog_key": {

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
+from table_core.cli.catalog_file import open_warehouse
 from table_core.cli.completion import (
     WAREHOUSE,
     complete_database,
@@ -135,9 +136,7 @@ def catalog_of(warehouse: str) -> Any:
     Raises:
         NotFoundError: nothing is there; a typing error must not look like an empty warehouse.
     """
-    import table_core as tc
-
-    catalog = tc.open_catalog(warehouse)
+    catalog = open_warehouse(warehouse)
     if not catalog.storage.exists("") and not catalog.databases():
         raise NotFoundError(
             f"there is nothing at {catalog.warehouse}: is that the right warehouse? If so, create a "

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer  # noqa: TC002 - typer reads the annotations
 
+from table_core.cli.catalog_file import open_warehouse
 from table_core.errors import TableError
 
 if TYPE_CHECKING:
@@ -59,6 +60,4 @@ def _tables(catalog: Any, database: str, incomplete: str) -> Iterator[str]:
 
 
 def _catalog(ctx: typer.Context) -> Any:
-    from table_core.table.api.opening import open_catalog
-
-    return open_catalog(ctx.params.get("warehouse") or os.environ.get(WAREHOUSE) or "")
+    return open_warehouse(ctx.params.get("warehouse") or os.environ.get(WAREHOUSE) or "")

@@ -12,6 +12,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+from table_core.cli.catalog_file import open_warehouse
 from table_core.cli.commands import Entry
 from table_core.declaration.difference import WORDS
 from table_core.declaration.document import faults_of, parse, warnings_of
@@ -138,7 +139,7 @@ def plan(
     body = _body(file)
     declaration = _chosen(_parsed(body, file, target), select)
     words, uri = _words(allow), _uri(declaration, warehouse, file)
-    catalog = _catalog(uri)
+    catalog = open_warehouse(uri)
     plans = applying.plan(declaration, catalog, allow=words)
     others = [] if select else applying.only_there(declaration, catalog)
     _show(plans, others, as_json=as_json)
@@ -178,7 +179,7 @@ def apply(
     else:
         declaration, document = _chosen(_parsed(body, file, target), select), None
         words, uri = _words(allow), _uri(declaration, warehouse, file)
-    catalog = _catalog(uri)
+    catalog = open_warehouse(uri)
     plans = applying.plan(declaration, catalog, allow=words)
     if document is not None:
         signed_plan.require_same(document, plans)
@@ -240,7 +241,7 @@ def init(
             raise NotFoundError(f"no Parquet below {warehouse}", name=warehouse, available=[])
         text = declaration_of(name, tables, None, told)
     else:
-        catalog = _catalog(warehouse)
+        catalog = open_warehouse(warehouse)
         names = [
             f"{base}.{table}" for base in catalog.databases() for table in catalog.tables(base)
         ]
@@ -302,12 +303,6 @@ def _chosen(declaration: Declaration, select: Sequence[str] | None) -> Declarati
     from table_core.declaration.selection import selected
 
     return selected(declaration, select) if select else declaration
-
-
-def _catalog(uri: str) -> Any:
-    import table_core as tc
-
-    return tc.open_catalog(uri)
 
 
 def _variables(target: str | None) -> dict[str, str]:

@@ -11,6 +11,7 @@ import typer
 
 from table_core.cli import output
 from table_core.cli.arguments import AsJson, Warehouse, names, pairs
+from table_core.cli.catalog_file import open_warehouse
 from table_core.cli.commands import Entry
 from table_core.cli.progress import progress_of_sync
 from table_core.cli.rows import show_records
@@ -100,7 +101,7 @@ def sync(
     with progress_of_sync(as_json=as_json) as progress:
         result = sync_from_spec(
             tc.sync_table if one else tc.sync_database,
-            tc.open_catalog(warehouse),
+            open_warehouse(warehouse),
             target,
             {**args, "source": _described(source)},
             CommitAs(),
@@ -126,7 +127,7 @@ def resync(
     more = {key: _json_or_text(text) for key, text in pairs(setting, "--set").items()}
     server = source_from_spec(_described(source))
     with progress_of_sync(as_json=as_json) as progress:
-        result = tc.resync(tc.open_catalog(warehouse), tables, server, progress=progress, **more)
+        result = tc.resync(open_warehouse(warehouse), tables, server, progress=progress, **more)
     output.show_result(result, as_json=as_json)
 
 
@@ -153,7 +154,7 @@ def source_audit(
     server = source_from_spec(_described(source))
     with progress_of_sync(as_json=as_json) as progress:
         result = tc.source_audit(
-            tc.open_catalog(warehouse),
+            open_warehouse(warehouse),
             tables,
             server,
             repair=repair,
@@ -194,7 +195,7 @@ def replay(
 
     more = {key: _json_or_text(text) for key, text in pairs(setting, "--set").items()}
     read = source_from_spec(_described(source))
-    catalog = tc.open_catalog(warehouse)
+    catalog = open_warehouse(warehouse)
     with progress_of_sync(as_json=as_json) as progress:
         result = tc.replay(
             catalog, target, read, dead_letter, overwrite=overwrite, progress=progress, **more

@@ -29,6 +29,7 @@ from table_core.cli.arguments import (
     opened,
     pairs,
 )
+from table_core.cli.catalog_file import open_warehouse
 from table_core.cli.clauses import clause_of
 from table_core.cli.commands import Entry
 from table_core.cli.like import Likeness, like_file
@@ -75,8 +76,6 @@ def create(
     as_json: AsJson = False,
 ) -> None:
     """Create a table, and its database and warehouse where they are missing."""
-    import table_core as tc
-
     likeness = Likeness({}) if like is None else like_file(like)
     args = {
         "columns": {**likeness.columns, **dict(map(_column, column or ()))},
@@ -90,7 +89,7 @@ def create(
         raise ArgumentError(
             "a table needs a column: write --column 'id BIGINT', or --like FILE", argument="column"
         )
-    catalog = tc.open_catalog(warehouse)
+    catalog = open_warehouse(warehouse)
     result = run_action("create-table", catalog, table, args, as_json=as_json)
     output.show_result(result, as_json=as_json)
 

@@ -191,6 +191,9 @@ class Job:
     options: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Of the job: its storage, its session, its limits."""
     storage_options: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Of the catalog and its store."""
+    store_options: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Of the store alone, for files that are no table: what a catalog is told is nothing for them."""
 
     @property
     def table(self) -> Table:

@@ -9,6 +9,7 @@ from table_core.errors import ArgumentError, UnsupportedFeatureError
 from table_core.jobs.action import COMMON, Job
 from table_core.jobs.embedded import EmbeddedEngine, SqlLimits
 from table_core.jobs.registry import action_of
+from table_core.options.catalog import CatalogOptions
 from table_core.table.api.opening import open_catalog
 from table_core.table.commit_io.deliveries import told
 from table_core.table.metadata.results import CommitAs
@@ -49,18 +50,18 @@ def job_of(spec: JobSpec, engine: Engine) -> tuple[Action, Job]:
 
     Raises:
         ArgumentError: an argument is unknown to the action, missing, or not of its kind.
-        UnsupportedFeatureError: the tables are those of a REST catalog.
+        UnsupportedFeatureError: Spark is to work on tables of a REST catalog.
     """
     action = action_of(spec.action)
     if spec.table is None:
         raise ArgumentError(f"job {spec.action} names no table", argument="table")
     args = action.checked(spec.args)
     storage = {k[len(_STORAGE) :]: v for k, v in spec.options.items() if k.startswith(_STORAGE)}
-    if storage.get("metastore", "").lower() == "rest":
+    of_catalog = CatalogOptions.of(spec.warehouse, storage)
+    if of_catalog.metastore == "rest" and not isinstance(engine, EmbeddedEngine):
         raise UnsupportedFeatureError(
-            "a job on a table of a REST catalog is not in this release: its processes would need the token. Use "
-            "open_catalog in Python",
-            feature="a job on a REST catalog",
+            f'{spec.action} by Spark on a table of a REST catalog is not in this release. Use engine="local"',
+            feature="Spark on a REST catalog",
         )
     catalog = open_catalog(spec.warehouse, storage)
     of_commit = {p.name: args.pop(p.name) for p in COMMON if p.name in args}
@@ -78,5 +79,6 @@ def job_of(spec: JobSpec, engine: Engine) -> tuple[Action, Job]:
         engine=engine,
         options=spec.options,
         storage_options=storage,
+        store_options=of_catalog.storage,
     )
     return action, job

@@ -80,6 +80,8 @@ def engine_of(
     action, job = job_of(spec, EmbeddedEngine())
     if action.touches is None:
         return choose_engine(None, Worker(), limits)
+    if job.catalog.directory.makes_tables:
+        return EngineChoice(engine="local", reason="Spark takes no table of a REST catalog")
     try:
         touched = action.touches(job)
     except TableError as error:

@@ -47,7 +47,7 @@ def touched_by_sync(job: Job) -> Touched:
             packages=(package,) if package else (),
             spark_because=why if known else "",
         )
-    sizes = _sizes(source, job.storage_options)
+    sizes = _sizes(source, job.store_options)
     taken = _taken(_tables(job))
     left = {path: size - taken.get(path, 0) for path, size in sizes.items()}
     lengths = [n * _PACKED if path.endswith(".gz") else n for path, n in left.items() if n > 0]
@@ -63,9 +63,9 @@ def was_read(job: Job) -> bool:
     return any(_has_position(table, kind) for table in _tables(job))
 
 
-def _sizes(source: Mapping[str, Any], storage_options: Mapping[str, str]) -> dict[str, int]:
+def _sizes(source: Mapping[str, Any], store_options: Mapping[str, str]) -> dict[str, int]:
     files = FilesSource(str(source["uri"]), format=str(source.get("format", "debezium-json")))
-    storage = open_storage(files.folder, source.get("storage_options") or storage_options)
+    storage = open_storage(files.folder, source.get("storage_options") or store_options)
     return {f"{storage.uri}/{info.path}": info.size for info in files.listing(storage)}
 
 

@@ -14,10 +14,14 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from typer.testing import CliRunner
 
 import table_core as tc
+from table_core.cli.main import app
 from table_core.errors import (
     AccessDeniedError,
+    CommitConflictError,
+    NotFoundError,
     OptionError,
     OutcomeUnknownError,
     SchemaError,
@@ -28,6 +32,8 @@ from table_core.errors import (
 from table_core.jobs.job_spec import JobSpec
 from table_core.jobs.run import run_embedded
 from table_core.rest.schema_changes import is_same_schema
+from table_core.storage.stores.locate import open_storage
+from table_core.table.metadata.served_storage import ServedLine
 from tests.catalogs.rest.server import WAREHOUSE, RestCatalogServer, rest_catalog
 from tests.storage_contract.proxy import Plan, Proxy
 from tests.tables import rows_of, write_rows
@@ -172,7 +178,6 @@ def test_tables_of_blanks_and_other_letters_have_a_path(catalog: tc.Catalog) -> 
                 "d.t", [tc.AddColumn("n", "STRING")], tc.CommitAs(user="u", identifier=1)
             ),
         ),
-        ("rollback", lambda c: c.table("d.t").rollback_to(snapshot=1)),
         ("creation", lambda c: c.table("d.t").branches.create("side")),
         ("copy", lambda c: c.clone_table("d.t", "d.copy")),
     ],
@@ -247,6 +252,115 @@ def test_upkeep_works_on_files_as_in_paimons_own_client(catalog: tc.Catalog) -> 
     assert len(rows_of(table)) == 3
 
 
+def is_rollback(method: str, path: str) -> bool:
+    return method == "POST" and path.endswith("/rollback")
+
+
+def newest(server: RestCatalogServer) -> object:
+    document = asked(server, "d/tables/t/snapshot")["snapshot"]
+    assert isinstance(document, dict)
+    return document["snapshot"]["id"]
+
+
+def test_the_server_rolls_back_and_the_table_goes_on_from_there(
+    catalog: tc.Catalog, server: RestCatalogServer
+) -> None:
+    table = catalog.create_table("d.t", SCHEMA)
+    for key in range(5):
+        add(table, key)
+    table.tags.create("late", snapshot=4)
+    table.tags.create("early", snapshot=1)
+    planned = table.rollback_to(snapshot=2, dry_run=True)
+    assert newest(server) == 5
+    by = tc.CommitAs(user="ada", identifier=1)
+    done = table.rollback_to(snapshot=2, commit=by)
+    assert done.details["snapshots_removed"] == [3, 4, 5]
+    assert done.details["tags_removed"] == ["late"]
+    assert planned.details == done.details
+    assert newest(server) == 2
+    assert add(table, 7).snapshot_ids == (3,)
+    assert rows_of(catalog.table("d.t")) == [(0, 0), (1, 1), (7, 7)]
+    assert list(table.tags) == ["early"]
+    again = table.rollback_to(snapshot=2, commit=by)
+    assert again.details["replayed"]
+    assert rows_of(table) == [(0, 0), (1, 1), (7, 7)]
+
+
+def test_a_rollback_to_a_tag_whose_snapshot_has_expired(
+    catalog: tc.Catalog, server: RestCatalogServer
+) -> None:
+    table = catalog.create_table("d.t", SCHEMA)
+    for key in range(4):
+        add(table, key)
+    table.tags.create("kept", snapshot=2)
+    table.expire_snapshots(retain_max=1, retain_min=1, older_than=10**15)
+    assert [s.id for s in table.snapshots()] == [4]
+    table.rollback_to(tag="kept")
+    assert newest(server) == 2
+    assert rows_of(catalog.table("d.t")) == [(0, 0), (1, 1)]
+    add(table, 9)
+    assert rows_of(catalog.table("d.t")) == [(0, 0), (1, 1), (9, 9)]
+
+
+def test_a_rollback_whose_answer_is_lost_is_recognized(catalog: tc.Catalog, proxy: Proxy) -> None:
+    table = catalog.create_table("d.t", SCHEMA)
+    for key in range(3):
+        add(table, key)
+    proxy.plan = Plan(is_rollback, lose_answer=True)
+    assert table.rollback_to(snapshot=1).details["snapshots_removed"] == [2, 3]
+    assert proxy.plan.seen
+    assert rows_of(catalog.table("d.t")) == [(0, 0)]
+
+
+def test_of_a_rollback_that_never_arrived_nobody_says_that_it_was_done(
+    catalog: tc.Catalog, proxy: Proxy
+) -> None:
+    table = catalog.create_table("d.t", SCHEMA)
+    for key in range(3):
+        add(table, key)
+    by = tc.CommitAs(user="ada", identifier=1)
+    proxy.plan = Plan(is_rollback, status=502)
+    with pytest.raises(OutcomeUnknownError):
+        table.rollback_to(snapshot=1, commit=by)
+    assert rows_of(catalog.table("d.t")) == [(0, 0), (1, 1), (2, 2)]
+    assert not table.rollback_to(snapshot=1, commit=by).details["replayed"]
+    assert rows_of(catalog.table("d.t")) == [(0, 0)]
+
+
+def test_a_rollback_takes_nothing_back_that_it_has_not_seen(
+    catalog: tc.Catalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = catalog.create_table("d.t", SCHEMA)
+    for key in range(3):
+        add(table, key)
+    ask = ServedLine.rollback
+
+    def late(line: ServedLine, *args: object) -> None:
+        monkeypatch.undo()
+        add(catalog.table("d.t"), 3)
+        ask(line, *args)
+
+    monkeypatch.setattr(ServedLine, "rollback", late)
+    by = tc.CommitAs(user="ada", identifier=1)
+    with pytest.raises(CommitConflictError, match="snapshot 4"):
+        table.rollback_to(snapshot=1, commit=by)
+    assert rows_of(catalog.table("d.t")) == [(k, k) for k in range(4)]
+    assert table.rollback_to(snapshot=1, commit=by).details["snapshots_removed"] == [2, 3, 4]
+    assert rows_of(catalog.table("d.t")) == [(0, 0)]
+
+
+def test_an_append_that_began_before_a_rollback_lands_on_what_is_left(catalog: tc.Catalog) -> None:
+    table = catalog.create_table("d.t", SCHEMA)
+    for key in range(3):
+        add(table, key)
+    slow = catalog.table("d.t")
+    with slow.write() as writer:
+        writer.write(pa.table({"k": [9], "v": [9]}, schema=SCHEMA))
+        table.rollback_to(snapshot=1)
+        writer.commit()
+    assert rows_of(catalog.table("d.t")) == [(0, 0), (9, 9)]
+
+
 def test_a_table_of_a_server_cannot_be_opened_by_its_path(
     catalog: tc.Catalog, server: RestCatalogServer
 ) -> None:
@@ -255,12 +369,69 @@ def test_a_table_of_a_server_cannot_be_opened_by_its_path(
         tc.open_table(uri, storage_options=server.options())
 
 
-def test_jobs_take_no_rest_catalog(server: RestCatalogServer) -> None:
+def job(server: RestCatalogServer, action: str, **args: object) -> dict[str, object]:
     options = {f"storage.{key}": value for key, value in server.options().items()}
-    spec = JobSpec(action="compact", warehouse=WAREHOUSE, table="d.t", options=options)
-    with pytest.raises(UnsupportedFeatureError, match="a job on a table of a REST catalog") as no:
-        run_embedded(spec)
-    assert server.login["token"] not in str(no.value) + repr(spec)
+    return run_embedded(
+        JobSpec(action=action, warehouse=WAREHOUSE, table="d.t", args=args, options=options)
+    )
+
+
+def test_jobs_work_on_its_tables(
+    catalog: tc.Catalog, server: RestCatalogServer, tmp_path: Path
+) -> None:
+    table = catalog.create_table("d.t", SCHEMA, primary_key=("k",), options={"bucket": "1"})
+    files = tmp_path / "rows.csv"
+    files.write_text("k,v\n1,1\n2,2\n")
+    assert job(server, "write", rows_uri=str(files))["rows_written"] == 2
+    job(server, "write", sql="SELECT CAST(3 AS INT) AS k, CAST(3 AS BIGINT) AS v")
+    job(server, "delete", where="k = 2")
+    job(server, "compact", strategy="full")
+    assert rows_of(table) == [(1, 1), (3, 3)]
+
+
+def test_what_a_catalog_is_told_does_not_go_to_the_store_of_other_files(
+    catalog: tc.Catalog, server: RestCatalogServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A store may take ``token`` too: it would be sent to somebody else."""
+    catalog.create_table("d.t", SCHEMA)
+    given: list[dict[str, object]] = []
+
+    def opened(uri: str, options: dict[str, object], **more: object) -> object:
+        given.append(dict(options))
+        return open_storage(uri, options, **more)
+
+    monkeypatch.setattr("table_core.table.api.file_rows.open_storage", opened)
+    with pytest.raises(NotFoundError):
+        job(server, "write", rows_uri="memory://elsewhere/*.csv")
+    assert given == [{}]
+
+
+def test_commands_take_it_from_a_file(
+    catalog: tc.Catalog,
+    server: RestCatalogServer,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    path = tmp_path / "catalog.json"
+    path.write_text(json.dumps(server.options()))
+    monkeypatch.setenv("TABLE_CORE_CATALOG_FILE", str(path))
+    monkeypatch.setenv("TABLE_CORE_WAREHOUSE", WAREHOUSE)
+
+    def command(*words: str) -> str:
+        done = CliRunner().invoke(app, [*words], catch_exceptions=False)
+        assert done.exit_code == 0, done.output
+        assert server.login["token"] not in done.output
+        return str(done.stdout)
+
+    command("create", "d.t", "--column", "k INT")
+    (tmp_path / "rows.csv").write_text("k\n3\n")
+    command("write", "d.t", str(tmp_path / "rows.csv"))
+    assert json.loads(command("read", "d.t", "--json")) == {"k": 3}
+    declared = tmp_path / "d.yaml"
+    declared.write_text("version: 1\nname: d\ntables:\n  d.u: {columns: {id: BIGINT}}\n")
+    command("apply", str(declared), "-w", WAREHOUSE)
+    assert catalog.tables("d") == ["t", "u"]
+    assert f"{server.uri}/{WAREHOUSE}" in command("doctor")
 
 
 def test_secrets_are_told_nowhere(

@@ -76,6 +76,60 @@ def test_a_catalog_in_a_database_has_fields_of_its_own() -> None:
     assert both.storage_options["secret"] == "s"
 
 
+def test_a_rest_catalog_has_a_name_a_server_and_a_token() -> None:
+    read = warehouse(
+        {"metastore": "rest", "metastore_uri": "https://catalog:8080/"},
+        host="lake",
+        password="hush-hush",
+    )
+    assert read.storage_options == {
+        "metastore": "rest",
+        "uri": "https://catalog:8080/",
+        "token.provider": "bear",
+        "token": "hush-hush",
+    }
+    assert (read.uri, read.place, read.secrets) == (
+        "lake",
+        "https://catalog:8080/lake",
+        ("hush-hush",),
+    )
+
+
+def test_only_what_is_secret_of_a_rest_catalog_is_masked() -> None:
+    """To mask ``bear`` or ``true`` would spoil every log."""
+    harmless = {"token.provider": "dlf", "data-token.enabled": "true", "dlf.token-path": "/run/t"}
+    secret = {"dlf.access-key-id": "planted-1", "dlf.access-key-secret": "planted-2"}
+    header = {"header.Authorization": "planted-3", "header.Cookie": "planted-4"}
+    extra = {"warehouse": "lake", "metastore": "rest", "metastore_uri": "https://c"}
+    typed = warehouse({**extra, "storage_options": {**harmless, **secret, **header}})
+    assert set(typed.secrets) == {*secret.values(), *header.values()}
+    hidden = warehouse(extra, password=json.dumps({**harmless, **secret}))
+    assert set(hidden.secrets) == set(secret.values())
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"login": "ada", "password": "t"}, "has a login, and a REST catalog takes none"),
+        ({}, "names no warehouse"),
+    ],
+)
+def test_a_rest_catalog_that_is_half_named(more: dict[str, str], message: str) -> None:
+    extra = {"metastore": "rest", "metastore_uri": "https://c"}
+    with pytest.raises(ArgumentError, match=message):
+        warehouse(extra, **({"host": "lake", **more} if more else {}))
+
+
+def test_a_token_is_not_the_password_of_signatures() -> None:
+    extra = {
+        "metastore": "rest",
+        "metastore_uri": "https://c",
+        "storage_options": {"token.provider": "dlf"},
+    }
+    with pytest.raises(ArgumentError, match="password of connection 'Wh' is not a JSON object"):
+        warehouse(extra, host="lake", password="hush")
+
+
 def test_a_connection_is_the_same_as_form_as_json_and_as_uri() -> None:
     extra = {
         "warehouse": "s3://b/wh",
@@ -108,7 +162,10 @@ def test_secrets_are_not_shown() -> None:
             {"warehouse": "x", "spark_backend": "livy"},
             "'livy' is none of local, spark-submit, standalone, connect",
         ),
-        ({"warehouse": "x", "metastore": "hive"}, "metastore='hive' is none of filesystem, jdbc"),
+        (
+            {"warehouse": "x", "metastore": "hive"},
+            "metastore='hive' is none of filesystem, jdbc, rest",
+        ),
         ({"warehouse": "x", "spark_rest_port": "x"}, "spark_rest_port='x' is no number"),
     ],
 )

@@ -24,13 +24,16 @@ if TYPE_CHECKING:
 __all__ = ["BACKENDS", "METASTORES", "SparkSettings", "Warehouse", "looking_secret"]
 
 BACKENDS: Final = ("local", "spark-submit", "standalone", "connect")
-METASTORES: Final = ("filesystem", "jdbc")
+METASTORES: Final = ("filesystem", "jdbc", "rest")
 _JDBC_PASSWORD: Final = "jdbc.password"
+_REST: Final = "rest"
 _SECRET_NAMES: Final = (
     "secret|passw|passphrase|token|access.?key|account.?key|private.?key|ssl.?key|key.?pem|api.?key"
-    "|sas|credential|jaas|user.?info|pwd|connection.?string|encryption.?key|signature"
+    "|sas|credential|jaas|user.?info|pwd|connection.?string|encryption.?key|signature|authorization|cookie"
 )
 _SECRET: Final = re.compile(_SECRET_NAMES, re.IGNORECASE)
+_PLAIN: Final = frozenset({"token.provider", "data-token.enabled", "dlf.token-path"})
+"""They are named like secrets and are none: to mask ``bear`` or ``true`` would spoil every log."""
 _IN_ADDRESS: Final = re.compile(r"[a-z][a-z0-9+.-]*://[^/\s:@]*:([^/\s@]{4,})@", re.IGNORECASE)
 """The password of ``scheme://user:password@host``."""
 _REDACTION: Final = "spark.redaction.regex"
@@ -127,6 +130,8 @@ class Warehouse:
         go into the password as a JSON object; they are added to the extra ``storage_options``, and
         those that begin with ``spark.`` to ``spark_conf``.  With ``metastore`` ``jdbc`` the login is
         the user of the catalog's database, and a password that is no JSON object is its password.
+        With ``rest`` the warehouse is the name that the server knows it by, and a password that is
+        no JSON object is the bearer token.
         Options, configuration and password may refer to other connections, which ``lookup`` gives:
         ``{{ conn.minio.password }}``.
 
@@ -140,16 +145,16 @@ class Warehouse:
         uri = _warehouse(connection, extra)
         references = References(lookup or _nowhere)
         catalog = _catalog(extra, connection.login, name)
-        plain = catalog.get("metastore") == "jdbc"
-        secret = _secret(connection.password, name, references, plain=plain)
         options = _texts(
             extra.get("storage_options"), f"storage_options of connection {name!r}", references
         )
         options |= catalog
+        secret = _secret(connection.password, name, references, options)
         of_spark = {key: value for key, value in secret.items() if key.startswith("spark.")}
         spark = _spark(extra, name, references)
         require_printable(uri, "warehouse")
-        _require_place(uri, name)
+        if not _is_served(options):  # the server knows it by a name
+            _require_place(uri, name)
         return cls(
             uri=uri.rstrip("/"),
             catalog_name=str(extra.get("catalog_name") or name).lower(),
@@ -164,6 +169,17 @@ class Warehouse:
             spark=spark.with_conf(of_spark | _hidden(of_spark, spark.conf)),
             engine=_engine(extra.get("engine"), f"connection {name!r}: engine"),
         )
+
+    @property
+    def is_served(self) -> bool:
+        """Whether a REST server keeps the catalog, and says where each table lies."""
+        return _is_served(self.storage_options)
+
+    @property
+    def place(self) -> str:
+        """What tells it from other warehouses: its URI; of a REST catalog, with that of the server."""
+        server = self.storage_options.get("uri", "").rstrip("/")
+        return f"{server}/{self.uri}" if self.is_served else self.uri
 
     @property
     def default_engine(self) -> str:
@@ -190,10 +206,11 @@ def looking_secret(settings: Mapping[str, Any]) -> list[str]:
     secrets = []
     for key, value in settings.items():
         for item in _items(value):
+            is_secret = key not in _PLAIN and _SECRET.search(str(key))
             if isinstance(item, Mapping):
-                secrets += _leaves(item) if _SECRET.search(str(key)) else looking_secret(item)
+                secrets += _leaves(item) if is_secret else looking_secret(item)
             elif isinstance(item, str) and len(item) > 3:
-                secrets += [item] if _SECRET.search(str(key)) else _IN_ADDRESS.findall(item)
+                secrets += [item] if is_secret else _IN_ADDRESS.findall(item)
     return secrets
 
 
@@ -217,7 +234,7 @@ def _leaves(value: Any) -> list[str]:
     leaves = []
     for item in _items(value):
         if isinstance(item, Mapping):
-            leaves += [leaf for one in item.values() for leaf in _leaves(one)]
+            leaves += [leaf for k, one in item.items() if k not in _PLAIN for leaf in _leaves(one)]
         elif isinstance(item, str) and item:
             leaves.append(item)
     return leaves
@@ -289,11 +306,14 @@ def _nowhere(conn_id: str) -> Connection:
 
 
 def _secret(
-    password: str | None, name: str, references: References, *, plain: bool
+    password: str | None, name: str, references: References, options: Mapping[str, str]
 ) -> dict[str, str]:
-    """The password as options; where ``plain`` is allowed, one option may be all of it."""
-    if plain and password and not password.lstrip().startswith("{"):
-        return {_JDBC_PASSWORD: references.filled(password)}
+    """The password as options; where a catalog takes one secret, that may be all of it."""
+    if password and not password.lstrip().startswith("{"):
+        if options.get("metastore") == "jdbc":
+            return {_JDBC_PASSWORD: references.filled(password)}
+        if _is_served(options) and options.get("token.provider", "bear") == "bear":
+            return {"token.provider": "bear", "token": references.filled(password)}
     return _texts(password, f"password of connection {name!r}", references)
 
 
@@ -302,6 +322,12 @@ def _catalog(extra: Mapping[str, Any], login: str | None, name: str) -> dict[str
     metastore = str(extra.get("metastore") or "")
     if metastore:
         _require_one_of("metastore", metastore, METASTORES, name)
+    if metastore == _REST and login:
+        raise ArgumentError(
+            f"connection {name!r} has a login, and a REST catalog takes none: the password is the token",
+            argument="login",
+            value=None,
+        )
     settings = {
         "metastore": metastore,
         "uri": extra.get("metastore_uri"),
@@ -310,6 +336,10 @@ def _catalog(extra: Mapping[str, Any], login: str | None, name: str) -> dict[str
         "jdbc.user": login,
     }
     return {key: str(value) for key, value in settings.items() if value}
+
+
+def _is_served(options: Mapping[str, str]) -> bool:
+    return options.get("metastore", "").lower() == _REST
 
 
 def _hidden(secret: Mapping[str, str], conf: Mapping[str, str]) -> dict[str, str]:

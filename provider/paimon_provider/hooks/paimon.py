@@ -123,12 +123,12 @@ class PaimonHook(BaseHook):
             return False, secrets.text(f"[{error.kind}] {error}")
         listing = ", ".join(databases[:_SHOWN]) or "no database yet"
         more = f" and {len(databases) - _SHOWN} more" if len(databases) > _SHOWN else ""
-        return True, f"{self.warehouse.uri}: {listing}{more}{self._untried(bool(databases))}"
+        return True, f"{self.warehouse.place}: {listing}{more}{self._untried(bool(databases))}"
 
     def _untried(self, has_databases: bool) -> str:
         """What "Test" cannot tell from a place that is right, and what it has not looked at."""
         spark, told = self.warehouse.spark, ""
-        if not has_databases:
+        if not has_databases and not self.warehouse.is_served:
             told = ", as in any place that is mistyped: the first table makes it"
         if spark.backend != "local":
             told += f"; the store alone was tried, and not Spark at {spark.master}"

@@ -31,6 +31,19 @@ def _place(uri: str) -> tuple[str, str]:
     return f"{parts.scheme}://{parts.netloc}", parts.path.lstrip("/")
 
 
+def _place_of(hook: PaimonHook, table: str) -> tuple[str, str]:
+    """Namespace and name of a table of ``hook``: where its files are, which a REST server has to say."""
+    from table_core.errors import TableError
+
+    if not hook.warehouse.is_served:
+        return dataset_name(hook.warehouse.uri, table)
+    try:
+        return _place(hook.catalog().table(table.partition("$")[0]).uri)
+    except TableError as error:
+        _log().debug("No place of %s: %s", table, error)
+        return dataset_name(hook.warehouse.place, table)
+
+
 def to_openlineage(asset: Asset, lineage_context: Any) -> Any:
     """The dataset of a ``paimon://`` asset; None where nobody can tell its warehouse.
 
@@ -45,13 +58,12 @@ def to_openlineage(asset: Asset, lineage_context: Any) -> Any:
         namespace, name = _place(lineage_context.uri)
         return Dataset(namespace=namespace, name=name)
     parts = urlsplit(asset.uri)
+    table = ".".join(unquote(part) for part in parts.path.strip("/").split("/"))
     try:
-        warehouse = PaimonHook(parts.netloc).warehouse.uri
+        namespace, name = _place_of(PaimonHook(parts.netloc), table)
     except (TableError, LookupError, RuntimeError) as error:
         _log().debug("No connection %s for %s: %s", parts.netloc, asset.uri, error)
         return None
-    table = ".".join(unquote(part) for part in parts.path.strip("/").split("/"))
-    namespace, name = dataset_name(warehouse, table)
     return Dataset(namespace=namespace, name=name)
 
 
@@ -67,7 +79,7 @@ def tables_of(hook: PaimonHook, tables: Sequence[str]) -> list[Any]:
 
     datasets = []
     for table in tables:
-        namespace, name = dataset_name(hook.warehouse.uri, table)
+        namespace, name = _place_of(hook, table)
         facets = {}
         try:
             schema = hook.table(table).arrow_schema

@@ -91,10 +91,10 @@ class PaimonCollectMetadataOperator(PaimonDatabaseOperator):
         if conn_id == self.paimon_conn_id:
             return ""
         try:
-            place = PaimonHook(conn_id).warehouse.uri
+            place = PaimonHook(conn_id).warehouse.place
         except AirflowNotFoundException:
             return f"{told}, and there is no connection {conn_id}"
-        return "" if place == self.hook.warehouse.uri else told
+        return "" if place == self.hook.warehouse.place else told
 
     def arguments(self) -> dict[str, Any]:
         """What the job gets: with the catalog's name, which is the connection's."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from table_core.cli.arguments import AsJson  # noqa: TC001 - typer reads the annotations
+from table_core.cli.catalog_file import open_warehouse
 from table_core.cli.commands import Entry
 from table_core.cli.completion import WAREHOUSE
 from table_core.cli.doctor.finding import State
@@ -72,10 +73,8 @@ def _all(warehouse: str | None, connection: str | None, *, write: bool) -> Itera
     yield from machine_findings()
     yield from plugin_findings(connection)
     if warehouse is not None:
-        from table_core.table.api.opening import open_catalog
-
         try:
-            catalog = open_catalog(warehouse)
+            catalog = open_warehouse(warehouse)
         except TableError as error:
             yield refused("warehouse", error)
             return

@@ -44,6 +44,11 @@ def store_findings(catalog: Catalog, clock: Clock, *, write: bool) -> Iterator[F
     if not write:
         yield Finding("store", State.SKIPPED, "nothing was written: --read-only")
         return
+    if catalog.directory.makes_tables:
+        yield Finding(
+            "store", State.SKIPPED, "the server of the catalog says where each table lies"
+        )
+        return
     folder = f"_doctor-{catalog.ids.uuid()}"
     try:
         yield from _probed("create if absent", lambda: _creates(catalog.storage, folder))

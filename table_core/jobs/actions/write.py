@@ -32,7 +32,7 @@ def _write(job: Job) -> ResultDocument:
         )
     if args.get("rows_uri") or args.get("rows_files"):
         computed = computed_rows(table, args)
-        return append_files(table, args, job.commit, job.storage_options, computed)
+        return append_files(table, args, job.commit, job.store_options, computed)
     return run_flow(job.catalog, table, args, job.commit, job.engine)
 
 
@@ -49,7 +49,7 @@ def _merge_into(job: Job) -> ResultDocument:
     elif source.get("path"):
         rows = open_table(source["path"], storage_options=job.storage_options)
     elif source.get("files"):
-        rows = rows_of_files(job.table, source["files"], source.get("format"), job.storage_options)
+        rows = rows_of_files(job.table, source["files"], source.get("format"), job.store_options)
     else:
         rows = job.catalog.table(source["table"])
     when = tuple(_clause(document) for document in args["when"])
