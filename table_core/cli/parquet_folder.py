@@ -13,7 +13,7 @@ from table_core.storage.row_files import parquet_column, parquet_schema
 from table_core.storage.stores.locate import open_storage
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from table_core.ports import Storage
     from table_core.schema.table_schema import TableSchema
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 __all__ = ["tables_of_folder"]
 
 _ROWS_MAX: Final = 5_000_000
-"""So many rows are looked at for a key."""
+_BYTES_MAX: Final = 256 << 20
+"""So much is looked at for a key."""
 
 
 def tables_of_folder(
@@ -61,21 +62,37 @@ def _key(storage: Storage, files: Sequence[FileSchema], table: pa.Schema) -> tup
         fits = pa.types.is_integer(column.type) or pa.types.is_string(column.type)
         if not fits or any(column.name not in file.schema.names for file in files):
             continue
-        parts: list[pa.ChunkedArray] = []
-        for file in files:
-            if sum(map(len, parts)) > _ROWS_MAX:
-                break
-            part = parquet_column(storage, file.path, column.name)
-            parts.append(part.cast(table.field(column.name).type))
-        values = pa.chunked_array([chunk for part in parts for chunk in part.chunks])
-        which = "" if len(parts) == len(files) else "the first "
-        if (
-            len(values)
-            and not values.null_count
-            and pc.count_distinct(values).as_py() == len(values)
-        ):
+        values, is_all = _unlike(storage, files, table.field(column.name))
+        if values:
+            which = "" if is_all else "the first "
             return (
                 column.name,
-                f"proposed: no two of {which}{len(values):,} rows have the same {column.name}",
+                f"proposed: no two of {which}{values:,} rows have the same {column.name}",
             )
     return None
+
+
+def _unlike(storage: Storage, files: Sequence[FileSchema], column: pa.Field) -> tuple[int, bool]:
+    """How many rows of ``column`` were looked at that are all unlike, and whether these are all; 0: some are alike."""
+    parts: list[pa.Array] = []
+    size, is_all = 0, True
+    for part in _parts(storage, files, column):
+        if sum(map(len, parts)) >= _ROWS_MAX or size >= _BYTES_MAX:
+            is_all = False
+            break
+        if not _differ(part):
+            return 0, True
+        parts.append(part)
+        size += part.nbytes
+    values = pa.chunked_array(parts, column.type)
+    return (len(values) if _differ(values) else 0), is_all
+
+
+def _parts(storage: Storage, files: Sequence[FileSchema], column: pa.Field) -> Iterator[pa.Array]:
+    for file in files:
+        for part in parquet_column(storage, file.path, column.name):
+            yield part.cast(column.type)
+
+
+def _differ(values: pa.Array | pa.ChunkedArray) -> bool:
+    return not values.null_count and pc.count_distinct(values).as_py() == len(values)

@@ -22,7 +22,7 @@ from table_core.storage.parquet.row_room import leaves_to_read, require_rows_fit
 from table_core.storage.parquet.watched import SmallerBatchesError, rows_allowed, watched
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterator
+    from collections.abc import Callable, Container, Iterator, Sequence
 
     from table_core.ports import Storage
     from table_core.storage.parquet.footer import ChunkStats
@@ -59,11 +59,8 @@ def parquet_schema(storage: Storage, path: str) -> pa.Schema:
     Raises:
         DataError: it is no Parquet; says which one.
     """
-    try:
-        with storage.open_input(path) as file:
-            return pq.read_schema(file)
-    except pa.ArrowException as error:
-        raise DataError(f"{storage.uri}/{path}: {error}", path=path) from error
+    with _no_rows(storage, path), storage.open_input(path) as file:
+        return pq.read_schema(file)
 
 
 def inferred_schema(storage: Storage, path: str, format: str) -> pa.Schema:
@@ -74,35 +71,27 @@ def inferred_schema(storage: Storage, path: str, format: str) -> pa.Schema:
     """
     if format == "parquet":
         return parquet_schema(storage, path)
-    try:
-        with _opened(storage, path, format) as (file, _):
-            schema = csv_schema(file) if format == "csv" else json_schema(file)
-            # nothing but NULL in the first rows says nothing
-            return pa.schema(
-                [(f.name, pa.string() if pa.types.is_null(f.type) else f.type) for f in schema]
-            )
-    except _NO_ROWS as error:
-        raise DataError(f"{storage.uri}/{path}: {error}", path=path) from error
-    except DataError as error:
-        raise DataError(
-            f"{storage.uri}/{path}: {error}", **{**error.facts, "path": path}
-        ) from error
+    with _no_rows(storage, path):
+        try:
+            with _opened(storage, path, format) as (file, _):
+                schema = csv_schema(file) if format == "csv" else json_schema(file)
+        except DataError as error:
+            raise _placed(error, storage, path, format, None) from error
+        # nothing but NULL in the first rows says nothing
+        return pa.schema(
+            [(f.name, pa.string() if pa.types.is_null(f.type) else f.type) for f in schema]
+        )
 
 
-def parquet_column(storage: Storage, path: str, column: str) -> pa.ChunkedArray:
-    """One column of the Parquet file ``path``.
+def parquet_column(storage: Storage, path: str, column: str) -> Iterator[pa.Array]:
+    """One column of the Parquet file ``path``, in parts that fit into memory.
 
     Raises:
         DataError: the file does not decode; says which one.
     """
-    try:
-        with storage.open_input(path) as file:
-            source = watched(file)
-            parquet = pq.ParquetFile(source)
-            _require_fits(source, parquet, {column})
-            return parquet.read(columns=[column]).column(0)
-    except pa.ArrowException as error:
-        raise DataError(f"{storage.uri}/{path}: {error}", path=path) from error
+    with _no_rows(storage, path), storage.open_input(path) as file:
+        for batch, _ in _parquet_rows(file, (column,)):
+            yield batch.column(column)
 
 
 def read_rows(
@@ -123,27 +112,21 @@ def read_rows(
         ArgumentError: the name tells no format.
     """
     format = format or format_of(path)
-    try:
-        with _opened(storage, path, format) as (file, raw):
-            size = max(raw.seek(0, 2), 1)
-            raw.seek(0)
-            for number, (batch, part) in enumerate(_BATCHES[format](file, schema), start=1):
-                yield batch
+    with _no_rows(storage, path):
+        try:
+            with _opened(storage, path, format) as (file, raw):
+                size = max(raw.seek(0, 2), 1)
+                raw.seek(0)
+                for number, (batch, part) in enumerate(_BATCHES[format](file, schema), start=1):
+                    yield batch
+                    if taken is not None:
+                        # Arrow reads CSV some blocks ahead
+                        read = min(raw.tell(), number * BLOCK_BYTES) / size
+                        taken(read if part is None else part)
                 if taken is not None:
-                    # Arrow reads CSV some blocks ahead
-                    read = min(raw.tell(), number * BLOCK_BYTES) / size
-                    taken(read if part is None else part)
-            if taken is not None:
-                taken(1.0)
-    except _NO_ROWS as error:
-        raise DataError(f"{storage.uri}/{path}: {error}", path=path) from error
-    except OSError as error:
-        if error.errno is not None:
-            raise
-        # Arrow says so of pages that do not unpack; nothing has failed to be read.
-        raise DataError(f"{storage.uri}/{path}: {error}", path=path) from error
-    except DataError as error:
-        raise _placed(error, storage, path, format, error.facts.get("row")) from error
+                    taken(1.0)
+        except DataError as error:
+            raise _placed(error, storage, path, format, error.facts.get("row")) from error
 
 
 def wrong_row(
@@ -168,6 +151,20 @@ def _placed(error: DataError, storage: Storage, path: str, format: str, row: obj
     elif isinstance(row, int):
         where += f", row {row}"
     return DataError(f"{where}: {error}", **facts)
+
+
+@contextmanager
+def _no_rows(storage: Storage, path: str) -> Iterator[None]:
+    """What readers raise of a file that does not decode, as an error that names it."""
+    try:
+        yield
+    except _NO_ROWS as error:
+        raise DataError(f"{storage.uri}/{path}: {error}", path=path) from error
+    except OSError as error:
+        if error.errno is not None:
+            raise
+        # Arrow says so of pages that do not unpack; nothing has failed to be read.
+        raise DataError(f"{storage.uri}/{path}: {error}", path=path) from error
 
 
 @contextmanager
@@ -198,18 +195,22 @@ def format_of(path: str) -> str:
     )
 
 
-def _parquet_rows(file: Any, _: pa.Schema) -> Iterator[tuple[pa.RecordBatch, float | None]]:
+def _parquet_rows(
+    file: Any, columns: Sequence[str] | None = None
+) -> Iterator[tuple[pa.RecordBatch, float | None]]:
+    """Rows of ``columns``, which are all without that."""
     source, yielded = watched(file), 0
     parquet = pq.ParquetFile(source)
-    groups, columns = range(parquet.num_row_groups), parquet.schema_arrow
-    chunks, most = _require_fits(source, parquet, set(columns.names))
-    types = {field.name: field.type for field in columns}
+    groups, stored = range(parquet.num_row_groups), parquet.schema_arrow
+    names = set(stored.names if columns is None else columns)
+    chunks, most = _require_fits(source, parquet, names)
+    types = {field.name: field.type for field in stored if field.name in names}
     budget = batch_budget(parquet, groups, types, chunks, _BATCH_ROWS, _BATCH_BYTES)
     allowed = partial(rows_allowed, source, most=most)
     while True:
         rows = 0
         try:
-            for batch in parquet.iter_batches(allowed(budget.rows)):
+            for batch in parquet.iter_batches(allowed(budget.rows), columns=columns):
                 before, rows = rows, rows + batch.num_rows
                 if budget.later is not None:
                     size = rows_within(_BATCH_BYTES, batch.num_rows, batch.nbytes, budget.later)
@@ -221,7 +222,7 @@ def _parquet_rows(file: Any, _: pa.Schema) -> Iterator[tuple[pa.RecordBatch, flo
             continue
         break
     if rows != parquet.metadata.num_rows:  # Arrow ends where the first column does
-        raise DataError(f"{rows} rows instead of {parquet.metadata.num_rows}")
+        raise pa.ArrowInvalid(f"{rows} rows instead of {parquet.metadata.num_rows}")
 
 
 def _require_fits(
@@ -246,5 +247,9 @@ def _json_rows(file: Any, schema: pa.Schema) -> Iterator[tuple[pa.RecordBatch, f
     return ((batch, None) for batch in json_rows(file, schema))
 
 
-_BATCHES: Final = {"parquet": _parquet_rows, "csv": _csv_rows, "json": _json_rows}
+_BATCHES: Final = {
+    "parquet": lambda file, _: _parquet_rows(file),
+    "csv": _csv_rows,
+    "json": _json_rows,
+}
 _LINES: Final = {"csv": csv_line, "json": json_line}

@@ -1,10 +1,11 @@
-"""Attack: whoever answers in the place of a schema registry, a Spark master or a store.
+"""Attack: whoever answers in the place of a schema registry, a Spark master, a store or a database.
 
 Goal: a worker that waits for ever, or takes memory without end.
 """
 
 from __future__ import annotations
 
+import os
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -19,13 +20,17 @@ from paimon_provider.launchers.masters import Masters
 from table_core.cdc.kafka import registry
 from table_core.cdc.kafka.registry import SchemaRegistry
 from table_core.errors import ArgumentError, StorageUnavailableError, TableError
+from table_core.options.budgets import take_budgets
+from table_core.storage.stores import mysql_connection
 
 OK = b"HTTP/1.1 200 OK\r\n"
 
 
 @contextmanager
-def server(answer: Callable[[socket.socket], Any]) -> Iterator[int]:
+def server(answer: Callable[[socket.socket], Any], *, greets: bool = False) -> Iterator[int]:
     """A port where ``answer`` gets each connection; it is over when the client is gone.
+
+    ``greets``: the server is the first to say something.
 
     A client may send its request in several pieces. What is not read when a connection is closed
     makes the system reset it, and the client loses the answer: so the rest is read first.
@@ -40,7 +45,8 @@ def server(answer: Callable[[socket.socket], Any]) -> Iterator[int]:
 
         def talk(connection: socket.socket) -> None:
             with suppress(OSError), connection:
-                connection.recv(1 << 16)
+                if not greets:
+                    connection.recv(1 << 16)
                 answer(connection)
                 connection.shutdown(socket.SHUT_WR)
                 while connection.recv(1 << 16):
@@ -172,3 +178,150 @@ def test_a_store_that_sends_without_end_takes_no_memory(
         with pytest.raises(TableError) as caught:
             catalog.storage.read("d.db/t/snapshot/snapshot-1")
     assert told in str(caught.value)
+
+
+@pytest.fixture
+def small_answers() -> Iterator[None]:
+    take_budgets({"TABLE_CORE_DOCUMENT_BYTES_MAX": "4 mb"})
+    yield
+    take_budgets(os.environ)
+
+
+def packet(body: bytes, number: int = 0, length: int | None = None) -> bytes:
+    """A packet of MySQL, and what it says that it has."""
+    return (len(body) if length is None else length).to_bytes(3, "little") + bytes([number]) + body
+
+
+GREETING = (
+    b"\x0a8.0.36\0" + bytes(4) + b"saltsalt\0" + b"\xff\xf7\x2d\x02\0\xff\xdf\x15" + bytes(10)
+    + b"saltsaltsalt\0mysql_native_password\0"
+)  # fmt: skip
+
+
+def a_mysql(answer: Callable[[socket.socket], Any]) -> Callable[[socket.socket], Any]:
+    """It lets everybody in, says yes to what is set, and answers the first query with ``answer``."""
+
+    def talk(connection: socket.socket) -> None:
+        connection.sendall(packet(GREETING))
+        connection.recv(1 << 16)
+        connection.sendall(packet(b"\0\0\0\2\0\0\0", 2))
+        while b"SET" in connection.recv(1 << 16):
+            connection.sendall(packet(b"\0\0\0\2\0\0\0", 1))
+        answer(connection)
+
+    return talk
+
+
+ROWS = packet(b"\1", 1) + packet(
+    b"\3def" + b"\0" * 3 + b"\1a\0\x0c\x2d\0\xff\xff\0\0\xfd\0\0\0\0\0", 2
+)
+ROWS += packet(b"\xfe\0\0\2\0", 3)
+ROW = b"\xfd\xf0\xff\0" + b"x" * 65_520
+MYSQLS: dict[str, tuple[Callable[[socket.socket], Any], str]] = {
+    "silence": (lambda connection: connection.recv(1), "no login within"),
+    "slow": (slowly(packet(b"", length=60_000)), "no login within"),
+    "a long greeting": (endless(packet(b"\x0a", length=0xFFFFFF), b"x" * 65_536), "for a login"),
+    "no MySQL": (once(b"SSH-2.0-OpenSSH_9.6\r\n" + b"x" * 6_000_000), "cannot be reached"),
+    "no words": (once(packet(b"")), "no MySQL"),
+    "half a greeting": (once(packet(GREETING[:12])), "no MySQL"),
+    "an early end": (once(packet(GREETING)[:20]), "ended the connection"),
+    "a character set that there is not": (
+        once(packet(GREETING.replace(b"\xff\xf7\x2d", b"\xff\xf7\xfe"))),
+        "cannot be reached",
+    ),
+    "ways to log in without end": (
+        endless(
+            packet(GREETING),
+            b"".join(packet(b"\xfemysql_native_password\0" + b"x" * 20 + b"\0", n) for n in range(2, 250, 2)),
+        ),
+        "cannot be reached",
+    ),
+    "rows without end": (
+        a_mysql(endless(ROWS, b"".join(packet(ROW, (n + 4) % 256) for n in range(256)))),
+        "TABLE_CORE_DOCUMENT_BYTES_MAX",
+    ),
+    "a row without end": (
+        a_mysql(endless(ROWS, packet(b"x" * 0xFFFFFF, 4))),
+        "cannot be reached",
+    ),
+    "columns without end": (a_mysql(once(packet(b"\xfe" + b"\xff" * 8, 1))), "cannot be reached"),
+    "a column of no length": (
+        a_mysql(once(ROWS + packet(b"\xfd\xff\xff\xff", 4))),
+        "no MySQL",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", MYSQLS)
+def test_a_mysql_that_answers_with_anything_is_named_in_time(
+    kind: str, monkeypatch: pytest.MonkeyPatch, small_answers: None
+) -> None:
+    answer, told = MYSQLS[kind]
+    monkeypatch.setattr(
+        mysql_connection, "_LOGIN_SECONDS", 1.0 if told == "no login within" else 30
+    )
+    with server(answer, greets=True) as port:
+        source = tc.MySqlSource("127.0.0.1", "u", "p", port=port, ssl={"mode": "disable"})
+
+        with pytest.raises(StorageUnavailableError, match=told) as caught:
+            first_rows(source)
+    assert f"127.0.0.1:{port}" in str(caught.value)
+
+
+def first_rows(source: tc.MySqlSource | tc.PostgresSource) -> list[tuple[Any, ...]]:
+    connection = source.connect()
+    try:
+        return connection.rows("SELECT 1")
+    finally:
+        connection.close()
+
+
+def message(kind: bytes, body: bytes, length: int | None = None) -> bytes:
+    """A message of PostgreSQL, and what it says that it has."""
+    return kind + (len(body) + 4 if length is None else length).to_bytes(4, "big") + body
+
+
+LET_IN = message(b"R", bytes(4))
+COLUMN = message(b"T", b"\0\1a" + bytes(7) + b"\0\0\0\x19" + b"\xff" * 6 + b"\0\0")
+TEXT = message(b"D", b"\0\1" + (60_000).to_bytes(4, "big") + b"x" * 60_000)
+
+
+def a_postgres(answer: Callable[[socket.socket], Any]) -> Callable[[socket.socket], Any]:
+    """It lets everybody in, and answers the first query with ``answer``."""
+
+    def talk(connection: socket.socket) -> None:
+        connection.sendall(LET_IN + message(b"Z", b"I"))
+        connection.recv(1 << 16)
+        answer(connection)
+
+    return talk
+
+
+POSTGRESES: dict[str, tuple[Callable[[socket.socket], Any], str]] = {
+    "silence": (lambda connection: connection.recv(1), "timeout"),
+    "slow": (slowly(LET_IN + message(b"N", b"", length=20_000)), "timeout"),
+    "no PostgreSQL": (once(b"SSH-2.0-OpenSSH_9.6\r\n"), "cannot be reached"),
+    "a long login": (endless(b"R\x7f\xff\xff\xff", b"x" * 65_536), "invalid authentication"),
+    "a long error": (endless(b"E\x7f\xff\xff\xff", b"x" * 65_536), "invalid error"),
+    "a negative length": (once(b"R\xff\xff\xff\xff" + bytes(99)), "invalid authentication"),
+    "notices without end": (endless(LET_IN, message(b"N", b"Mx\0\0") * 999), "timeout"),
+    "settings without end": (endless(LET_IN, message(b"S", b"a\0x\0") * 999), "timeout"),
+    "half a row": (a_postgres(once(COLUMN + TEXT[:100])), "closed the connection"),
+    "a longer value than its row": (
+        a_postgres(once(COLUMN + message(b"D", b"\0\1\x7f\xff\xff\xff") + message(b"Z", b"I"))),
+        "cannot be reached",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", POSTGRESES)
+def test_a_postgresql_that_answers_with_anything_is_named_in_time(
+    kind: str, small_answers: None
+) -> None:
+    answer, told = POSTGRESES[kind]
+    options = {"sslmode": "disable", "gssencmode": "disable", "connect_timeout": "2"}
+    with server(answer) as port:
+        source = tc.PostgresSource("127.0.0.1", "d", "u", port=port, options=options)
+        with pytest.raises(StorageUnavailableError, match=told) as caught:
+            first_rows(source)
+    assert f"127.0.0.1:{port}" in str(caught.value)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import os
 import resource
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
@@ -22,6 +23,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import table_core as tc
+from table_core.cli.parquet_folder import tables_of_folder
+from table_core.declaration.first import declaration_of
 from table_core.errors import TableError
 from table_core.options.budgets import take_budgets
 from table_core.storage.row_files import read_rows
@@ -272,6 +275,40 @@ def test_a_data_file_of_a_table_takes_as_little(
     assert memory < MEMORY_MB
 
 
+KEYS: dict[str, tuple[Callable[[], bytes], str]] = {
+    "a text of a dictionary": (lambda: of_dictionary(text(10_000_000), 500), "no column"),
+    "texts that begin alike": (LIES["a text that all others share"][0], "no column"),
+    "many pages of texts": LIES["many pages of texts"],
+    "many rows": (
+        lambda: parquet(
+            [
+                packed(bytes(4), 1, is_dictionary=True),
+                packed(b"\1" + run(MANY), MANY, encoding=DICTIONARY),
+            ],
+            "INT32",
+            rows=MANY,
+        ),
+        "no column",
+    ),
+}
+
+
+@pytest.mark.parametrize("lie", KEYS)
+def test_looking_for_a_key_takes_as_little(tmp_path: Path, lie: str) -> None:
+    plant, told = KEYS[lie]
+    (tmp_path / "t").mkdir()
+    (tmp_path / "t" / "f.parquet").write_bytes(plant())
+    said, cpu, memory = _spent(lambda: _first_declaration(tmp_path))
+    assert told in said
+    assert cpu < CPU_S
+    assert memory < MEMORY_MB
+
+
+def _first_declaration(folder: Path) -> str:
+    tables, told = tables_of_folder(str(folder), "d", keys=True)
+    return declaration_of("w", tables, None, told)
+
+
 TOO_MANY_ROWS = {"a page of numbers", "lengths of many texts"}
 """To write a table of so many takes long."""
 
@@ -358,20 +395,32 @@ def test_no_damage_of_a_footer_ends_the_process(tmp_path: Path) -> None:
     """Arrow ends it where the sizes that a footer tells are damaged: one bit in two hundred."""
     sink = io.BytesIO()
     pq.write_table(pa.table({"k": [1, 2, 3], "s": ["a", "bb", None], "l": [[1], [2, 3], []]}), sink)
-    body = sink.getvalue()
+    file = tmp_path / "f.parquet"
+
+    def read(body: bytes) -> None:
+        file.write_bytes(body)
+        for _ in read_rows(LocalStorage(tmp_path), file.name, pa.schema([])):
+            pass
+
+    assert _status_of_damages(sink.getvalue(), read) == 0
+
+
+def _status_of_damages(body: bytes, read: Callable[[bytes], None]) -> int:
+    """How a process ends that reads ``body`` again and again, each time with another bit of its footer damaged."""
     begin = len(body) - 8 - int.from_bytes(body[-8:-4], "little")
-    for bit in range(8 * begin + SEED % 13, 8 * (len(body) - 8), 13):
-        damaged = bytearray(body)
-        damaged[bit // 8] ^= 1 << bit % 8
-        (tmp_path / f"{bit}.parquet").write_bytes(damaged)
     child = os.fork()
     if child == 0:
-        for file in sorted(tmp_path.glob("*.parquet")):
-            with suppress(TableError):
-                for _ in read_rows(LocalStorage(tmp_path), file.name, pa.schema([])):
-                    pass
+        try:
+            for bit in range(8 * begin + SEED % 13, 8 * (len(body) - 8), 13):
+                damaged = bytearray(body)
+                damaged[bit // 8] ^= 1 << bit % 8
+                with suppress(TableError):
+                    read(bytes(damaged))
+        except BaseException:
+            traceback.print_exc()
+            os._exit(1)
         os._exit(0)
-    assert os.waitpid(child, 0)[1] == 0
+    return os.waitpid(child, 0)[1]
 
 
 TEXTS = [None if i % 7 == 0 else f"a text {i % 4000:08d}" * (1 + i % 30) for i in range(30_000)]

@@ -6,6 +6,7 @@ Its ``mv`` replaces what is there, as that of most stores does: without the lock
 from __future__ import annotations
 
 import multiprocessing
+import os
 import pickle
 import time
 from pathlib import Path
@@ -14,7 +15,8 @@ import pyarrow as pa
 import pytest
 
 import table_core as tc
-from table_core.errors import StorageUnavailableError, UnsupportedFeatureError
+from table_core.errors import CorruptFileError, StorageUnavailableError, UnsupportedFeatureError
+from table_core.options.budgets import DOCUMENT_BYTES, take_budgets
 from table_core.ports import Storage
 from table_core.storage.stores.local import LocalStorage
 from table_core.storage.stores.locate import open_storage
@@ -48,6 +50,23 @@ class TestLockedLocal(StorageContract):
     @pytest.fixture(autouse=True)
     def _there(self, tmp_path: Path) -> None:
         (tmp_path / "wh").mkdir()
+
+
+def test_no_more_comes_of_a_document_than_it_may_have(tmp_path: Path) -> None:
+    storage = foldered(tmp_path)
+    storage.write("d/empty", b"")
+    storage.write("d/small", b"x" * 1000)
+    storage.write("d/large", b"")
+    os.truncate(tmp_path / "wh/d/large", 1 << 36)
+    try:
+        take_budgets({DOCUMENT_BYTES.variable: "1000 b"})
+        assert storage.read("d/empty") == b""
+        assert storage.read("d/small") == b"x" * 1000
+        for read in (storage.read, lambda path: storage.open_input(path, size=1000)):
+            with pytest.raises(CorruptFileError, match=DOCUMENT_BYTES.variable):
+                read("d/large")
+    finally:
+        take_budgets(os.environ)
 
 
 def race(root: Path, mine: bytes, rounds: int, results: object) -> None:

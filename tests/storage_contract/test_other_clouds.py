@@ -5,6 +5,7 @@ Needs ``fake-gcs-server`` and gcsfs, or ``azurite-blob`` and adlfs; without them
 
 from __future__ import annotations
 
+import os
 import uuid
 from collections.abc import Iterator
 
@@ -12,6 +13,8 @@ import pyarrow as pa
 import pytest
 
 import table_core as tc
+from table_core.errors import CorruptFileError
+from table_core.options.budgets import DOCUMENT_BYTES, take_budgets
 from table_core.ports import Storage
 from table_core.storage.stores.locate import open_storage
 from table_core.testing.storage_contract import StorageContract
@@ -29,6 +32,20 @@ def commits(uri: str, options: Options) -> None:
         write_rows(table, pa.table({"k": [n]}, schema=table.arrow_schema))
     table.compact()
     assert sorted(table.read().to_arrow()["k"].to_pylist()) == [0, 1, 2]
+
+
+def documents_are_bounded(storage: Storage) -> None:
+    storage.write("empty", b"")
+    storage.write("small", b"x" * 1000)
+    storage.write("large", b"x" * 1001)
+    try:
+        take_budgets({DOCUMENT_BYTES.variable: "1000 b"})
+        assert storage.read("empty") == b""
+        assert storage.read("small") == b"x" * 1000
+        with pytest.raises(CorruptFileError, match=DOCUMENT_BYTES.variable):
+            storage.read("large")
+    finally:
+        take_budgets(os.environ)
 
 
 @pytest.fixture(scope="module")
@@ -54,6 +71,9 @@ class TestGcs(StorageContract):
     def test_a_table_lives_there(self, storage: Storage, gcs_options: Options) -> None:
         commits(storage.uri, gcs_options)
 
+    def test_no_more_comes_of_a_document_than_it_may_have(self, storage: Storage) -> None:
+        documents_are_bounded(storage)
+
 
 class TestAzure(StorageContract):
     @pytest.fixture
@@ -65,3 +85,6 @@ class TestAzure(StorageContract):
 
     def test_a_table_lives_there(self, storage: Storage, azure_options: Options) -> None:
         commits(storage.uri, azure_options)
+
+    def test_no_more_comes_of_a_document_than_it_may_have(self, storage: Storage) -> None:
+        documents_are_bounded(storage)

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
         WriterSettings,
     )
     from table_core.storage.parquet.footer import ChunkStats
+    from table_core.storage.parquet.row_room import Leaf
 
 __all__ = ["ParquetFormat"]
 
@@ -122,7 +123,7 @@ class ParquetFormat:
                 )
                 if row_ranges is not None:
                     groups = [row_range.group for row_range in row_ranges]
-                physical = _physical_types(file.metadata, stored, names)
+                physical = _physical_types(leaves, stored, names)
                 legacy = [field for field in fields if "INT96" in physical[field.name]]
                 integers = {name for name, types in physical.items() if types <= _INTEGERS}
             if legacy:
@@ -311,15 +312,16 @@ def _in_pieces(source: Any, file: Any, share: int) -> Any:
 
 
 def _physical_types(
-    metadata: Any, stored: pa.Schema, names: Collection[str]
+    leaves: Sequence[Leaf], stored: pa.Schema, names: Collection[str]
 ) -> dict[str, set[str]]:
-    """How each of the columns ``names`` is stored, or all its members."""
+    """How each of the columns ``names`` is stored, or all its members, which are among ``leaves``."""
+    physical = {leaf.number: leaf.physical_type for leaf in leaves}
     types, wanted = {}, frozenset(names)
-    leaf = 0
-    for name, leaves in zip(stored.names, leaf_counts(stored), strict=True):
+    at = 0
+    for name, count in zip(stored.names, leaf_counts(stored), strict=True):
         if name in wanted:
-            types[name] = {metadata.schema.column(leaf + i).physical_type for i in range(leaves)}
-        leaf += leaves
+            types[name] = {physical[number] for number in range(at, at + count)}
+        at += count
     return types
 
 

@@ -17,6 +17,7 @@ from table_core.options.budgets import PAGE_BYTES, ROW_BYTES
 from table_core.storage.parquet.page_heads import bytes_at, page_heads
 from table_core.storage.parquet.row_room import chunk_of
 from table_core.storage.parquet.text_lengths import (
+    fits_in_batch,
     longest_text,
     require_lengths_fit,
     rows_of_texts,
@@ -24,7 +25,7 @@ from table_core.storage.parquet.text_lengths import (
 from table_core.storage.parquet.watched import WatchedFile
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from table_core.storage.parquet.footer import ChunkStats
     from table_core.storage.parquet.page_heads import PageHead
@@ -35,6 +36,8 @@ __all__ = ["require_pages_fit"]
 _CODECS: Final = {1: "snappy", 2: "gzip", 4: "brotli", 5: "lz4_raw", 6: "zstd", 7: "lz4_raw"}
 _RATIOS: Final = {0: 1, 1: 64, 2: 1032, 5: 255, 6: 1 << 15, 7: 255}
 """Bytes that one packed byte stands for at most: of zstd a block of 128 kB takes four."""
+_DECODED: Final = 2
+"""A dictionary is held as it is unpacked and as it is decoded, at most as long."""
 _VERSION: Final = re.compile(r"parquet-mr version (\d{1,4})\.(\d{1,4})\.(\d{1,4})")
 _SIZES_SINCE: Final = (1, 2, 9)
 _TEXT: Final = "BYTE_ARRAY"
@@ -69,14 +72,15 @@ def require_pages_fit(
             head of a page is damaged.
     """
     _require_known_sizes(metadata.created_by)
-    most, longest = PAGE_BYTES.most, 0
+    most, longest, groups = PAGE_BYTES.most, 0, list(groups)
     for number in groups:
         rows = metadata.row_group(number).num_rows
         for leaf in leaves:
             told = chunk_of(leaf, chunks()[number])
-            if _is_small(leaf, told):
+            if _is_small(leaf, told, most):
                 continue
-            chunk = _Chunk(told, leaf, number, rows, most)
+            texts = _texts(leaf, groups, chunks()) if leaf.physical_type == _TEXT else 0
+            chunk = _Chunk(told, leaf, number, rows, most, texts)
             if isinstance(source, WatchedFile):
                 source.watch(chunk)
                 continue
@@ -97,22 +101,33 @@ def _require_known_sizes(writer: str) -> None:
         )
 
 
-def _is_small(leaf: Leaf, told: ChunkStats) -> bool:
-    """Whether the pages of a chunk of numbers cannot become too much, whatever their heads tell."""
+def _is_small(leaf: Leaf, told: ChunkStats, most: int) -> bool:
+    """Whether no page of a chunk of numbers can become more than ``most``, whatever their heads tell.
+
+    Rows bound what numbers take in a batch, however many there are: so one page after another is all.
+    """
     ratio = _RATIOS.get(told.codec)
     return (
         ratio is not None
-        and 2 * told.packed_bytes * ratio <= _UNDERSTATED  # a dictionary is decoded too
+        and _DECODED * told.packed_bytes * ratio <= most
         and leaf.physical_type != _TEXT
         and not leaf.repetition_level
     )
 
 
+def _texts(leaf: Leaf, groups: Iterable[int], chunks: Sequence[Sequence[ChunkStats]]) -> int:
+    """How many texts of ``leaf`` there are: more than a batch has."""
+    return sum(chunk_of(leaf, chunks[number]).values for number in groups)
+
+
 class _Chunk:
     """A leaf column of a row group, whose pages are looked at one after another."""
 
-    def __init__(self, told: ChunkStats, leaf: Leaf, group: int, rows: int, most: int) -> None:
+    def __init__(
+        self, told: ChunkStats, leaf: Leaf, group: int, rows: int, most: int, texts: int
+    ) -> None:
         self._told, self._leaf, self._group, self._rows, self._most = told, leaf, group, rows, most
+        self._texts = texts
         self.begin, self.end = told.begin, told.begin + told.packed_bytes
         self.longest = 0
         """How long the texts of a row may be that stand for many in a dictionary; 0 if there are none to speak of."""
@@ -160,7 +175,9 @@ class _Chunk:
 
     def _longest(self, source: Any, head: PageHead) -> int:
         if head.is_dictionary:
-            if head.unpacked - 4 * head.values <= _SHORT:
+            # behind its length of four bytes; no text is longer than all of them
+            bound = head.unpacked - 4 * head.values
+            if bound <= _SHORT or fits_in_batch(bound, self._texts):
                 return 0
             return longest_text(_stored(source, head), head, self._told.codec)
         if head.encoding not in _LENGTHS:

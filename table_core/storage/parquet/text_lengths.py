@@ -16,7 +16,7 @@ from table_core.ondisk.varint import read_varint, varint
 if TYPE_CHECKING:
     from table_core.storage.parquet.page_heads import PageHead
 
-__all__ = ["longest_text", "require_lengths_fit", "rows_of_texts"]
+__all__ = ["fits_in_batch", "longest_text", "require_lengths_fit", "rows_of_texts"]
 
 _MAGIC: Final = b"PAR1"
 _TEXTS_BYTES: Final = 64 << 20
@@ -26,6 +26,11 @@ _TEXTS_BYTES: Final = 64 << 20
 def rows_of_texts(longest: int) -> int | None:
     """How many rows with texts of dictionaries so long may be in a batch; None: as many as there are."""
     return max(1, _TEXTS_BYTES // longest) if longest else None
+
+
+def fits_in_batch(longest: int, count: int) -> bool:
+    """Whether ``count`` texts may all be in one batch, none of which is longer than ``longest``."""
+    return longest * count <= _TEXTS_BYTES
 
 
 def longest_text(page: bytes, head: PageHead, codec: int) -> int:

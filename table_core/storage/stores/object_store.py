@@ -18,13 +18,16 @@ from typing import TYPE_CHECKING, Any, Final
 from table_core.errors import (
     AccessDeniedError,
     AlreadyExistsError,
+    CorruptFileError,
     NotFoundError,
     OutcomeUnknownError,
     StorageUnavailableError,
 )
+from table_core.options.budgets import DOCUMENT_BYTES
 from table_core.ports import FileInfo
 from table_core.storage.stores.paths import inside, joined
 from table_core.storage.stores.remote_errors import (
+    is_beyond_end,
     is_refusal,
     library_errors,
     lost_the_race,
@@ -122,8 +125,7 @@ class ObjectStorage:
     def read(self, path: str) -> bytes:
         """The bytes at ``path``."""
         with self._explained(path, "read"):
-            body: bytes = self.fs.cat_file(self._at(path), **self._at_once)
-            return body
+            return self._body(self._at(path))
 
     def exists(self, path: str) -> bool:
         """Whether an object or a folder is at ``path``."""
@@ -275,12 +277,34 @@ class ObjectStorage:
 
     def _whole(self, at: str, size: int) -> bytes:
         """The object ``at``; read again if it is shorter than it should be, as a proxy may cut it."""
-        body: bytes = self.fs.cat_file(at, **self._at_once)
+        body = self._body(at)
         for _ in range(_SHORT_READS):
             if len(body) >= size:
                 break
             _log.warning("%s: %d bytes of %s came instead of %d", self.uri, len(body), at, size)
-            body = self.fs.cat_file(at, **self._at_once)
+            body = self._body(at)
+        return body
+
+    def _body(self, at: str) -> bytes:
+        """All bytes of the object ``at``, with one request: no more of them come than a document may have.
+
+        Raises:
+            CorruptFileError: there are more.
+        """
+        if (
+            self.scheme in _S3
+        ):  # its client bounds the answer, and would ask for the size first to fetch parts
+            return bytes(self.fs.cat_file(at, max_concurrency=1))
+        most = DOCUMENT_BYTES.most
+        try:
+            body: bytes = self.fs.cat_file(at, start=0, end=most + 1)
+        except library_errors() as error:
+            if is_beyond_end(error):  # no range is within an empty object
+                return b""
+            raise
+        if len(body) > most:
+            what = DOCUMENT_BYTES.told(f"it has {len(body):,} bytes or more")
+            raise CorruptFileError(f"{self.scheme}://{at}: {what}", path=at, problems=[what])
         return body
 
     def open_output(self, path: str) -> Any:
@@ -297,11 +321,6 @@ class ObjectStorage:
 
     def _error(self, error: BaseException, path: str, action: str) -> TableError:
         return remote_error(error, root=self.uri, path=path, action=action)
-
-    @property
-    def _at_once(self) -> dict[str, int]:
-        """S3's client asks for the size first, to fetch parts at the same time, unless told not to."""
-        return {"max_concurrency": 1} if self.scheme in _S3 else {}
 
     def _explained(self, path: str, action: str) -> _Explained:
         return _Explained(self, path, action)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "has_expired",
+    "is_beyond_end",
     "is_passing",
     "is_refusal",
     "library_errors",
@@ -116,6 +117,11 @@ def is_passing(error: BaseException) -> bool:
     if codes:
         return bool(codes & _PASSING)
     return any(cls.__name__ in _UNANSWERED for seen in _chain(error) for cls in type(seen).__mro__)
+
+
+def is_beyond_end(error: BaseException) -> bool:
+    """Whether nothing is in the range of an object that was asked for."""
+    return "416" in _codes(error)
 
 
 def is_refusal(error: BaseException) -> bool:
