@@ -405,6 +405,32 @@ def test_no_damage_of_a_footer_ends_the_process(tmp_path: Path) -> None:
     assert _status_of_damages(sink.getvalue(), read) == 0
 
 
+def test_nor_does_damage_of_a_data_file(tmp_path: Path) -> None:
+    catalog = new_catalog((tmp_path / "wh").as_uri())
+    schema = pa.schema([("id", pa.int64()), ("s", pa.string()), ("l", pa.list_(pa.int32()))])
+    rows = pa.table([[1, 2, 3], ["a", "bb", None], [[1], [2, 3], []]], schema=schema)
+    table = catalog.create_table("d.t", schema, options={"bucket": "-1"})
+    write_rows(table, rows)
+    (file,) = (tmp_path / "wh/d.db/t").glob("bucket-0/*.parquet")
+
+    def read(body: bytes) -> None:
+        file.write_bytes(body)
+        _count(table, where="s > 'a' AND id > 1")
+
+    assert _status_of_damages(file.read_bytes(), read) == 0
+
+
+def test_texts_that_are_stored_as_bytes_are_found(tmp_path: Path) -> None:
+    """Also what a damaged footer may say of them."""
+    catalog = new_catalog((tmp_path / "wh").as_uri())
+    rows = pa.table({"id": [1, 2], "s": ["a", "b"]})
+    table = catalog.create_table("d.t", rows.schema, options={"bucket": "-1"})
+    write_rows(table, rows)
+    (file,) = (tmp_path / "wh/d.db/t").glob("bucket-0/*.parquet")
+    pq.write_table(pq.read_table(file).set_column(1, "s", pa.array([b"a", b"b"])), file)
+    assert table.read(where="s > 'a'").to_arrow()["s"].to_pylist() == ["b"]
+
+
 def _status_of_damages(body: bytes, read: Callable[[bytes], None]) -> int:
     """How a process ends that reads ``body`` again and again, each time with another bit of its footer damaged."""
     begin = len(body) - 8 - int.from_bytes(body[-8:-4], "little")

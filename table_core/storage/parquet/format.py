@@ -85,7 +85,7 @@ class ParquetFormat:
             stored, told = file.schema_arrow, read_chunk_stats(source)
             rows = [file.metadata.row_group(g).num_rows for g in range(file.num_row_groups)]
             return [
-                (count, row_group_ranges(chunks, count, stored, stored.names))
+                (count, row_group_ranges(chunks, count, stored, stored))
                 for count, chunks in zip(rows, told, strict=True)
             ]
 
@@ -116,7 +116,7 @@ class ParquetFormat:
                 leaves = leaves_to_read(file.metadata, set(names))
                 require_rows_fit(file.metadata, groups, leaves, chunks)
                 most = require_pages_fit(source, file.metadata, groups, leaves, chunks)
-                groups = _wanted_groups(file, groups, chunks, stored, names, wanted)
+                groups = _wanted_groups(file, groups, chunks, stored, schema, wanted)
                 allowed = partial(rows_allowed, source, most=most)
                 row_ranges = _wanted_row_ranges(
                     file, groups, wanted.probe, len(fields), allowed, path
@@ -250,7 +250,7 @@ def _wanted_groups(
     groups: list[int],
     chunks: Callable[[], list[list[ChunkStats]]],
     stored: pa.Schema,
-    names: Sequence[str],
+    schema: pa.Schema,
     wanted: Wanted,
 ) -> list[int]:
     """Those of ``groups`` whose statistics allow for matches.
@@ -262,7 +262,7 @@ def _wanted_groups(
         return groups
     told = chunks()
     rows = {g: file.metadata.row_group(g).num_rows for g in groups}
-    return [g for g in groups if keep(row_group_ranges(told[g], rows[g], stored, names))]
+    return [g for g in groups if keep(row_group_ranges(told[g], rows[g], stored, schema))]
 
 
 def _wanted_row_ranges(

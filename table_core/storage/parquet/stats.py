@@ -27,30 +27,45 @@ __all__ = ["row_group_ranges"]
 
 _NANOS: Final = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 _BOOLEAN, _INT32, _INT64, _INT96, _FLOAT, _DOUBLE, _BYTES, _FIXED = range(8)
+_KINDS: Final = (
+    ("nested", (pa.types.is_nested,)),
+    ("text", (pa.types.is_string, pa.types.is_large_string)),
+    ("bytes", (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary)),
+    ("decimal", (pa.types.is_decimal,)),
+    ("timestamp", (pa.types.is_timestamp,)),
+    ("float", (pa.types.is_floating,)),
+)
 _LAYOUTS: Final = {_INT32: "<i", _INT64: "<q", _FLOAT: "<f", _DOUBLE: "<d"}
 
 
 def row_group_ranges(
-    chunks: Sequence[ChunkStats], rows: int, schema: pa.Schema, names: Sequence[str]
+    chunks: Sequence[ChunkStats], rows: int, schema: pa.Schema, wanted: pa.Schema
 ) -> Mapping[str, RangeStats]:
-    """Ranges of the flat columns ``names`` in one row group of ``rows`` rows.
+    """Ranges of the flat columns of ``wanted`` in one row group of ``rows`` rows.
 
-    ``schema`` is that of the file as Arrow reads it, with stored units.
+    ``schema`` is that of the file as Arrow reads it, with stored units.  Where a column is stored as values
+    of another kind than ``wanted`` says, its range tells nothing of those.
 
     Raises:
         pa.ArrowInvalid: the statistics contradict the schema.
     """
-    wanted = frozenset(names)
+    types = dict(zip(wanted.names, wanted.types, strict=True))
     counts = leaf_counts(schema)
     if sum(counts) != len(chunks):
         raise pa.ArrowInvalid(f"{len(chunks)} column chunks for {sum(counts)} columns")
     ranges = {}
     leaf = 0
     for field, leaves in zip(schema, counts, strict=True):
-        if field.name in wanted and not pa.types.is_nested(field.type):
+        type_ = types.get(field.name)
+        if type_ is not None and _kind(type_) == _kind(field.type) != "nested":
             ranges[field.name] = _range(chunks[leaf], field, rows)
         leaf += leaves
     return ranges
+
+
+def _kind(type_: Any) -> str:
+    """What values of a type are compared with."""
+    return next((kind for kind, is_of in _KINDS if any(test(type_) for test in is_of)), "number")
 
 
 def _range(chunk: ChunkStats, field: Any, rows: int) -> RangeStats:
