@@ -205,9 +205,9 @@ def plan_by_tasks(table: Any, files: int, each: int) -> int:
     # files of 1 GB would get a task each to read them; what is measured is their plan
     options = {"scan.distributed-planning.min-manifests": "1", "scan.parallelism": "8"}
     shared = tc.open_table(table.uri, options=options)
-    groups = planned_in_tasks(session, shared.read())
-    assert groups is not None
-    count = groups.count()
+    planned = planned_in_tasks(session, shared.read())
+    assert planned is not None
+    count = planned[0].count()
     session.stop()
     return int(count)
 

@@ -32,6 +32,10 @@ ONE_OF_512_MB = {
     "spark.cores.max": "2",
 }
 SCHEMA = pa.schema([pa.field("id", pa.int64(), nullable=False), ("v", pa.string())])
+LAYOUTS: dict[str, dict[str, Any]] = {
+    "key": {"primary_key": ("id",), "options": {"bucket": "4"}},
+    "append": {"options": {"bucket": "-1"}},
+}
 UPSERT = [
     {"action": "matched-upsert", "values": None, "condition": None},
     {"action": "not-matched-insert", "values": None, "condition": None},
@@ -65,15 +69,17 @@ def rows(first: int, word: str) -> pa.Table:
     return pa.table([ids, texts(ids, word)], schema=SCHEMA)
 
 
+@pytest.mark.parametrize("layout", LAYOUTS)
 def test_two_million_rows_on_an_executor_of_512_mb(
     cluster: Standalone,
     catalog: tc.Catalog,
     tmp_path: Path,
     request: pytest.FixtureRequest,
+    layout: str,
 ) -> None:
     source = catalog.create_table("d.s", SCHEMA, options={"bucket": "-1"})
     write_rows(source, rows(0, "a"))
-    table = catalog.create_table("d.t", SCHEMA, primary_key=("id",), options={"bucket": "4"})
+    table = catalog.create_table("d.t", SCHEMA, **LAYOUTS[layout])
 
     def sent(action: str, **args: Any) -> None:
         folder = tmp_path / f"{action}-{len(table.snapshots())}"

@@ -90,7 +90,7 @@ def test_the_splits_are_those_of_the_drivers_plan(spark: Any, table: tc.Table) -
     scan = table.read(where="id < 100")
     planned = planned_in_tasks(spark, scan)
     assert planned is not None
-    splits = [split for row in planned.collect() for split in pickle.loads(row["items"])]
+    splits = [split for row in planned[0].collect() for split in pickle.loads(row["items"])]
 
     def order(split: Any) -> Any:
         return split.partition, split.bucket, split.files[0].file_name

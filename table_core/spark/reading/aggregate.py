@@ -188,7 +188,7 @@ def _met(
     grouping = _grouping(scan.reader, fields, by, measures, shape)
     planned = planned_in_tasks(session, scan)
     if planned is not None:
-        parts = over_rows(planned, grouping, shape)
+        parts = over_rows(planned[0], grouping, shape)
     else:
         native, rest = native_scan(own, scan.splits())
         parts = distribute(session, groups_for(own, rest, parallelism(session)), grouping, shape)

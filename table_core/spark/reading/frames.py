@@ -22,6 +22,7 @@ from table_core.spark.reading.planned import planned_in_tasks
 from table_core.spark.session.create import parallelism
 from table_core.spark.session.doing import of_verb
 from table_core.spark.session.failures import translated
+from table_core.spark.session.plan_size import rows_as_planned, rows_of_bytes
 from table_core.spark.session.schema_bridge import arrow_for_spark, in_micros, spark_schema
 from table_core.spark.session.tasks import distribute, groups_of, keeps_order, over_rows, tasks_of
 from table_core.table.files.row_form import RowForm
@@ -119,17 +120,21 @@ def frame_of(spark: SparkSession, scan: Scan, nanoseconds: str = "refuse") -> Da
     shape = spark_schema(fields)
     planned = planned_in_tasks(spark, scan)
     if planned is not None:
-        return over_rows(planned, read_splits(scan.reader, fields), shape)
+        pieces, size, rows = planned
+        work = read_splits(scan.reader, fields)
+        return over_rows(pieces, work, shape, max(rows, rows_of_bytes(size, shape)))
     own, splits = scan.own_reader, scan.splits()
     if not isinstance(own, SplitReader):
         groups = groups_of(splits, lambda split: split.size, parallelism(spark))
-        return distribute(spark, groups, read_splits(scan.reader, fields), shape)
+        work = read_splits(scan.reader, fields)
+        return distribute(spark, groups, work, shape, rows_as_planned(splits, shape))
     with translated():
         native, rest = native_scan(own, splits)
         frames = [] if native.is_empty else [native.frame(spark)]
         if rest or native.is_empty:
             groups = groups_for(own, rest, parallelism(spark))
-            frames.append(distribute(spark, groups, read_splits(scan.reader, fields), shape))
+            work, rows = read_splits(scan.reader, fields), rows_as_planned(rest, shape)
+            frames.append(distribute(spark, groups, work, shape, rows))
         frame = frames[0] if len(frames) == 1 else frames[0].unionAll(frames[1])
         return _as_parallel_as_asked(frame, own.access.options, spark)
 

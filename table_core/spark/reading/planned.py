@@ -64,8 +64,8 @@ _GROUPS_A_TASK: Final = 4
 _BATCH_BYTES: Final = 8 << 20
 
 
-def planned_in_tasks(session: SparkSession, scan: Scan) -> DataFrame | None:
-    """A DataFrame of groups of splits, one row each, in the tasks that are to read them.
+def planned_in_tasks(session: SparkSession, scan: Scan) -> tuple[DataFrame, int, int] | None:
+    """Groups of splits, one row each, in the tasks that are to read them; and about how many bytes and rows.
 
     None where the driver plans.  No task runs yet.
     """
@@ -81,7 +81,8 @@ def planned_in_tasks(session: SparkSession, scan: Scan) -> DataFrame | None:
             return planned
         return [piece for split in planned for piece in in_parts(own, split)]
 
-    return dealt_to_tasks(session, plan, pieces, size, splits, lambda split: split.size)
+    dealt = dealt_to_tasks(session, plan, pieces, size, splits, lambda split: split.size)
+    return dealt, size, plan.rows
 
 
 def dealt_to_tasks(

@@ -62,6 +62,11 @@ _NO_MODULE: Final = re.compile(
 )
 """How a Python worker says that it runs another Python than the driver."""
 _CAUSE: Final = re.compile(r"^Caused by: (.+)$", re.MULTILINE)
+_MEMORY: Final = re.compile(
+    r"(?:java\.lang\.)?OutOfMemoryError[^\n]*|Not enough memory to build and broadcast[^\n]*"
+    r"|Cannot broadcast the table[^\n]*|\bexited with code 52\b"
+)
+"""How Spark says that a JVM had too little memory: by 52 an executor says so itself, when it ends."""
 _SETTING: Final = re.compile(
     r"Could not parse Master URL|IllegalArgumentException|NumberFormatException"
     r"|ClassNotFoundException|NoSuchElementException|Cannot load main class"
@@ -121,8 +126,22 @@ def explained(error: Exception) -> TableError:
         return DataError(f"Spark cannot compute a value: {head}", column=None, row=None, value=None)
     if isinstance(error, _SQL_ERRORS):
         return ArgumentError(f"Spark refuses the query: {head}", argument="sql", value=None)
+    short = _MEMORY.search(text)
+    if short is not None:
+        return _of_memory(short[0].strip(), head)
     told = "\n".join((*_cause(head), head[:_TAIL_MAX]))
     return JobFailedError(f"Spark failed: {told}", exit_code=None, log_tail=head[-_TAIL_MAX:])
+
+
+def _of_memory(short: str, head: str) -> ArgumentError:
+    """The error of a query that the memory of this session is too little for: another run ends as this one did."""
+    return ArgumentError(
+        f"Spark has too little memory for this query ({short}). Give spark.executor.memory and spark.driver.memory more, "
+        "or let joins broadcast nothing, by spark.sql.autoBroadcastJoinThreshold=-1, or give it more and smaller tasks, by "
+        f"spark.sql.shuffle.partitions: {head[:_TAIL_MAX]}",
+        argument="spark_conf",
+        value=None,
+    )
 
 
 def other_python(module: str) -> ArgumentError:

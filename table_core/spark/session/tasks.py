@@ -15,6 +15,7 @@ import pyarrow as pa
 from table_core.spark.session.create import parallelism, started
 from table_core.spark.session.failures import carried, translated
 from table_core.spark.session.files_done import files_planned
+from table_core.spark.session.plan_size import numbers, taken_for
 from table_core.table.metadata.sharing import alone
 
 if TYPE_CHECKING:
@@ -62,13 +63,17 @@ def distribute(
     pieces: Sequence[Any],
     work: Callable[[Any], Iterator[pa.RecordBatch]],
     schema: StructType | str,
+    rows: int = 0,
 ) -> DataFrame:
-    """A DataFrame whose partition ``i`` holds the rows of ``work(pieces[i])``; runs nothing yet."""
+    """A DataFrame whose partition ``i`` holds the rows of ``work(pieces[i])``; runs nothing yet.
+
+    ``rows``: for how many Spark's planner takes them, as ``rows_as_planned`` says; what may come into a join needs it.
+    """
     if not pieces:
         return session.createDataFrame([], schema)
     bodies = [pickle.dumps(piece) for piece in pieces]
     if sum(map(len, bodies)) > _SHIPPED_MAX:
-        return _as_rows(session, bodies).mapInArrow(_unpickling(work), schema)
+        return over_rows(_as_rows(session, bodies), work, schema, rows)
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with carried():
@@ -76,7 +81,7 @@ def distribute(
                 for number in batch.column(0).to_pylist():
                     yield from work(pickle.loads(bodies[number]))
 
-    return session.range(0, len(bodies), 1, len(bodies)).mapInArrow(run, schema)
+    return numbers(session, len(bodies), rows).mapInArrow(run, schema)
 
 
 def map_batches(
@@ -97,10 +102,14 @@ def map_batches(
 
 
 def over_rows(
-    pieces: DataFrame, work: Callable[[Any], Iterator[pa.RecordBatch]], schema: StructType | str
+    pieces: DataFrame,
+    work: Callable[[Any], Iterator[pa.RecordBatch]],
+    schema: StructType | str,
+    rows: int = 0,
 ) -> DataFrame:
     """The rows of ``work`` on each pickled piece of ``pieces``, a DataFrame of one binary column."""
-    return pieces.mapInArrow(_unpickling(work), schema)
+    sized = taken_for(pieces, rows) if rows else pieces
+    return sized.mapInArrow(_unpickling(work), schema)
 
 
 def _unpickling(
@@ -117,8 +126,8 @@ def _unpickling(
 
 def _as_rows(session: SparkSession, bodies: Sequence[bytes]) -> DataFrame:
     """Each of ``bodies`` in a partition of its own: a worker gets its own and no other."""
-    numbers = pa.array(range(len(bodies)), pa.int32())
-    rows = session.createDataFrame(pa.table([numbers, bodies], ["number", "body"]))
+    places = pa.array(range(len(bodies)), pa.int32())
+    rows = session.createDataFrame(pa.table([places, bodies], ["number", "body"]))
     return rows.repartitionById(len(bodies), rows["number"]).select("body")
 
 

@@ -15,6 +15,7 @@ from table_core.options.keys_scan import SCAN_PARALLELISM
 from table_core.scan.stream_offset import NO_LIMIT, ReadLimit, StreamOffset
 from table_core.spark.reading.frames import read_splits, shown_fields
 from table_core.spark.session.create import parallelism
+from table_core.spark.session.plan_size import rows_as_planned
 from table_core.spark.session.schema_bridge import spark_schema
 from table_core.spark.session.tasks import distribute, keeps_order, tasks_of
 from table_core.spark.streams.source import ChangeReader
@@ -119,4 +120,7 @@ def _changes(
     planner.refuse_new_schema(work, reader.fields)
     asked = access.options.get(SCAN_PARALLELISM)
     tasks = tasks_of(work, parallelism(spark), ordered=keeps_order(access.schema), asked=asked)
-    return distribute(spark, tasks, read_splits(reader, fields), spark_schema(fields))
+    shape = spark_schema(fields)
+    return distribute(
+        spark, tasks, read_splits(reader, fields), shape, rows_as_planned(work, shape)
+    )

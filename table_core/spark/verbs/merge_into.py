@@ -28,6 +28,7 @@ from table_core.spark.session.create import of_query, parallelism, started
 from table_core.spark.session.doing import of_verb
 from table_core.spark.session.failures import carried, translated
 from table_core.spark.session.own_columns import own_column, refuse_own_columns
+from table_core.spark.session.plan_size import rows_as_planned
 from table_core.spark.session.schema_bridge import arrow_for_spark, spark_schema
 from table_core.spark.session.tasks import (
     RESULT_TYPE,
@@ -207,7 +208,8 @@ def _rewrite(
     ]
     shape = spark.StructType([*columns.fields, *places])
     groups = groups_of(splits, lambda split: split.size, parallelism(session))
-    target = distribute(session, groups, partial(_placed, access, head, files), shape)
+    placed = partial(_placed, access, head, files)
+    target = distribute(session, groups, placed, shape, rows_as_planned(splits, shape))
     rows = pairs.rows(target, (_FILE, POSITION_COLUMN))
     _, _, slots = distributed(access, session)
 

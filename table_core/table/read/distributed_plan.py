@@ -66,6 +66,8 @@ class DistributedPlan:
     snapshot: Snapshot
     shares: int
     newest_schema: int
+    rows: int
+    """About how many there are in all files."""
 
     def deal(self, piece: ManifestPiece) -> Iterator[Dealt]:
         """The first step: the entries of ``piece`` that may matter, dealt out."""
@@ -145,16 +147,18 @@ def distributed(
         return None
     entries = sum(map(_entries, metas))
     most = max(1, min(slots(), entries // _ENTRIES_WORTH_A_SHARE))
+    size, rows = _bytes_and_rows(planner, metas)
     plan = DistributedPlan(
         planner=planner,
         snapshot=snapshot,
         shares=max(most, math.ceil(entries / _ENTRIES_A_SHARE)),
         newest_schema=max(meta.schema_id for meta in metas),
+        rows=rows,
     )
     pieces = list(_pieces(metas))
     if snapshot.index_manifest and options.get(keys_write.DELETION_VECTORS_ENABLED):
         pieces.append(ManifestPiece(reads_index=True))
-    return plan, pieces, _bytes_of(planner, metas)
+    return plan, pieces, size
 
 
 def _pieces(metas: Sequence[ManifestMeta]) -> Iterator[ManifestPiece]:
@@ -174,12 +178,14 @@ def _entries(meta: ManifestMeta) -> int:
     return meta.num_added_files + meta.num_deleted_files
 
 
-def _bytes_of(planner: StatePlanner, metas: Sequence[ManifestMeta]) -> int:
-    """About how many bytes of files ``metas`` name, from a few of them."""
+def _bytes_and_rows(planner: StatePlanner, metas: Sequence[ManifestMeta]) -> tuple[int, int]:
+    """About how many bytes of files, and rows in them, ``metas`` name, from a few of them."""
     step = max(1, len(metas) // _SAMPLED)
     sample = [planner.access.metadata.file_columns(meta) for meta in metas[::step][:_SAMPLED]]
     sampled = sum(map(len, sample))
     live = sum(meta.num_added_files - meta.num_deleted_files for meta in metas)
     if not sampled or live <= 0:
-        return 0
-    return int(sum(int(columns.size.sum()) for columns in sample) / sampled * live)
+        return 0, 0
+    size = sum(int(columns.size.sum()) for columns in sample)
+    rows = sum(int(columns.rows.sum()) for columns in sample)
+    return int(size / sampled * live), int(rows / sampled * live)
