@@ -1,4 +1,4 @@
-"""Attack: whoever answers in the place of a schema registry, a Spark master, a store or a database.
+"""Attack: whoever answers in the place of a schema registry, a Spark master, a store, a database or a broker.
 
 Goal: a worker that waits for ever, or takes memory without end.
 """
@@ -18,6 +18,7 @@ import table_core as tc
 from paimon_provider.launchers import masters
 from paimon_provider.launchers.masters import Masters
 from table_core.cdc.kafka import registry
+from table_core.cdc.kafka import source as kafka_source
 from table_core.cdc.kafka.registry import SchemaRegistry
 from table_core.errors import ArgumentError, StorageUnavailableError, TableError
 from table_core.options.budgets import take_budgets
@@ -324,4 +325,29 @@ def test_a_postgresql_that_answers_with_anything_is_named_in_time(
         source = tc.PostgresSource("127.0.0.1", "d", "u", port=port, options=options)
         with pytest.raises(StorageUnavailableError, match=told) as caught:
             first_rows(source)
+    assert f"127.0.0.1:{port}" in str(caught.value)
+
+
+BROKERS: dict[str, Callable[[socket.socket], Any]] = {
+    "silence": lambda connection: connection.recv(1),
+    "slow": slowly((1000).to_bytes(4, "big")),
+    "a long answer": endless(b"\x7f\xff\xff\xff", b"x" * 65_536),
+    "a negative length": once(b"\xff" * 64),
+    "no Kafka": once(b"SSH-2.0-OpenSSH_9.6\r\n"),
+    "answers to nothing": endless(b"", (64).to_bytes(4, "big") + bytes(64)),
+}
+
+
+@pytest.mark.parametrize("kind", BROKERS)
+def test_a_broker_that_answers_with_anything_is_named_in_time(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kafka_source, "_TIMEOUT_S", 1.0)
+    with server(BROKERS[kind]) as port:
+        reading = tc.KafkaSource(f"127.0.0.1:{port}", "t").open()
+        try:
+            with pytest.raises(StorageUnavailableError, match="cannot be reached") as caught:
+                reading.partitions()
+        finally:
+            reading.close()
     assert f"127.0.0.1:{port}" in str(caught.value)

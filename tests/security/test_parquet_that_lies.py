@@ -405,11 +405,13 @@ def test_no_damage_of_a_footer_ends_the_process(tmp_path: Path) -> None:
     assert _status_of_damages(sink.getvalue(), read) == 0
 
 
-def test_nor_does_damage_of_a_data_file(tmp_path: Path) -> None:
+@pytest.mark.parametrize("key", [(), ("id",)])
+def test_nor_does_damage_of_a_data_file(tmp_path: Path, key: tuple[str, ...]) -> None:
     catalog = new_catalog((tmp_path / "wh").as_uri())
     schema = pa.schema([("id", pa.int64()), ("s", pa.string()), ("l", pa.list_(pa.int32()))])
     rows = pa.table([[1, 2, 3], ["a", "bb", None], [[1], [2, 3], []]], schema=schema)
-    table = catalog.create_table("d.t", schema, options={"bucket": "-1"})
+    options = {"bucket": "1" if key else "-1", "write-only": "true"}
+    table = catalog.create_table("d.t", schema, primary_key=key, options=options)
     write_rows(table, rows)
     (file,) = (tmp_path / "wh/d.db/t").glob("bucket-0/*.parquet")
 

@@ -142,7 +142,9 @@ def _behind_statistics(body: bytes, at: int) -> int | None:
 
 
 def _unusual(source: Any, body: bytes, at: int, end: int) -> PageHead:
-    room = len(body)
+    room = max(
+        len(body), _HEAD_BYTES
+    )  # nothing is there where a footer says that pages begin behind the end
     while True:
         try:
             length, members = read_page_head(body)
