@@ -9,6 +9,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 import table_core as tc
+from table_core.errors import NotFoundError
 from tests.clocks import Impatient, WouldWaitError
 from tests.interleave.lake import BEGUN_MS, SCHEMA, Kind, row
 from tests.tables import write_rows
@@ -41,6 +42,13 @@ class Verb:
 
     def __str__(self) -> str:
         return self.name
+
+
+def _branch_of_head(table: tc.Table, _: object) -> None:
+    head = table.latest_snapshot()
+    if head is None:  # half dropped
+        raise NotFoundError("no snapshot", name="d.t", available=[])
+    table.branches.create("made", snapshot=head.id)
 
 
 def _put(*rows: tuple[str, int, int | None], **how: Any) -> Call:
@@ -149,7 +157,7 @@ _ALL: Final = (
     Verb("replace tag", _on(lambda t, who: t.tags.replace("old")), goes_back=True),
     Verb("rename tag", _on(lambda t, who: t.tags.rename("old", "older")), goes_back=True, halves=(_both_names,)),
     Verb("delete tag", _on(lambda t, who: t.tags.delete("mid", if_exists=True)), goes_back=True),
-    Verb("branch of head", _on(lambda t, who: t.branches.create("made", snapshot=t.latest_snapshot().id)), names=True, halves=(_base_of_made,)),
+    Verb("branch of head", _on(_branch_of_head), names=True, halves=(_base_of_made,)),
     Verb("branch of tag", _on(lambda t, who: t.branches.create("made", tag="old")), names=True),
     Verb("rename branch", _on(lambda t, who: t.branches.rename("side", "aside")), goes_back=True),
     Verb("delete branch", _on(lambda t, who: t.branches.delete("side", if_exists=True)), goes_back=True),

@@ -56,7 +56,6 @@ def rescale(
     def rewrite(
         access: TableAccess, head: Snapshot | None, old: frozenset[bytes], commit: CommitAs
     ) -> Commit:
-        access = decided.guarded(access, head)
         planner = StatePlanner(access=access, keeps_partition=old.__contains__)
         reader = SplitReader(access=access, fields=access.schema.fields)
         plan = planner.plan(head)
@@ -65,7 +64,8 @@ def rescale(
         with undone_by(lambda: discard(access, parts_of(results))):
             _refuse_lost_rows(access, plan.splits, results)
         selection = Selection.rescaled(old.__contains__)
-        return commit_replacing(access, tuple(results), commit, selection)
+        read = decided.basis_of(head)
+        return commit_replacing(access, (*results, read), commit, selection)
 
     moves = rewrite if holds(table.definition.fields) else None
     as_whom = commit or CommitAs()

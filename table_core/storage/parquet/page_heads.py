@@ -142,9 +142,8 @@ def _behind_statistics(body: bytes, at: int) -> int | None:
 
 
 def _unusual(source: Any, body: bytes, at: int, end: int) -> PageHead:
-    room = max(
-        len(body), _HEAD_BYTES
-    )  # nothing is there where a footer says that pages begin behind the end
+    # A footer may say that pages begin behind the end of the file, where nothing is.
+    room = max(len(body), _HEAD_BYTES)
     while True:
         try:
             length, members = read_page_head(body)

@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from table_core.commit.basis import AsOf, Basis
 from table_core.commit.overwrite import Selection
 from table_core.errors import (
     ArgumentError,
@@ -23,6 +24,7 @@ from table_core.options import keys_scan
 from table_core.scan.split import hides_level0
 from table_core.schema.change import SetOption
 from table_core.table.commit_io.committer import find_commit
+from table_core.table.commit_io.prepared import WriteResult
 from table_core.table.commit_io.replacing import commit_replacing
 from table_core.table.commit_io.uncommitted import is_certain
 from table_core.table.commit_io.until_compacted import until_compacted
@@ -41,7 +43,6 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from table_core.ondisk.snapshot import Snapshot
-    from table_core.table.commit_io.prepared import WriteResult
     from table_core.table.metadata.access import TableAccess
     from table_core.table.metadata.results import Commit
 
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
         [TableAccess, Snapshot | None, frozenset[bytes], CommitAs], Commit
     ]
 
-__all__ = ["guarded", "rescale"]
+__all__ = ["basis_of", "rescale"]
 
 _TRIES: Final = 3
 
@@ -244,21 +245,21 @@ def _compact(access: TableAccess, partitions: Mapping[bytes, int]) -> None:
         )
 
 
-def guarded(access: TableAccess, head: Snapshot | None) -> TableAccess:
-    """Rows that another writer adds after ``head`` are a conflict: they would be overwritten."""
-    if head is None:
-        return access
-    return access.with_options({"commit.strict-mode.last-safe-snapshot": str(head.id)})
+def basis_of(head: Snapshot | None) -> WriteResult:
+    """What a commit says that writes the rows of ``head`` anew: rows that came since would be overwritten.
+
+    And rows that were taken back since, by a rollback below ``head``, would be there again.
+    """
+    return WriteResult(basis=Basis(idle=frozenset({AsOf.of(head)})))
 
 
 def _written_anew(
     access: TableAccess, head: Snapshot | None, partitions: frozenset[bytes], commit: CommitAs
 ) -> Commit:
-    access = guarded(access, head)
     selection = Selection.rescaled(partitions.__contains__)
 
     def replaced(result: WriteResult) -> Commit:
-        return commit_replacing(access, (result,), commit, selection)
+        return commit_replacing(access, (result, basis_of(head)), commit, selection)
 
     plan = StatePlanner(access=access, keeps_partition=partitions.__contains__).plan(head)
     reader = SplitReader(access=access, fields=access.schema.fields)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
 import table_core as tc
+from table_core.storage.stores.faults import Call, Faults, FaultyStorage
 from tests.tables import new_catalog, write_rows
 
 SCHEMA = pa.schema(
@@ -210,3 +212,34 @@ def test_only_fixed_buckets_are_rescaled(catalog: tc.Catalog) -> None:
     table = catalog.create_table("d.u", SCHEMA, options={"bucket": "-1"})
     with pytest.raises(tc.errors.ArgumentError, match="fixed number"):
         table.rescale(2)
+
+
+def test_a_rescale_brings_back_no_rows_that_a_rollback_takes_meanwhile(tmp_path: Path) -> None:
+    """The number of the newest snapshot tells nothing: a new one may be below what was read."""
+
+    def house(number: int) -> tc.Catalog:
+        catalog = new_catalog(f"memory://{tmp_path}/{number}")
+        table = made(catalog)
+        for n in range(3):
+            put(table, rows("a", 0, n + 1))
+        return catalog
+
+    def rescaled(number: int, at: int | None) -> Faults:
+        now, met = house(number), list[bool]()
+
+        def meanwhile(call: Call) -> None:
+            if call.index == at:
+                now.table("d.t").rollback_to(2)
+                met.append(True)
+
+        faults = Faults(meanwhile)
+        replace(now, storage=FaultyStorage(now.storage, faults)).table("d.t").rescale(2)
+        if at is not None:
+            assert met
+            assert set(now.table("d.t").read().to_arrow()["n"].to_pylist()) == {0}, at
+        return faults
+
+    places = [c.index for c in rescaled(0, None).calls if "snapshot/" in c.path]
+    assert len(places) > 9
+    for place in places:
+        rescaled(place + 1, place)
