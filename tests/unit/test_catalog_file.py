@@ -24,6 +24,7 @@ def described(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, dic
     path = tmp_path / "catalog.json"
     path.write_text(json.dumps(options))
     monkeypatch.setenv("TABLE_CORE_CATALOG_FILE", str(path))
+    monkeypatch.setenv("COLUMNS", "400")  # paths are long, and lines would be broken
     return str(tmp_path / "wh"), options
 
 
