@@ -12,14 +12,14 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from judge import Judge, JudgeError
+from both_write import paimon_writes, require_rows_of_both
+from judge import Judge
 
 import table_core as tc
 from tests.catalogs.rest.server import WAREHOUSE, RestCatalogServer, rest_catalog
@@ -55,26 +55,12 @@ def test_nothing_is_lost_though_answers_are(
     settings = {**TURNS, "bucket": "1" if key else "-1"}
     table = catalog.create_table(name, SCHEMA, primary_key=key, options=settings)
     theirs = paimon.table(Path(WAREHOUSE), name, server.options())
-    failed: list[BaseException] = []
-
-    def paimon_writes() -> None:
-        try:
-            theirs.rounds([[["+I", 10_000 + n, n]] for n in range(ROUNDS)])
-        except JudgeError as error:
-            failed.append(error)
-
-    thread = threading.Thread(target=paimon_writes)
-    thread.start()
-    for n in range(ROUNDS):
-        if n % 4 == 0:
-            server.lose_next_answer()  # to one of both
-        add(table, n)
-    thread.join()
-    assert not failed, failed
-    assert [s.id for s in table.snapshots()] == list(range(1, 2 * ROUNDS + 1))
-    want = sorted([*range(ROUNDS), *range(10_000, 10_000 + ROUNDS)])
-    assert sorted(table.read().to_arrow()["k"].to_pylist()) == want
-    assert sorted(row[1] for row in theirs.read()) == want
+    with paimon_writes(theirs, ROUNDS):
+        for n in range(ROUNDS):
+            if n % 4 == 0:
+                server.lose_next_answer()  # to one of both
+            add(table, n)
+    require_rows_of_both(table, theirs, ROUNDS)
 
 
 WRITER = """

@@ -17,6 +17,7 @@ from table_core.cdc.kafka import registry
 from table_core.cdc.kafka.registry import SchemaRegistry
 from table_core.errors import ArgumentError, OptionError, StorageUnavailableError, TableError
 from table_core.options.tls import default_mode, is_loopback, mode_of, mysql_source_tls, mysql_tls
+from table_core.storage.stores import mysql_connection as mysql_driver
 from table_core.storage.stores.jdbc import JdbcDatabase
 from table_core.storage.stores.jdbc_tls import mysql_settings, postgres_settings
 
@@ -171,7 +172,24 @@ def test_a_server_without_tls_does_not_choose_to_get_the_password_in_clear(
     assert SECRET.encode() not in server.heard
 
 
-def test_a_server_that_sends_a_packet_without_end_takes_no_memory() -> None:
+@pytest.mark.parametrize(
+    ("bound", "says"),
+    [
+        ("_PACKET_MAX", "a packet of more than"),
+        ("_LOGIN_BYTES", "more than 1,048,576 bytes for a login"),
+    ],
+)
+def test_a_server_that_sends_a_packet_without_end_takes_no_memory(
+    bound: str, says: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mysql_driver, "_PACKET_MAX", 48 << 20)
+    if bound == "_PACKET_MAX":  # the bound of a login is met first otherwise
+
+        def connect(self: Any, sock: Any = None) -> None:
+            super(mysql_driver._Bounded, self).connect(sock)
+
+        monkeypatch.setattr(mysql_driver._Bounded, "connect", connect)
+
     def endless(client: socket.socket) -> bytes:
         mysql(client)
         for part in range(2, 256):
@@ -179,7 +197,7 @@ def test_a_server_that_sends_a_packet_without_end_takes_no_memory() -> None:
         return b""
 
     server = Plain(endless)
-    with pytest.raises(TableError, match="more than 1,048,576 bytes for a login"):
+    with pytest.raises(TableError, match=says):
         tc.MySqlSource("127.0.0.1", "ada", SECRET, port=server.port).connect()
     server.listener.close()
 

@@ -124,6 +124,12 @@ def _touched_by_audit(job: Job) -> Touched:
     return replace(touched, packages=(*touched.packages, "duckdb"))
 
 
+def _tables(about: str) -> Parameter:
+    return Parameter(
+        name="tables", shape=kinds.SOME_NAMES, required=True, about=about, templated=True
+    )
+
+
 def _setting(name: str, shape: Shape, about: str) -> Parameter:
     """What an operator takes in its ``settings``."""
     return Parameter(name=name, shape=shape, about=about, operator=None)
@@ -257,13 +263,7 @@ ACTIONS: Final = (
         target=Target.DATABASE,
         parameters=(
             _SERVER,
-            Parameter(
-                name="tables",
-                shape=kinds.SOME_NAMES,
-                required=True,
-                about="The tables that are read again.",
-                templated=True,
-            ),
+            _tables("The tables that are read again."),
             *_SETTINGS,
         ),
         command=None,  # 'source resync' reads the source from a file
@@ -316,13 +316,7 @@ ACTIONS: Final = (
         target=Target.DATABASE,
         parameters=(
             _SERVER,
-            Parameter(
-                name="tables",
-                shape=kinds.SOME_NAMES,
-                required=True,
-                about="The tables that are compared.",
-                templated=True,
-            ),
+            _tables("The tables that are compared."),
             Parameter(
                 name="repair",
                 shape=kinds.FLAG,
