@@ -16,9 +16,9 @@ from table_core.cli.arguments import (
     CommitUser,
     Output,
     Warehouse,
-    catalog_of,
     pairs,
 )
+from table_core.cli.catalog_file import open_warehouse
 from table_core.cli.commands import Entry
 from table_core.cli.output import show_result
 from table_core.errors import ArgumentError
@@ -71,7 +71,7 @@ def sql(
     SQL means what it means in Spark, or is refused. A file that ends in .csv, .json or .parquet gets the
     rows in that format.
     """
-    catalog = catalog_of(warehouse)
+    catalog = open_warehouse(warehouse)  # CREATE DATABASE may make it
     if as_json and as_csv:
         raise ArgumentError("--json and --csv ask for two formats: give one", argument="csv")
     statements = _text(text, script)

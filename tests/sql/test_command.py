@@ -110,3 +110,12 @@ def test_sql_reaches_nothing_but_tables(warehouse: str, tmp_path: Path) -> None:
             catalog.sql(f"SELECT * FROM {source}")
     with pytest.raises(tc.errors.TableError):
         catalog.sql("SELECT getenv('HOME')")
+
+
+def test_a_script_makes_a_warehouse_and_a_query_of_none_names_it(tmp_path: Path) -> None:
+    warehouse = str(tmp_path / "new")
+    with pytest.raises(tc.errors.NotFoundError, match="is that the right warehouse"):
+        run("-w", warehouse, "SELECT id FROM shop.t")
+    assert not Path(warehouse).exists()
+    run("-w", warehouse, WAREHOUSE)
+    assert run("-w", warehouse, "--csv", "SELECT id FROM shop.t WHERE id = 1") == '"id"\n1\n'
