@@ -193,8 +193,12 @@ class Judge:
     def _after_fault(
         self, case: Case, lake: Lake, done: dict[str, _Done]
     ) -> tuple[str, str] | None:
-        """First is cut short: all of it is there or nothing; a retry makes it whole; others go on."""
+        """First is cut short: all of it is there or nothing; a retry makes it whole; others go on.
+
+        What the table refuses, as a rescale where buckets are dynamic, a retry refuses too, and nothing is there.
+        """
         verb = VERBS[case.first]
+        works = self.serial((case.first,))[0] == (True,)
         torn = verb.goes_back  # it may be seen halfway, and is ended by being done again
         if not torn:
             wrong = self._compared(lake, (case.first,), (done["first"].ok or None,))
@@ -206,7 +210,7 @@ class Judge:
             if problem is not None:
                 return f"the retry ended with {problem}", str(again.error)
             wrong = self._compared(
-                lake, (case.first,), (None,) if torn and not again.ok else (True,)
+                lake, (case.first,), (None,) if torn and not again.ok else (works,)
             )
             if wrong is not None and again.ok is not None:
                 return f"after the retry ({again.ok} {again.error}): {wrong[0]}", wrong[1]
@@ -214,7 +218,7 @@ class Judge:
         problem = _raw(second.error)
         if problem is not None:
             return f"afterwards {case.second} ended with {problem}", str(second.error)
-        if second.ok is not True and all(self.serial((case.first, case.second))[0]):
+        if second.ok is not True and self.serial((case.first, case.second))[0] == (works, True):
             return f"afterwards {case.second} does not work any more", str(second.error)
         return None
 

@@ -23,11 +23,13 @@ from table_core.commit import attempt as attempts
 from table_core.commit.attempt import Attempt
 from table_core.commit.readback import CreateOutcome
 from table_core.commit.request import CommitPart
+from table_core.schema.change import SetOption
 from table_core.storage.stores.memory import MemoryStorage
 from table_core.table.api import catalog as catalogs
 from table_core.table.commit_io import uncommitted
 from table_core.table.metadata import documents
 from table_core.table.metadata.documents import Metadata
+from table_core.table.metadata.results import CommitAs
 from tests import lanes
 from tests.interleave.judge import Case, Judge, changeable
 from tests.interleave.plan import SHARDS, Judges, drawn, judged, of_shard, planned, triples
@@ -217,6 +219,20 @@ def moves_without_a_turn(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(catalogs, "moving_all", lambda *_: nullcontext())
 
 
+def refuses_too_late(patch: pytest.MonkeyPatch) -> None:
+    """What a table cannot do is refused once something has changed."""
+    from table_core.table.compact import rescale as module
+    from table_core.table.metadata.alter import alter
+
+    before = module.rescale
+
+    def late(access: Any, *what: Any, **how: Any) -> Any:
+        alter(access, (SetOption("num-levels", "7"),), CommitAs())
+        return before(access, *what, **how)
+
+    patch.setattr(module, "rescale", late)
+
+
 Bug = Callable[[pytest.MonkeyPatch], None]
 BUGS: dict[str, tuple[Bug, str, list[tuple[str, str]]]] = {
     "no conflicts": (no_conflicts, "append", [("compact", "delete"), ("update", "truncate")]),
@@ -231,6 +247,7 @@ BUGS: dict[str, tuple[Bug, str, list[tuple[str, str]]]] = {
     "tags what expired": (tags_what_expired, "append", [("tag a snapshot", "expire to one")]),
     "drops the schema first": (drops_the_schema_first, "append", [("drop", "create")]),
     "moves without a turn": (moves_without_a_turn, "append", [("drop", "rename")]),
+    "refuses too late": (refuses_too_late, "postponed", [("rescale", "append")]),
     "no look after the create": (no_look_after_the_create, "append", [("append", "roll back one")]),
     "no identity in expiry": (no_identity_in_expiry, "append", [("expire to one", "roll back to tag")]),
 }  # fmt: skip
@@ -239,6 +256,7 @@ FAULTY = {
     "no reading back",
     "deletes what landed",
     "drops the schema first",
+    "refuses too late",
 }
 """Found where an answer is lost or a process dies."""
 
@@ -280,3 +298,11 @@ def test_without_a_bug_the_same_cases_are_sound(bug: str) -> None:
     for case in islice(cases(judge, pairs, faulty=bug in FAULTY), 0, None, each):
         found = judge.run(case)
         assert found is None, f"{bug}: {found}"
+
+
+def test_what_a_table_refuses_it_refuses_after_a_lost_answer_too() -> None:
+    judge = Judge("postponed")
+    assert not judge.serial(("rescale",))[0][0]
+    for case in cases(judge, [("rescale", "append")], faulty=True):
+        found = judge.run(case)
+        assert found is None, str(found)
