@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import pyarrow as pa
 
+from table_core.datatypes.offsets import with_offsets
 from table_core.spark.session.create import parallelism, started
 from table_core.spark.session.failures import carried, translated
 from table_core.spark.session.files_done import files_planned
@@ -89,14 +90,14 @@ def map_batches(
     work: Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]],
     schema: StructType | str,
 ) -> DataFrame:
-    """``frame.mapInArrow``, whatever its columns are called.
+    """``frame.mapInArrow``, whatever its columns are called, and whatever Java leaves out of batches.
 
     PySpark's own takes a column ``c.d`` for the field ``d`` of ``c``, and finds none whose name has a backtick.
     """
     names = frame.columns
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        yield from work(batch.rename_columns(names) for batch in batches)
+        yield from work(with_offsets(batch.rename_columns(names)) for batch in batches)
 
     return frame.toDF(*map(str, range(len(names)))).mapInArrow(run, schema)
 

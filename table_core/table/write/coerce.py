@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from table_core.datatypes.arrow import arrow_schema, arrow_type
 from table_core.datatypes.default_value import default_value
 from table_core.datatypes.kinds import MAX_LENGTH, Atomic, Field, Root
+from table_core.datatypes.offsets import with_offsets
 from table_core.datatypes.row_kind import KIND_COLUMN, KIND_TEXTS, ROW_KIND_COLUMN
 from table_core.errors import ArgumentError, DataError
 from table_core.options import keys_merge
@@ -53,6 +54,10 @@ def batches_of(data: Any) -> Iterator[pa.Table]:
     Raises:
         ArgumentError: it is none of these.
     """
+    return map(with_offsets, _tables_of(data))
+
+
+def _tables_of(data: Any) -> Iterator[pa.Table]:
     if isinstance(data, pa.Table):
         yield data
     elif isinstance(data, pa.RecordBatch):
@@ -61,14 +66,14 @@ def batches_of(data: Any) -> Iterator[pa.Table]:
         for batch in pa.RecordBatchReader.from_stream(data):
             yield pa.Table.from_batches([batch])
     elif hasattr(data, "scanner"):  # a dataset
-        yield from batches_of(data.scanner().to_reader())
+        yield from _tables_of(data.scanner().to_reader())
     elif hasattr(data, "to_reader"):  # a scanner of one
-        yield from batches_of(data.to_reader())
+        yield from _tables_of(data.to_reader())
     elif hasattr(data, "__arrow_c_array__"):
         yield pa.Table.from_batches([pa.record_batch(data)])
     elif hasattr(data, "__iter__") and not isinstance(data, dict | str | bytes):
         for item in data:
-            yield from batches_of(item)
+            yield from _tables_of(item)
     else:
         raise ArgumentError(
             f"cannot write {type(data).__name__}: give an Arrow table, batch, reader or anything "
