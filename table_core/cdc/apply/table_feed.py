@@ -41,7 +41,7 @@ from table_core.cdc.model.fit import (
     without_key,
 )
 from table_core.cdc.model.infer import table_fields
-from table_core.cdc.model.rows import Target, event_batch, typed
+from table_core.cdc.model.rows import Converted, Target, event_batch, typed
 from table_core.cdc.model.unavailable_values import with_earlier_values
 from table_core.datatypes.kinds import with_nullability
 from table_core.datatypes.row_kind import ROW_KIND_COLUMN
@@ -114,10 +114,11 @@ class TableFeed:
         there = [] if self.target.table is None else self.target.table.definition.fields
         refuse(unfit_columns(changes, there, self.settings.max_columns), together=self._together)
         self._note_sources(changes)
+        converted = None
         if self.target.table is None:
-            self._create(batch, changes)
-        table = self._follow(changes)
-        rows, numbers = self._converted(batch, changes)
+            converted = self._create(batch, changes)
+        table, converted = self._follow(changes, converted)
+        rows, numbers = self._rows(batch, changes, converted)
         table = self.target.table or table
         if self.guard is not None:
             refuse(self.guard(table, rows, numbers, changes[0].place), together=self._together)
@@ -145,8 +146,11 @@ class TableFeed:
         self.target.properties[SOURCES_PROPERTY] = json.dumps(names)
 
     # --------------------------------------------------------------------------------- schema
-    def _create(self, batch: SourceBatch[Position], changes: Sequence[Changes]) -> None:
-        """Make the table from the first events; nothing is made if they do not convert."""
+    def _create(self, batch: SourceBatch[Position], changes: Sequence[Changes]) -> Converted:
+        """Make the table from the first events; nothing is made if they do not convert.
+
+        Returns: their rows, old ones of updates too: the options of the table say whether it needs them.
+        """
         key = self._key(batch, changes)
         computed_names = {c.name for c in (*self.settings.computed, *self.new_table.computed)}
         source_key = [name for name in key if name not in computed_names]
@@ -157,7 +161,7 @@ class TableFeed:
         fields = evolved(fields, schema_changes(changes, fields, key, self.settings.mapping))
         if not fields:
             refuse(without_columns(changes), together=self._together)
-        self._batch(fields, key, changes, keep_before=True)
+        converted = self._converted(fields, key, changes, keep_before=True)
         computed: list[Field] = []
         for column in self._computed(fields):
             computed.append(column.field([*fields, *computed]))
@@ -180,6 +184,7 @@ class TableFeed:
         self.count("tables_created", 1)
         if not key:
             warn_of_repeats(batch, changes, self.target.name)
+        return converted
 
     def _key(self, batch: SourceBatch[Position], changes: Sequence[Changes]) -> tuple[str, ...]:
         """The primary key of the table, or of one that is to be made of ``changes``."""
@@ -203,8 +208,17 @@ class TableFeed:
             for f in fields
         )
 
-    def _follow(self, changes: Sequence[Changes]) -> Table:
-        """Bring the schema of the table up to the events; another run may do the same."""
+    def _follow(
+        self, changes: Sequence[Changes], converted: Converted | None
+    ) -> tuple[Table, Converted | None]:
+        """Bring the schema of the table up to the events; another run may do the same.
+
+        Args:
+            changes: the events.
+            converted: their rows, if they were needed before.
+
+        Returns: the table, and the rows of the events if they were needed.
+        """
         target = self.target
         table = target.table
         assert table is not None
@@ -218,8 +232,9 @@ class TableFeed:
             )
             wanted += tuple(widened(changes, definition.fields, table.options, wanted))
             if not wanted:
-                return table
-            self._batch(evolved(definition.fields, wanted), definition.primary_keys, changes)
+                return table, converted
+            fields = evolved(definition.fields, wanted)
+            converted = self._converted_for(table, fields, changes, converted)
             options = self._backfill_options(changes, wanted)
             try:
                 table = target.alter((*wanted, *options))
@@ -235,7 +250,7 @@ class TableFeed:
                 continue
             self.count("columns_added", sum(1 for c in wanted if type(c).__name__ == "AddColumn"))
             self.count("schema_changes", len(wanted))
-        return table
+        return table, converted
 
     def _backfill_options(
         self, changes: Sequence[Changes], wanted: Sequence[SchemaChange]
@@ -246,21 +261,40 @@ class TableFeed:
         return [SetOption(f"{BACKFILL_OPTION}{name}", text) for name, text in texts.items()]
 
     # ----------------------------------------------------------------------------------- rows
-    def _batch(
+    def _converted_for(
+        self,
+        table: Table,
+        fields: Sequence[Field],
+        changes: Sequence[Changes],
+        known: Converted | None,
+    ) -> Converted:
+        """The rows of the events for a table that has ``fields``: ``known``, if they are that."""
+        definition = table.definition
+        keep = keeps_before(definition) or self._computes_place(table)
+        shape = self._shape(fields, definition.primary_keys, keep_before=keep)
+        fitting = None if known is None else known.fitted(shape)
+        return fitting or Converted(shape, self._batch(shape, changes))
+
+    def _converted(
         self,
         fields: Sequence[Field],
         key: Sequence[str],
         changes: Sequence[Changes],
         *,
-        keep_before: bool = False,
-    ) -> EventBatch:
+        keep_before: bool,
+    ) -> Converted:
+        shape = self._shape(fields, key, keep_before=keep_before)
+        return Converted(shape, self._batch(shape, changes))
+
+    def _shape(self, fields: Sequence[Field], key: Sequence[str], *, keep_before: bool) -> Target:
         computed = {column.name for column in self._computed(fields)}
-        stored = [f for f in fields if f.name not in computed]
-        shape = Target(
-            fields=stored,
+        return Target(
+            fields=[f for f in fields if f.name not in computed],
             key=tuple(name for name in key if name not in computed),
             keep_before=keep_before,
         )
+
+    def _batch(self, shape: Target, changes: Sequence[Changes]) -> EventBatch:
         return event_batch(changes, shape, self.plain, together=self._together)
 
     def _lacking(
@@ -285,14 +319,17 @@ class TableFeed:
 
         return refused
 
-    def _converted(
-        self, batch: SourceBatch[Position], changes: Sequence[Changes]
+    def _rows(
+        self,
+        batch: SourceBatch[Position],
+        changes: Sequence[Changes],
+        converted: Converted | None,
     ) -> tuple[pa.Table, np.ndarray[Any, np.dtype[np.int64]]]:
+        """Rows as the table takes them, and the number of the event of each."""
         table = self.target.table
         assert table is not None
         definition = table.definition
-        keep = keeps_before(definition) or self._computes_place(table)
-        events = self._batch(definition.fields, definition.primary_keys, changes, keep_before=keep)
+        events = self._converted_for(table, definition.fields, changes, converted).events
         rows = events.rows
         if events.lacking:
             rows = self._with_unavailable(batch, events, table, changes)
@@ -433,7 +470,9 @@ class TableFeed:
             with_metadata(one, self.settings.metadata, self.settings.metadata_prefix)
             for one in changes
         ]
-        return self._batch(definition.fields, definition.primary_keys, annotated, keep_before=True)
+        return self._converted(
+            definition.fields, definition.primary_keys, annotated, keep_before=True
+        ).events
 
     def count(self, counter: str, n: int) -> None:
         """Add to what the result tells."""

@@ -12,7 +12,6 @@ import pyarrow as pa
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from table_core.schema.change import SchemaChange
 
 __all__ = ["UNNAMED", "EventBatch", "EventLines", "LineBlock", "Place", "SourceTable", "shortened"]
 
@@ -123,23 +122,14 @@ class LineBlock:
 
 @dataclass(frozen=True, slots=True)
 class EventBatch:
-    """Rows of one target table, and what has to happen before they are written.
-
-    Apply ``schema_changes`` first, then ``truncate``, then write ``rows``, and keep ``position``
-    as a property of the very snapshot that makes them visible.
-    """
+    """Rows of one target table."""
 
     rows: pa.Table
     """Columns of the table and ``_ROW_KIND``, in the order of the events."""
-    schema_changes: tuple[SchemaChange, ...]
-    truncate: bool
-    """The source table was emptied before the first of ``rows``."""
     numbers: np.ndarray[Any, np.dtype[np.int64]]
     """Of the event that each row is from."""
     lacking: Mapping[str, np.ndarray[Any, np.dtype[np.bool_]]]
     """Rows whose value of a column the source did not send because it did not change."""
-    event_time_ms: int | None
-    """When the latest of the changes was committed in the source."""
 
 
 def shortened(value: object) -> str:

@@ -17,10 +17,9 @@ from table_core.cdc.model.bad import UNFORESEEN, refuse
 from table_core.cdc.model.encoding import convert, resolved
 from table_core.cdc.model.envelope import bad_line
 from table_core.cdc.model.record import EventBatch, shortened
-from table_core.cdc.model.truncates import first_truncate
 from table_core.cdc.model.unavailable_values import without_unavailable
 from table_core.datatypes.arrow import arrow_schema, arrow_type
-from table_core.datatypes.kinds import Atomic, Root
+from table_core.datatypes.kinds import Atomic, Root, with_nullability
 from table_core.datatypes.row_kind import KIND_TEXTS, ROW_KIND_COLUMN, RowKind
 from table_core.errors import DataError, EventError
 
@@ -31,10 +30,9 @@ if TYPE_CHECKING:
     from table_core.cdc.model.changes import Changes, RowImages
     from table_core.cdc.model.encoding import Encoding, PlainSettings
     from table_core.cdc.model.record import Place
-    from table_core.datatypes.kinds import Field
-    from table_core.schema.change import SchemaChange
+    from table_core.datatypes.kinds import DataType, Field
 
-__all__ = ["Target", "event_batch", "null_keys", "typed"]
+__all__ = ["Converted", "Target", "event_batch", "null_keys", "typed"]
 
 _FLOAT: Final = Atomic(Root.FLOAT)
 
@@ -53,23 +51,61 @@ class Target:
     """Whether updates also give their old row.  Needed where the table hands on its input as
     changes, or a merge engine takes old values back; else half the rows can be spared."""
 
+    @property
+    def layout(self) -> tuple[tuple[tuple[str, DataType], ...], tuple[str, ...]]:
+        """What values are converted by: names and types of the columns in their order, and the key."""
+        types = tuple((f.name, with_nullability(f.type, nullable=True)) for f in self.fields)
+        return types, tuple(self.key)
+
+
+@dataclass(frozen=True, slots=True)
+class Converted:
+    """The rows of events, and the table that they were made for."""
+
+    target: Target
+    events: EventBatch
+
+    def fitted(self, target: Target) -> Converted | None:
+        """The same for another table; None where values have to be converted anew for it.
+
+        Old rows of updates are spared as ``event_batch`` spares them.  Of an update of a row 1 and one
+        that moves a row 2 to the key 3 there are the kinds ``-U +U -D +I``, and ``+U -D +I`` are left:
+        ``-D`` takes a row out that no other row replaces.
+        """
+        if target.layout != self.target.layout or (
+            target.keep_before and not self.target.keep_before
+        ):
+            return None
+        if target.keep_before == self.target.keep_before:
+            return self
+        events = self.events
+        left = pc.not_equal(events.rows[ROW_KIND_COLUMN], KIND_TEXTS[RowKind.UPDATE_BEFORE])
+        mask = np.asarray(left)
+        lacking = {name: flags[mask] for name, flags in events.lacking.items()}
+        return Converted(
+            target,
+            EventBatch(
+                events.rows.filter(left),
+                numbers=events.numbers[mask],
+                lacking={name: flags for name, flags in lacking.items() if flags.any()},
+            ),
+        )
+
 
 def event_batch(
     changes: Sequence[Changes],
     target: Target,
     settings: PlainSettings,
-    schema_changes: tuple[SchemaChange, ...] = (),
     *,
     together: bool = False,
 ) -> EventBatch:
     """All events of one block that go into one table, in the order of their lines.
 
     Args:
-        changes: of one block, cut by ``truncates.cut_at_truncates``; several source tables may
+        changes: of one block, between two truncates (see ``truncates.cuts``); several source tables may
             feed one target.
-        target: the table after ``schema_changes``.
+        target: the table as its rows will find it.
         settings: how to read values without embedded schema.
-        schema_changes: handed on.
         together: tell all events that do not fit, not the first alone.
 
     Raises:
@@ -90,15 +126,7 @@ def event_batch(
         order = np.argsort(moments, kind="stable")
         rows, moments = rows.take(pa.array(order)), moments[order]
         lacking = {name: mask[order] for name, mask in lacking.items()}
-    times = [group.event_time_ms for group in changes if group.event_time_ms is not None]
-    return EventBatch(
-        rows,
-        schema_changes,
-        truncate=first_truncate(changes) is not None,
-        numbers=moments // 2,
-        lacking=lacking,
-        event_time_ms=max(times, default=None),
-    )
+    return EventBatch(rows, numbers=moments // 2, lacking=lacking)
 
 
 def _joined(parts: Sequence[Mapping[str, Flags]], sizes: Sequence[int]) -> dict[str, Flags]:

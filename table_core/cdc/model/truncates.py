@@ -14,16 +14,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 
-__all__ = ["chosen", "cuts", "first_truncate", "within"]
-
-
-def first_truncate(changes: Iterable[Changes]) -> int | None:
-    """The first event that says that its table was emptied, or None."""
-    return min((int(lines[0]) for one in changes if len(lines := _truncates(one))), default=None)
+__all__ = ["chosen", "cuts", "within"]
 
 
 def cuts(changes: Iterable[Changes]) -> list[int]:
-    """Every event that says so, in order."""
+    """Every event that says that its table was emptied, in order."""
     return sorted({int(line) for one in changes for line in _truncates(one)})
 
 
