@@ -6,8 +6,8 @@ Arrow's JSON reader makes a column of each member, and no Python object of any r
     {"op":"u","before":null,"after":{"id":2,"name":null},"ts_ms":6}   after   struct(id 1 2, name a NULL)
                                                                       ts_ms   5     6
 
-What it cannot tell apart, or reads otherwise than JSON says, is ``NotColumnar``: the block then goes line
-by line through ``json_fallback``.
+What it cannot tell apart, or reads otherwise than JSON says, is not columnar, and None here: the block
+then goes line by line through ``json_fallback``.
 """
 
 from __future__ import annotations
@@ -28,11 +28,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "SOURCE",
-    "NotColumnar",
     "absent_members",
     "event_members",
+    "has_constants",
     "members_of",
-    "refuse_constants",
 ]
 
 _NAME: Final = re.compile(rb'"([^"\\]{1,200})":')
@@ -46,17 +45,13 @@ SOURCE: Final = pa.struct(
 )
 
 
-class NotColumnar(Exception):  # noqa: N818 - no error: the block takes the other way
-    """This block is not the common case."""
-
-
 def event_members(
     lines: pa.LargeBinaryArray,
     path: tuple[str, ...],
     types: Mapping[str, pa.DataType],
     absent: frozenset[str] = frozenset(),
-) -> dict[str, pa.Array]:
-    """The members of the events, one array each.
+) -> dict[str, pa.Array] | None:
+    """The members of the events, one array each; None where they are not columnar.
 
     ``absent`` are members that no event should have, or have only as null: a structure costs a value
     for each of its members where it is null, too.  If one has them, all are read anew.
@@ -69,12 +64,12 @@ def event_members(
         members |= {"before": row, "after": row}
     expected = {name: type_ for name, type_ in members.items() if name not in absent}
     columns = members_of(lines, path, expected, "infer")
+    if columns is None:
+        return None
     if any(name in columns and not pa.types.is_null(columns[name].type) for name in absent):
         return event_members(lines, path, types)
     columns = {name: column for name, column in columns.items() if name not in absent}
-    if columns.keys() & {"before", "after"}:
-        return columns
-    raise NotColumnar
+    return columns if columns.keys() & {"before", "after"} else None
 
 
 def has_many_names(lines: pa.LargeBinaryArray) -> bool:
@@ -108,8 +103,10 @@ def members_of(
     path: tuple[str, ...],
     members: Mapping[str, pa.DataType],
     unexpected: str,
-) -> dict[str, pa.Array]:
-    """The members that ``path`` leads to, one array each; others too if ``unexpected`` is ``infer``.
+) -> dict[str, pa.Array] | None:
+    """The members that ``path`` leads to, one array each; None where they are not columnar.
+
+    Others than ``members`` come along if ``unexpected`` is ``infer``.
 
     For ``path`` ("payload",) and ``op`` the schema is payload: struct(op: string), and what comes back is the
     array of ``op``.
@@ -121,30 +118,22 @@ def members_of(
         schema = pa.schema([(step, pa.struct(list(schema)))])
     table = read_lines(lines, schema, unexpected)
     if table is None:
-        raise NotColumnar
+        return None
     columns = {name: table[name].combine_chunks() for name in table.column_names}
     for step in path:
         inner = columns[step]
         if not isinstance(inner, pa.StructArray):
-            raise NotColumnar
+            return None
         columns = dict(zip((f.name for f in inner.type), inner.flatten(), strict=True))
     return columns
 
 
-def refuse_constants(values: pa.Array | None) -> None:
-    """A bare ``NaN`` is no JSON, but Arrow reads it.
-
-    Raises:
-        NotColumnar: there is one.
-    """
+def has_constants(values: pa.Array | None) -> bool:
+    """Whether there is a bare ``NaN`` or ``Infinity``: it is no JSON, but Arrow reads it."""
     if isinstance(values, pa.StructArray):
-        for member in values.flatten():
-            refuse_constants(member)
-    elif isinstance(values, pa.ListArray):
-        refuse_constants(values.flatten())
-    elif (
-        values is not None
-        and pa.types.is_floating(values.type)
-        and pc.all(pc.is_finite(values)).as_py() is False
-    ):
-        raise NotColumnar
+        return any(has_constants(member) for member in values.flatten())
+    if isinstance(values, pa.ListArray):
+        return has_constants(values.flatten())
+    if values is None or not pa.types.is_floating(values.type):
+        return False
+    return pc.all(pc.is_finite(values)).as_py() is False

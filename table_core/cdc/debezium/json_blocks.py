@@ -20,12 +20,11 @@ import pyarrow.compute as pc
 
 from table_core.cdc.debezium.event_members import (
     SOURCE,
-    NotColumnar,
     absent_members,
     event_members,
+    has_constants,
     has_many_names,
     members_of,
-    refuse_constants,
 )
 from table_core.cdc.debezium.json_fallback import decode_json_fallback
 from table_core.cdc.debezium.source_block import cut_source
@@ -38,12 +37,14 @@ from table_core.cdc.model.record import UNNAMED, SourceTable
 from table_core.errors import EventError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from table_core.cdc.debezium.source_block import CutSource
     from table_core.cdc.model.embedded_schema import Declared
     from table_core.cdc.model.record import EventLines, Place
     from table_core.datatypes.kinds import Field
+
+    Ints = np.ndarray[Any, np.dtype[np.int64]]
 
 __all__ = ["DebeziumDecoder"]
 
@@ -88,14 +89,15 @@ class DebeziumDecoder:
             if first is None:
                 return []
             block.lines.cast(pa.large_string())  # refuses what is no UTF-8
-            if has_many_names(block.lines):
-                raise NotColumnar
-            return list(self._columnar(block, first))
-        except (NotColumnar, EventError, *UNFORESEEN):  # which line it is, the slow way knows
-            decoded = decode_json_fallback(block, self.wants, texts=self._texts, together=together)
-            for changes in decoded:
-                self._learn(changes)
-            return decoded
+            columnar = None if has_many_names(block.lines) else self._columnar(block, first)
+        except (EventError, *UNFORESEEN):  # which line it is, the slow way knows
+            columnar = None
+        if columnar is not None:
+            return columnar
+        decoded = decode_json_fallback(block, self.wants, texts=self._texts, together=together)
+        for changes in decoded:
+            self._learn(changes)
+        return decoded
 
     def _learn(self, changes: Changes) -> None:
         """Remember JSON types that differ from the usual ones, so the next block is read at once."""
@@ -118,33 +120,46 @@ class DebeziumDecoder:
     def _texts(self, table: SourceTable) -> frozenset[str]:
         return text_columns(self._fields(table))
 
-    def _columnar(self, block: EventLines, first: Any) -> Iterator[Changes]:
+    def _columnar(self, block: EventLines, first: Any) -> list[Changes] | None:
+        """The changes by columns; None where the block has to be read line by line."""
         path = _path(first)
+        if path is None:
+            return None
         if path[-1:] == ("payload",):
-            yield from self._with_schema(block, path)
-            return
+            return self._with_schema(block, path)
         likely, cut = self._last, None
         if likely is None and not self._several:
             likely, cut = self._only_table(block, first)
         if likely is not None:
-            one = self._read(block, block.lines, block.numbers, path, likely, None, cut)
-            if one is not None:
-                self._last = likely
-                yield from one
-                return
+            events = self._events(block.lines, block.numbers, path, likely, None, cut)
+            if events is None:
+                return None
+            if events.are_all_of_table:
+                changes = events.changes(block)
+                self._last = self._last if changes is None else likely
+                return changes
+        return self._by_table(block, path)
+
+    def _by_table(self, block: EventLines, path: tuple[str, ...]) -> list[Changes] | None:
+        """The changes of lines that are of several tables, or of one that their first does not tell."""
         tables = _tables(block.lines, path)
+        if tables is None:
+            return None
         self._several |= len(tables) > 1
+        decoded: list[Changes] = []
         for table, rows in tables:
             is_whole = len(rows) == len(block.lines)
             lines = block.lines if is_whole else block.lines.take(pa.array(rows))
-            if table == UNNAMED and not _has_ops(lines, path):
-                _row_changes(None, lines, block, block.numbers[rows])
+            if table == UNNAMED and (has_ops := _has_ops(lines, path)) is not True:
+                if has_ops is None or _has_row_changes(lines, block.numbers[rows], block):
+                    return None
             elif self.wants(table):
-                decoded = self._read(block, lines, block.numbers[rows], path, table, None)
-                if decoded is None:
-                    raise NotColumnar
-                yield from decoded
+                changes = self._read(block, lines, block.numbers[rows], path, table, None)
+                if changes is None:
+                    return None
+                decoded += changes
                 self._last = table if is_whole else None
+        return decoded
 
     def _only_table(
         self, block: EventLines, first: Any
@@ -157,93 +172,159 @@ class DebeziumDecoder:
                 return event.table, cut
         return None, None
 
-    def _with_schema(self, block: EventLines, path: tuple[str, ...]) -> Iterator[Changes]:
+    def _with_schema(self, block: EventLines, path: tuple[str, ...]) -> list[Changes] | None:
         """Cut each schema out of every line that has it, and read what is left."""
         lines, numbers = block.lines, block.numbers
+        decoded: list[Changes] = []
         for _ in range(_SCHEMAS_MAX):
             if not len(lines):
-                return
+                return decoded
             text = lines[0].as_py()
             number = int(numbers[0])
             event = read_event(read_line(text, block.place(number)), block.place(number))
             if event is None:
                 lines, numbers = lines.slice(1), numbers[1:]
                 continue
-            if event.row_schema is None:
-                raise NotColumnar
-            cut = pc.replace_substring(lines, _schema_text(text, path), b"", max_replacements=1)
+            if event.row_schema is None or (schema := _schema_text(text, path)) is None:
+                return None
+            cut = pc.replace_substring(lines, schema, b"", max_replacements=1)
             hit = pc.less(pc.binary_length(cut), pc.binary_length(lines))
             mask = np.asarray(hit)
             if not mask[0]:
-                raise NotColumnar
+                return None
             if self.wants(event.table):
                 declared = declared_columns(event.row_schema)
-                decoded = self._read(
+                changes = self._read(
                     block, cut.filter(hit), numbers[mask], path, event.table, declared
                 )
-                if decoded is None:
-                    raise NotColumnar
-                yield from decoded
+                if changes is None:
+                    return None
+                decoded += changes
             lines, numbers = lines.filter(pc.invert(hit)), numbers[~mask]
-        raise NotColumnar
+        return None
 
     def _read(
         self,
         block: EventLines,
         lines: pa.LargeBinaryArray,
-        numbers: np.ndarray[Any, np.dtype[np.int64]],
+        numbers: Ints,
+        path: tuple[str, ...],
+        table: SourceTable,
+        declared: Mapping[str, Declared] | None,
+    ) -> list[Changes] | None:
+        """The changes of lines that are all of ``table``; None where they are not, or not columnar."""
+        events = self._events(lines, numbers, path, table, declared)
+        return events.changes(block) if events is not None and events.are_all_of_table else None
+
+    def _events(
+        self,
+        lines: pa.LargeBinaryArray,
+        numbers: Ints,
         path: tuple[str, ...],
         table: SourceTable,
         declared: Mapping[str, Declared] | None,
         cut: CutSource | None = None,
-    ) -> list[Changes] | None:
-        """Read lines that should all be of ``table``; None if they are not."""
+    ) -> _Events | None:
+        """Lines that should all be of ``table`` in columns; None where they are not columnar."""
         types = self._types(table, declared)
+        if types is None:
+            return None
         cut = cut or cut_source(lines, table)
         short = lines if cut is None else cut.lines
         absent = absent_members(short, cut)
-        events = event_members(short, path, types, absent)
-        order = _column_names(events)
-        unread = _mistaken(events, types)
-        if unread:
-            types |= unread
-            events = event_members(short, path, types, absent)
-        if not _all_of(events, table, cut):
+        members = event_members(short, path, types, absent)
+        if members is None or (unread := _mistaken(members, types)) is None:
             return None
-        changed, ops = _row_changes(events["op"], lines, block, numbers)
-        if not len(ops):
-            return []
-        before, after = (_images(events.get(side), changed, order) for side in ("before", "after"))
-        missing_key = pc.and_(pc.equal(ops, "d"), pc.invert(before.there))
-        if pc.any(missing_key).as_py():
-            raise NotColumnar  # the record's key has what the event lacks
-        kept = np.asarray(changed)
-        times = _times(events, cut)
-        times = times if len(kept) == kept.sum() else times.filter(changed)
-        latest = pc.max(times).as_py()
-        if latest is not None and latest > TIME_MAX_MS:
-            raise NotColumnar
-        changes = Changes(
-            table, block.place, numbers[kept], ops, before, after, declared, latest, times
+        order = _column_names(members)
+        if unread:
+            members = event_members(short, path, types | unread, absent)
+        return (
+            None
+            if members is None
+            else _Events(lines, numbers, table, declared, cut, members, order)
         )
-        return [changes]
 
     def _types(
         self, table: SourceTable, declared: Mapping[str, Declared] | None
-    ) -> dict[str, pa.DataType]:
+    ) -> dict[str, pa.DataType] | None:
+        """The JSON types to read columns as; None where a column has several."""
         if declared is not None:
-            if any(column.json is None for column in declared.values()):
-                raise NotColumnar
-            return {name: column.json for name, column in declared.items()}
+            known = {name: c.json for name, c in declared.items() if c.json is not None}
+            return known if len(known) == len(declared) else None
         types = {f.name: json_type(f.type, self.settings) for f in self._fields(table)}
         return types | self._learned.get(table, {})
+
+
+@dataclass(frozen=True, slots=True)
+class _Events:
+    """Lines that should all be of one table, in columns."""
+
+    lines: pa.LargeBinaryArray
+    numbers: Ints
+    table: SourceTable
+    declared: Mapping[str, Declared] | None
+    cut: CutSource | None
+    members: Mapping[str, pa.Array]
+    order: Sequence[str]
+    """The columns as the events order them."""
+
+    @property
+    def are_all_of_table(self) -> bool:
+        """Whether every row change says that it is of the table."""
+        source = self.members.get("source")
+        if source is None:
+            return True
+        names, table = _names(source), self.table
+        same = pc.and_(
+            pc.equal(names["database"], table.database), pc.equal(names["name"], table.name)
+        )
+        if self.cut is not None:  # of a line with two blocks one is left, and nobody knows which
+            same = pc.if_else(self.cut.is_cut, pc.is_null(source), same)
+        return bool(pc.all(pc.or_(same, pc.is_null(self.members["op"]))).as_py())
+
+    def changes(self, block: EventLines) -> list[Changes] | None:
+        """Those of the lines that are row changes; None where what is left has to be read line by line."""
+        ops = self.members["op"]
+        changed = pc.fill_null(pc.is_in(ops, value_set=pa.array(OPS)), False)
+        mask = np.asarray(changed)
+        if not mask.all():
+            others = self.lines.filter(pc.invert(changed))
+            if _has_row_changes(others, self.numbers[~mask], block):
+                return None
+            ops = ops.filter(changed)
+        if not len(ops):
+            return []
+        before, after = (
+            _images(self.members.get(side), changed, self.order) for side in ("before", "after")
+        )
+        missing_key = pc.and_(pc.equal(ops, "d"), pc.invert(before.there))
+        if pc.any(missing_key).as_py():
+            return None  # the record's key has what the event lacks
+        times = _times(self.members, self.cut)
+        times = times if mask.all() else times.filter(changed)
+        latest = pc.max(times).as_py()
+        if latest is not None and latest > TIME_MAX_MS:
+            return None
+        return [
+            Changes(
+                self.table,
+                block.place,
+                self.numbers[mask],
+                ops,
+                before,
+                after,
+                self.declared,
+                latest,
+                times,
+            )
+        ]
 
 
 @dataclass(frozen=True, slots=True)
 class _SomeLines:
     """Lines of a block."""
 
-    numbers: np.ndarray[Any, np.dtype[np.int64]]
+    numbers: Ints
     lines: pa.LargeBinaryArray
     place: Callable[[int], Place]
 
@@ -266,35 +347,38 @@ def _first_event(block: EventLines) -> Any:
     return None
 
 
-def _path(first: Any) -> tuple[str, ...]:
-    """The members that lead from a line to its event, judged by the first line."""
+def _path(first: Any) -> tuple[str, ...] | None:
+    """The members that lead from a line to its event, judged by the first line; None if it is text."""
     event, schema, _ = unwrap(first)
     is_record = event is not first and isinstance(first, dict) and "value" in first
     if is_record and not isinstance(first["value"], dict):
-        raise NotColumnar
+        return None
     return (("value",) if is_record else ()) + (("payload",) if schema is not None else ())
 
 
-def _schema_text(line: bytes, path: tuple[str, ...]) -> bytes:
-    """The member ``"schema":…,`` of the value, exactly as it stands in ``line``."""
+def _schema_text(line: bytes, path: tuple[str, ...]) -> bytes | None:
+    """The member ``"schema":…,`` of the value, exactly as it stands in ``line``; None if it is last."""
     text = line.decode()
     start = text.find('"value":') if path[0] == "value" else 0
     start = text.find(_SCHEMA_MEMBER, max(start, 0))
     if start < 0:
-        raise NotColumnar
+        return None
     begin = start + len(_SCHEMA_MEMBER)
     begin += len(text[begin:]) - len(text[begin:].lstrip())
     _, end = json.JSONDecoder().raw_decode(text, begin)
-    if text[end : end + 1] != ",":
-        raise NotColumnar
-    return text[start : end + 1].encode()
+    return text[start : end + 1].encode() if text[end : end + 1] == "," else None
 
 
 def _tables(
     lines: pa.LargeBinaryArray, path: tuple[str, ...]
-) -> list[tuple[SourceTable, np.ndarray[Any, np.dtype[np.int64]]]]:
-    """Which lines are of which table.  Lines that are no row change come along with ``("", "")``."""
+) -> list[tuple[SourceTable, Ints]] | None:
+    """Which lines are of which table; None where they are not columnar.
+
+    Lines that are no row change come along with ``("", "")``.
+    """
     events = members_of(lines, path, {"source": SOURCE}, "ignore")
+    if events is None:
+        return None
     names = _names(events["source"])
     joined = pc.binary_join_element_wise(names["database"], names["name"], "\0")
     encoded = joined.combine_chunks().dictionary_encode()
@@ -317,39 +401,23 @@ def _names(source: pa.StructArray) -> pa.Table:
     )
 
 
-def _all_of(events: Mapping[str, pa.Array], table: SourceTable, cut: CutSource | None) -> bool:
-    """Whether every row change says that it is of ``table``."""
-    source = events.get("source")
-    if source is None:
-        return True
-    names = _names(source)
-    same = pc.and_(pc.equal(names["database"], table.database), pc.equal(names["name"], table.name))
-    if cut is not None:  # of a line with two blocks one is left, and nobody knows which
-        same = pc.if_else(cut.is_cut, pc.is_null(source), same)
-    return bool(pc.all(pc.or_(same, pc.is_null(events["op"]))).as_py())
+def _has_ops(lines: pa.LargeBinaryArray, path: tuple[str, ...]) -> bool | None:
+    """Whether any of the lines says what it does; None where they are not columnar."""
+    members = members_of(lines, path, {"op": pa.string()}, "ignore")
+    return None if members is None else bool(members["op"].null_count < len(members["op"]))
 
 
-def _has_ops(lines: pa.LargeBinaryArray, path: tuple[str, ...]) -> bool:
-    ops = members_of(lines, path, {"op": pa.string()}, "ignore")["op"]
-    return bool(ops.null_count < len(ops))
+def _has_row_changes(lines: pa.LargeBinaryArray, numbers: Ints, block: EventLines) -> bool:
+    """Whether lines without an operation are row changes: wrapped otherwise than the first line.
 
-
-def _row_changes(
-    ops: pa.Array | None,
-    lines: pa.LargeBinaryArray,
-    block: EventLines,
-    numbers: np.ndarray[Any, np.dtype[np.int64]],
-) -> tuple[pa.BooleanArray, pa.StringArray]:
-    """Which lines are row changes, and their operations; the others must be known not to be."""
-    if ops is None:
-        ops = pa.nulls(len(lines), pa.string())
-    known = pc.fill_null(pc.is_in(ops, value_set=pa.array(OPS)), False)
-    for row in np.flatnonzero(~np.asarray(known)):
-        number = int(numbers[row])
+    Raises:
+        EventError: one is no event at all.
+    """
+    for number, line in zip(numbers.tolist(), lines, strict=True):
         place = block.place(number)
-        if read_event(read_line(lines[int(row)].as_py(), place), place) is not None:
-            raise NotColumnar  # its wrapping is another one than that of the first line
-    return known, ops.filter(known)
+        if read_event(read_line(line.as_py(), place), place) is not None:
+            return True
+    return False
 
 
 def _column_names(events: Mapping[str, pa.Array]) -> list[str]:
@@ -370,23 +438,27 @@ def _images(rows: pa.Array | None, changed: pa.BooleanArray, order: Sequence[str
 
 def _mistaken(
     events: Mapping[str, pa.Array], known: Mapping[str, pa.DataType]
-) -> dict[str, pa.DataType]:
-    """New columns that Arrow read as something else than their JSON type says."""
+) -> dict[str, pa.DataType] | None:
+    """New columns that Arrow read as something else than their JSON type says.
+
+    None where it may have read a value as another one: that takes a look at each line.
+    """
     wrong: dict[str, pa.DataType] = {}
     for side in ("before", "after"):
         rows = events.get(side)
-        refuse_constants(rows)
+        if has_constants(rows):
+            return None
         for member in rows.type if isinstance(rows, pa.StructArray) else ():
             if member.name in known and not pa.types.is_floating(known[member.name]):
                 continue
             if pa.types.is_timestamp(member.type):
                 wrong[member.name] = pa.string()
             elif pa.types.is_nested(member.type):
-                raise NotColumnar
+                return None
             elif pa.types.is_floating(member.type):
                 low, high = pc.min_max(pc.struct_field(rows, member.name)).values()
                 if low.is_valid and max(-low.as_py(), high.as_py()) >= _EXACT_DOUBLE:
-                    raise NotColumnar  # maybe a whole number that lost digits
+                    return None  # maybe a whole number that lost digits
     return wrong
 
 
