@@ -28,7 +28,14 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from table_core.errors import CorruptFileError, UnsupportedFeatureError
-from table_core.ondisk.roaring import decode32, decode64, encode32, encode64
+from table_core.ondisk.roaring import (
+    TooManyNumbersError,
+    decode32,
+    decode64,
+    encode32,
+    encode64,
+)
+from table_core.options.budgets import DELETED_ROWS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -80,23 +87,28 @@ def encode_deletion_vector(positions: Positions, *, bitmap64: bool = False) -> b
     return struct.pack(">i", len(body)) + body + struct.pack(">I", zlib.crc32(body))
 
 
-def decode_deletion_vector(block: bytes, *, path: str) -> Positions:
+def decode_deletion_vector(block: bytes, *, path: str, most: int | None = None) -> Positions:
     """The deleted positions of one block, which may be followed by others.
+
+    ``most``: how many there may be; None: as many as of all that are held at once.
 
     Shape: ascending ``int64``.
 
     Raises:
-        CorruptFileError: no block, or a damaged one.
+        CorruptFileError: no block, a damaged one, or one with too many positions.
         UnsupportedFeatureError: a whole block of a kind that this release does not know.
     """
     try:
-        return _decode_block(memoryview(block), path)
+        return _decode_block(memoryview(block), path, DELETED_ROWS.most if most is None else most)
+    except TooManyNumbersError as error:
+        what = DELETED_ROWS.told("deletion vectors of too many rows")
+        raise CorruptFileError(f"{path}: {what}", path=path, problems=[what]) from error
     except (ValueError, struct.error) as error:
         what = f"damaged deletion vector: {error}"
         raise CorruptFileError(f"{path}: {what}", path=path, problems=[what]) from error
 
 
-def _decode_block(block: memoryview, path: str) -> Positions:
+def _decode_block(block: memoryview, path: str, most: int) -> Positions:
     (size,) = struct.unpack_from(">i", block)
     if not 4 <= size <= len(block) - _FRAME:
         raise ValueError(f"a size of {size} in {len(block)} bytes")
@@ -104,10 +116,10 @@ def _decode_block(block: memoryview, path: str) -> Positions:
     if struct.unpack_from(">I", block, 4 + size)[0] != zlib.crc32(body):
         raise ValueError("its checksum does not fit")
     if body[:4] == _MAGIC32:
-        low, end = decode32(body[4:])
+        low, end = decode32(body[4:], most=most)
         positions: Positions = low.astype(np.int64)
     elif body[:4] == _MAGIC64:
-        positions, end = decode64(body[4:])
+        positions, end = decode64(body[4:], most)
     else:
         kind = f"deletion vector of kind {bytes(body[:4]).hex()}"
         raise UnsupportedFeatureError(f"{path}: a {kind} is not supported", feature=kind)
@@ -158,11 +170,13 @@ def decode_index_file(
             f"{path}: deletion vector file version {body[0]} is not supported",
             feature=f"deletion vector file version {body[0]}",
         )
-    vectors = {}
+    vectors: dict[str, Positions] = {}
+    left = DELETED_ROWS.most
     for range_ in ranges:
         start, count = range_bytes(range_)
         block = body[start : start + count] if start > 0 and count > 0 else b""
-        positions = decode_deletion_vector(block, path=path)
+        positions = decode_deletion_vector(block, path=path, most=left)
+        left -= len(positions)
         if range_.cardinality not in {None, len(positions)}:
             what = f"{len(positions)} positions of {range_.file_name}, not {range_.cardinality}"
             raise CorruptFileError(f"{path}: {what}", path=path, problems=[what])

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "NUMBERS_MAX",
+    "TooManyNumbersError",
     "decode32",
     "decode64",
     "decode_container",
@@ -39,6 +40,10 @@ _OFFSETS_FROM: Final = 4
 _CONTAINERS_MAX: Final = 1 << 16
 NUMBERS_MAX: Final = 1 << 25
 """Of one bitmap: fourteen bytes of a run may stand for 65536 numbers, which take twelve bytes each here."""
+
+
+class TooManyNumbersError(ValueError):
+    """A bitmap of more numbers than there may be."""
 
 
 def encode32(numbers: Vector) -> bytes:
@@ -95,13 +100,14 @@ def encode_container(low: Vector) -> tuple[bytes, bool]:
     return np.packbits(bits, bitorder="little").tobytes(), False
 
 
-def decode32(body: bytes | memoryview, at: int = 0) -> tuple[Vector, int]:
+def decode32(body: bytes | memoryview, at: int = 0, most: int = NUMBERS_MAX) -> tuple[Vector, int]:
     """The numbers of the bitmap at ``at``, and where it ends.
 
     Shape: ascending ``uint32``.
 
     Raises:
-        ValueError: no bitmap, one cut short, or of more than ``NUMBERS_MAX`` numbers.
+        TooManyNumbersError: more than ``most``.
+        ValueError: no bitmap, or one cut short.
     """
     view = memoryview(body)
     (cookie,) = _unpack("<I", view, at)
@@ -120,8 +126,8 @@ def decode32(body: bytes | memoryview, at: int = 0) -> tuple[Vector, int]:
     if count > _CONTAINERS_MAX:
         raise ValueError(f"a bitmap of {count} containers")
     pairs = _array(view, at, 2 * count, "<u2").reshape(-1, 2)
-    if (many := int(pairs[:, 1].sum(dtype=np.int64)) + count) > NUMBERS_MAX:
-        raise ValueError(f"a bitmap of {many:,} numbers, more than {NUMBERS_MAX:,}")
+    if (many := int(pairs[:, 1].sum(dtype=np.int64)) + count) > most:
+        raise TooManyNumbersError(f"a bitmap of {many:,} numbers, more than {most:,}")
     if not bool(np.all(np.diff(pairs[:, 0].astype(np.int32)) > 0)):
         raise ValueError("containers of a bitmap are out of order")
     at += 4 * count
@@ -193,26 +199,33 @@ def encode64(numbers: Vector) -> bytes:
     return b"".join(parts)
 
 
-def decode64(body: bytes | memoryview) -> tuple[Vector, int]:
+def decode64(body: bytes | memoryview, most: int = NUMBERS_MAX) -> tuple[Vector, int]:
     """The numbers of a 64-bit bitmap, and where it ends.
 
     Shape: ascending ``int64``.
 
     Raises:
-        ValueError: no bitmap, one cut short, or of more than ``NUMBERS_MAX`` numbers.
+        TooManyNumbersError: more than ``most``.
+        ValueError: no bitmap, or one cut short.
     """
     view = memoryview(body)
     (count,) = _unpack("<q", view, 0)
     if not 0 <= count <= len(view) // 12:  # each takes a prefix and an empty bitmap
         raise ValueError(f"a bitmap of {count} parts in {len(view)} bytes")
-    at, parts, last, many = 8, [np.zeros(0, np.int64)], -1, 0
+    at, parts, last, many = 8, [], -1, 0
     for _ in range(count):
         (prefix,) = _unpack("<I", view, at)
         if prefix <= last or prefix >= 1 << 31:
             raise ValueError("parts of a bitmap are out of order")
-        low, at = decode32(view, at + 4)
-        parts.append(low.astype(np.int64) | np.int64(prefix) << np.int64(32))
+        low, at = decode32(view, at + 4, most - many)
+        parts.append((prefix, low))
         last, many = prefix, many + len(low)
-        if many > NUMBERS_MAX:
-            raise ValueError(f"a bitmap of more than {NUMBERS_MAX:,} numbers")
-    return np.concatenate(parts), at
+    numbers = np.empty(many, np.int64)  # once: the parts take half as much
+    end = many
+    while parts:
+        prefix, low = parts.pop()
+        here = numbers[end - len(low) : end]
+        here[:] = low
+        here |= np.int64(prefix) << np.int64(32)
+        end -= len(low)
+    return numbers, at

@@ -52,6 +52,10 @@ _SLICED: Final = frozenset(
 )
 _TIMES: Final = frozenset({Root.TIMESTAMP, Root.TIMESTAMP_LTZ})
 _MOST_SLICES: Final = 64
+_MOST_ROWS: Final = 1 << 23
+_MOST_VALUES: Final = 1 << 20
+_MOST_NUMBERS: Final = 1 << 26
+"""Of all bitmaps of an index.  Beyond, taking it apart costs more than it may save."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +72,7 @@ class HeldValues:
 class _Cursor:
     body: bytes
     at: int = 0
+    left: int = _MOST_NUMBERS
 
     def take(self, form: str) -> Any:
         (value,) = struct.unpack_from(form, self.body, self.at)
@@ -82,12 +87,13 @@ class _Cursor:
         return self.body[self.at - length : self.at].decode("utf-8")
 
     def bitmap(self) -> np.ndarray[Any, Any]:
-        rows, self.at = decode32(self.body, self.at)
+        rows, self.at = decode32(self.body, self.at, min(self.left, _MOST_ROWS))
+        self.left -= len(rows)
         return rows
 
 
 def decode_bitmap_index(body: bytes, type_: DataType) -> HeldValues | None:
-    """The values of a bitmap index, None for types and versions that this release does not read.
+    """The values of a bitmap index, None for types and versions that this release does not read, or too many.
 
     Raises:
         ValueError: the body is damaged.
@@ -101,6 +107,8 @@ def decode_bitmap_index(body: bytes, type_: DataType) -> HeldValues | None:
     rows, count, has_null = cursor.take(">i"), cursor.take(">i"), cursor.take(">?")
     if not 0 <= count <= min(rows, len(body)):
         raise ValueError(f"{count} values in {rows} rows and {len(body)} bytes")
+    if count > _MOST_VALUES:
+        return None
     if has_null:
         cursor.at += 4 if version == 1 else 8
     values = []
@@ -113,9 +121,11 @@ def decode_bitmap_index(body: bytes, type_: DataType) -> HeldValues | None:
         cursor.at += 4
         start = cursor.at
         for offset in blocks:
+            if start + offset < cursor.at:  # several would be one text, which each of them holds
+                raise ValueError(f"a block at {offset}, within the one before")
             cursor.at = start + offset
-            if offset < 0 or (more := cursor.take(">i")) > count - len(values):
-                raise ValueError(f"a block of more than {count} values, or at {offset}")
+            if (more := cursor.take(">i")) > count - len(values):
+                raise ValueError(f"a block of more than {count} values")
             for _ in range(more):
                 values.append(read(cursor))
                 cursor.at += 8
@@ -162,7 +172,7 @@ def _nanos(type_: Atomic) -> int | None:
 
 
 def decode_bit_slices(body: bytes, type_: DataType) -> HeldValues | None:
-    """The values of a bit-slice index, None for types and versions that this release does not read.
+    """The values of a bit-slice index, None for types and versions that this release does not read, or too many.
 
     Raises:
         ValueError: the body is damaged.
@@ -176,13 +186,18 @@ def decode_bit_slices(body: bytes, type_: DataType) -> HeldValues | None:
     if not known and nanos is None:
         return None
     rows = cursor.take(">i")
+    if rows > _MOST_ROWS:
+        return None
     numbers: list[int] = []
     held = 0
     for sign in (1, -1):
         if cursor.take(">?"):
             part = _slices(cursor, rows)
             held += len(part)
-            numbers += (sign * np.unique(part)).tolist()
+            different = np.unique(part)
+            if len(different) > _MOST_VALUES:
+                return None
+            numbers += (sign * different).tolist()
     if held > rows:
         raise ValueError(f"{held} values in {rows} rows")
     values: tuple[Value, ...] = tuple(numbers)

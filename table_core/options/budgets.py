@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 __all__ = [
     "BLOCK_BYTES",
     "CACHED_ENTRIES",
+    "DELETED_ROWS",
     "DOCUMENT_BYTES",
+    "FOOTER_BYTES",
     "JSON_BYTES",
     "LINE_BYTES",
     "MANIFEST_BYTES",
@@ -109,8 +111,18 @@ ROW_BYTES: Final = Budget(
 PAGE_BYTES: Final = Budget(
     "TABLE_CORE_PAGE_BYTES_MAX", 512 << 20, "what one page of a Parquet file may unpack to"
 )
+FOOTER_BYTES: Final = Budget(
+    "TABLE_CORE_FOOTER_BYTES_MAX",
+    8 << 20,
+    "what a footer of an ORC file or of its stripes may unpack to",
+)
 STRIPE_BYTES: Final = Budget(
     "TABLE_CORE_STRIPE_BYTES_MAX", 512 << 20, "what one stripe of an ORC file may take in memory"
+)
+DELETED_ROWS: Final = Budget(
+    "TABLE_CORE_DELETED_ROWS_MAX",
+    1 << 25,
+    "how many rows the deletion vectors of one file may delete",
 )
 CACHED_ENTRIES: Final = Budget(
     "TABLE_CORE_CACHED_ENTRIES_MAX", 400_000, "how many entries of manifests a process keeps"

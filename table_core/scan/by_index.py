@@ -38,8 +38,6 @@ __all__ = ["IndexTest"]
 
 _DECODERS: Final = {"bitmap": decode_bitmap_index, "bsi": decode_bit_slices}
 _DAMAGE: Final = (struct.error, ValueError, OverflowError, pa.ArrowException, DataError)
-_MOST_ROWS: Final = 1 << 24
-"""Beyond, taking an index apart costs more than it may save."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +89,7 @@ def _rules_out(
         if index.index_type == "bloom-filter":
             return not index.is_empty and any(_is_absent(body, field, part) for part in parts)
         decode = _DECODERS.get(index.index_type)
-        if decode is None or index.is_empty or rows > _MOST_ROWS:
+        if decode is None or index.is_empty:
             return False
         held = decode(body, field.type)
         if held is None or held.rows != rows:

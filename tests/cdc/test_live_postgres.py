@@ -8,6 +8,7 @@ import psycopg
 import pytest
 
 import table_core as tc
+from table_core.cdc.postgres import source as postgres_source_module
 from table_core.errors import ArgumentError, EventError
 from tests.cdc.servers import Postgres
 from tests.cdc.sources import postgres_source as source
@@ -183,3 +184,40 @@ def test_old_rows_that_are_told_by_another_index_are_refused(
     with pytest.raises(EventError, match=r"ALTER TABLE ident\.t REPLICA IDENTITY DEFAULT"):
         tc.sync_database(catalog, "lake", server)
     postgres.sql("SELECT pg_drop_replication_slot('ident')", "DROP PUBLICATION ident_pub")
+
+
+@pytest.mark.parametrize("held_at_once", [1, 5_000, 100_000, 32 << 20])
+def test_a_part_of_the_log_has_as_many_changes_as_fit(
+    postgres: Postgres, monkeypatch: pytest.MonkeyPatch, held_at_once: int
+) -> None:
+    """What is fetched beyond is fetched again: the same changes in the same order, each once."""
+    monkeypatch.setattr(postgres_source_module, "_FETCHED_BYTES", held_at_once)
+    postgres.sql(
+        "CREATE SCHEMA fat",
+        "CREATE TABLE fat.t (id INT PRIMARY KEY, v TEXT)",
+        "CREATE PUBLICATION fat FOR TABLE fat.t",
+        "SELECT pg_create_logical_replication_slot('fat', 'pgoutput')",
+        "INSERT INTO fat.t SELECT n, repeat('x', (n % 7) * 1000) FROM generate_series(1, 300) n",
+    )
+    members = source(postgres, "fat", "fat") | {"publication": "fat"}
+    try:
+        connection = tc.PostgresSource(**members).connect()
+        parts = list(connection.peek())
+        connection.close()
+        with psycopg.connect(
+            host="127.0.0.1", port=postgres.port, user="postgres", autocommit=True
+        ) as plain:
+            rows = plain.execute(
+                "SELECT data FROM pg_logical_slot_peek_binary_changes('fat', NULL, NULL, "
+                "'proto_version', '1', 'publication_names', 'fat')"
+            ).fetchall()
+        assert [change for part in parts for change in part] == [row[0] for row in rows]
+        assert len(rows) > 300
+        assert all(sum(map(len, part[:-1])) < held_at_once for part in parts)
+        assert (len(parts) > 1) == (held_at_once < 32 << 20)
+    finally:
+        postgres.sql(
+            "SELECT pg_drop_replication_slot('fat')",
+            "DROP PUBLICATION fat",
+            "DROP SCHEMA fat CASCADE",
+        )

@@ -10,6 +10,7 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from itertools import count
 from typing import Any
 
 import pytest
@@ -20,6 +21,7 @@ from paimon_provider.launchers.masters import Masters
 from table_core.cdc.kafka import registry
 from table_core.cdc.kafka import source as kafka_source
 from table_core.cdc.kafka.registry import SchemaRegistry
+from table_core.cdc.model.source_table import CatalogColumn, CatalogTable
 from table_core.errors import ArgumentError, StorageUnavailableError, TableError
 from table_core.options.budgets import take_budgets
 from table_core.storage.stores import mysql_connection
@@ -287,6 +289,24 @@ COLUMN = message(b"T", b"\0\1a" + bytes(7) + b"\0\0\0\x19" + b"\xff" * 6 + b"\0\
 TEXT = message(b"D", b"\0\1" + (60_000).to_bytes(4, "big") + b"x" * 60_000)
 
 
+NO_TLS = {"sslmode": "disable", "gssencmode": "disable", "connect_timeout": "2"}
+
+
+class Sent:
+    """How much a client took before it went away."""
+
+    bytes = 0
+
+    def endless(self, head: bytes, piece: bytes) -> Callable[[socket.socket], Any]:
+        def answer(connection: socket.socket) -> None:
+            connection.sendall(head)
+            while True:
+                connection.sendall(piece)
+                self.bytes += len(piece)
+
+        return answer
+
+
 def a_postgres(answer: Callable[[socket.socket], Any]) -> Callable[[socket.socket], Any]:
     """It lets everybody in, and answers the first query with ``answer``."""
 
@@ -298,6 +318,12 @@ def a_postgres(answer: Callable[[socket.socket], Any]) -> Callable[[socket.socke
     return talk
 
 
+def settings_of_many_names(connection: socket.socket) -> None:
+    connection.sendall(LET_IN)
+    for number in count():
+        connection.sendall(message(b"S", b"a%d\0" % number + b"x" * 20_000 + b"\0"))
+
+
 POSTGRESES: dict[str, tuple[Callable[[socket.socket], Any], str]] = {
     "silence": (lambda connection: connection.recv(1), "timeout"),
     "slow": (slowly(LET_IN + message(b"N", b"", length=20_000)), "timeout"),
@@ -305,9 +331,22 @@ POSTGRESES: dict[str, tuple[Callable[[socket.socket], Any], str]] = {
     "a long login": (endless(b"R\x7f\xff\xff\xff", b"x" * 65_536), "invalid authentication"),
     "a long error": (endless(b"E\x7f\xff\xff\xff", b"x" * 65_536), "invalid error"),
     "a negative length": (once(b"R\xff\xff\xff\xff" + bytes(99)), "invalid authentication"),
-    "notices without end": (endless(LET_IN, message(b"N", b"Mx\0\0") * 999), "timeout"),
-    "settings without end": (endless(LET_IN, message(b"S", b"a\0x\0") * 999), "timeout"),
+    "notices without end": (endless(LET_IN, message(b"N", b"Mx\0\0") * 999), "for a login"),
+    "settings without end": (endless(LET_IN, message(b"S", b"a\0x\0") * 999), "for a login"),
     "half a row": (a_postgres(once(COLUMN + TEXT[:100])), "closed the connection"),
+    "settings of many names": (
+        lambda connection: settings_of_many_names(connection),
+        "for a login",
+    ),
+    "a row without end": (
+        a_postgres(endless(COLUMN + b"D\x3f\xff\xff\xff\0\1\x3f\xff\xff\xf0", b"x" * 65_536)),
+        "TABLE_CORE_DOCUMENT_BYTES_MAX",
+    ),
+    "rows without end": (a_postgres(endless(COLUMN, TEXT)), "TABLE_CORE_DOCUMENT_BYTES_MAX"),
+    "an error without end": (
+        a_postgres(endless(b"E\x3f\xff\xff\xff", b"x" * 65_536)),
+        "TABLE_CORE_DOCUMENT_BYTES_MAX",
+    ),
     "a longer value than its row": (
         a_postgres(once(COLUMN + message(b"D", b"\0\1\x7f\xff\xff\xff") + message(b"Z", b"I"))),
         "cannot be reached",
@@ -320,12 +359,50 @@ def test_a_postgresql_that_answers_with_anything_is_named_in_time(
     kind: str, small_answers: None
 ) -> None:
     answer, told = POSTGRESES[kind]
-    options = {"sslmode": "disable", "gssencmode": "disable", "connect_timeout": "2"}
     with server(answer) as port:
-        source = tc.PostgresSource("127.0.0.1", "d", "u", port=port, options=options)
+        source = tc.PostgresSource("127.0.0.1", "d", "u", port=port, options=NO_TLS)
         with pytest.raises(StorageUnavailableError, match=told) as caught:
             first_rows(source)
     assert f"127.0.0.1:{port}" in str(caught.value)
+
+
+OUT = message(b"H", b"\0\0\1\0\0")
+COPIES: dict[str, tuple[bytes, bytes, str]] = {
+    "a row without end": (
+        OUT + b"d\x3f\xff\xff\xff",
+        b"x" * 65_536,
+        "TABLE_CORE_DOCUMENT_BYTES_MAX",
+    ),
+    "notices between rows": (
+        OUT + message(b"d", b"1\n"),
+        message(b"N", b"Mx\0\0") * 999,
+        "TABLE_CORE_DOCUMENT_BYTES_MAX",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", COPIES)
+def test_rows_of_a_postgresql_are_bounded_one_by_one(kind: str, small_answers: None) -> None:
+    head, piece, told = COPIES[kind]
+    sent = Sent()
+    with server(a_postgres(sent.endless(head, piece))) as port:
+        connection = tc.PostgresSource("127.0.0.1", "d", "u", port=port, options=NO_TLS).connect()
+        table = CatalogTable("public", "t", (CatalogColumn("a", "text", True, None, None),), ())
+        with pytest.raises(StorageUnavailableError, match=told):
+            list(connection.chunk(table, None, None))
+        connection.close()
+    assert sent.bytes < 512 << 20, "4 MB is the limit"
+
+
+def test_many_rows_of_a_postgresql_are_no_long_answer(small_answers: None) -> None:
+    row = message(b"d", b"x" * 50_000 + b"\n")
+    end = message(b"c", b"") + message(b"C", b"COPY 1000\0") + message(b"Z", b"I")
+    with server(a_postgres(once(OUT + row * 1000 + end))) as port:
+        connection = tc.PostgresSource("127.0.0.1", "d", "u", port=port, options=NO_TLS).connect()
+        table = CatalogTable("public", "t", (CatalogColumn("a", "text", True, None, None),), ())
+        rows = sum(1 for _ in connection.chunk(table, None, None))
+        connection.close()
+    assert rows == 1000
 
 
 BROKERS: dict[str, Callable[[socket.socket], Any]] = {

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from table_core.cdc.apply.server import ServerConnection, driver_of
 from table_core.cdc.model.source_table import CatalogColumn, CatalogTable, catalog_tables
 from table_core.cdc.model.table_pattern import TablePattern
+from table_core.cdc.postgres.driver_connection import driver_connection
 from table_core.cdc.postgres.lsn import lsn_number
 from table_core.cdc.postgres.parameters import connection_parameters, require_parameters
 from table_core.cdc.postgres.publication import VIA_ROOT, quoted
@@ -33,7 +34,10 @@ REWRITTEN: Final = "rewritten"
 _AWAY: Final = ("08", "53300", "55006", "57P01", "57P02", "57P03")
 """The server ends or begins, has no room for one more, or has not noticed that a reader of the slot is gone."""
 _FETCHED: Final = 20_000
-"""Changes that are held at once."""
+_FETCHED_BYTES: Final = 32 << 20
+"""Changes that are held at once; the last one may be longer."""
+_CHUNK: Final = 16
+"""Rows that the driver takes at once: few, because an answer is bounded by what comes at once."""
 _TLS: Final = re.compile(r"\bssl\b|certificate|no encryption", re.IGNORECASE)
 
 
@@ -84,10 +88,9 @@ class PostgresSource:
             StorageUnavailableError: the server cannot be reached.
             ArgumentError: it refuses the user.
         """
-        driver = _driver()
         more = {"replication": "database"} if replication else {}
         with _named(self):
-            raw = driver.connect(
+            raw = driver_connection().connect(
                 host=self.host,
                 port=self.port,
                 dbname=self.database,
@@ -170,22 +173,23 @@ class PostgresConnection(ServerConnection):
 
     def export_snapshot(self) -> tuple[int, str]:
         """On a replication connection: a position and the name of a snapshot taken there."""
-        driver = _driver()
         name = f"{self._source.slot}_snapshot_{self._raw.info.backend_pid}"
         command = (
             f"CREATE_REPLICATION_SLOT {quoted(name)} TEMPORARY LOGICAL pgoutput EXPORT_SNAPSHOT"
         )
-        result = self._raw.pgconn.exec_(command.encode())
-        if result.status != driver.pq.ExecStatus.TUPLES_OK:
-            text = result.error_message.decode(errors="replace").strip()
+        try:
+            with self._raw.cursor() as cursor:
+                _, point, snapshot, _ = cursor.execute(command).fetchone()
+        except _driver().Error as error:
+            text = str(error).strip()
             user = self._source.user
             raise ArgumentError(
                 f"{self._source.host}: {text}; run ALTER ROLE {user} REPLICATION, or raise "
                 "max_replication_slots and max_wal_senders",
                 argument="user",
                 value=user,
-            )
-        return lsn_number(result.get_value(0, 1).decode()), result.get_value(0, 2).decode()
+            ) from None
+        return lsn_number(point), snapshot
 
     def read_at(self, snapshot: str) -> None:
         """Read from here on what the snapshot saw."""
@@ -289,11 +293,37 @@ class PostgresConnection(ServerConnection):
         with (
             _named(source, sql),
             self._raw.transaction(),
-            self._raw.cursor("changes", binary=True) as cursor,
+            self._raw.cursor("changes", scrollable=True) as cursor,
         ):
             cursor.execute(sql, arguments)
-            while changes := cursor.fetchmany(_FETCHED):
-                yield [bytes(row[0]) for row in changes]
+            count, done = _FETCHED, 0
+            while changes := self._fetched(count, done):
+                done += len(changes)
+                yield changes
+                is_cut = sum(map(len, changes)) >= _FETCHED_BYTES
+                count = len(changes) if is_cut else min(2 * count, _FETCHED)
+
+    def _fetched(self, count: int, done: int) -> list[bytes]:
+        """The next changes of the cursor, ``count`` at most, behind the ``done`` ones.
+
+        The cursor is put back behind those that fit.
+        """
+        changes: list[bytes] = []
+        came = size = 0
+        chunk = _CHUNK if _driver().capabilities.has_stream_chunked() else 1
+        with self._raw.cursor() as cursor:
+            rows = cursor.stream(f"FETCH {count} FROM changes", binary=True, size=chunk)
+            for came, (change,) in enumerate(rows, 1):
+                if came > count:
+                    raise _driver().OperationalError(
+                        f"more than the {count:,} changes that were wanted"
+                    )
+                if size < _FETCHED_BYTES:
+                    changes.append(bytes(change))
+                    size += len(change)
+            if came > len(changes):
+                cursor.execute(f"MOVE ABSOLUTE {done + len(changes)} FROM changes")
+        return changes
 
     def advance(self, lsn: str) -> None:
         """Let the server forget what comes before."""

@@ -19,12 +19,14 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 
 from table_core.errors import UnsupportedFeatureError
+from table_core.options.budgets import FOOTER_BYTES
 from table_core.storage.orc.messages import decode_message, nested, one, packed
 from table_core.storage.orc.numbers import decode_booleans, decode_integers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from table_core.options.budgets import Budget
     from table_core.storage.orc.messages import Message
 
 __all__ = [
@@ -52,6 +54,10 @@ _LONGEST: Final = 2**31 - 1
 _UNPACKED_MAX: Final = 1 << 30
 _BLOCK_MAX: Final = 1 << 23
 """Bytes: the header of a block says no more."""
+_REPEATED_MAX: Final = 1 << 16
+"""Stripes, types, statistics or streams of a footer: an empty one takes two bytes there, and hundreds in Arrow."""
+_DEPTH_MAX: Final = 200
+"""Types within one another: Arrow's reader descends by recursion."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,20 +116,59 @@ def read_ends(file: Any, size: int) -> tuple[Message, Message]:
             f"ORC codec {codec_number} is not supported", feature=f"ORC codec {codec_number}"
         )
     footer_length = one(script, 1)
-    body = read_part(file, size - 1 - script_length - footer_length, footer_length)
-    return script, decode_message(unpacked(body, *_packing(script)))
+    begin = size - 1 - script_length - footer_length
+    return script, _footer(file, begin, footer_length, *_packing(script))
+
+
+def _footer(file: Any, begin: int, length: int, codec: str | None, block_size: int) -> Message:
+    """A footer, which Arrow reads whole into messages of its own.
+
+    Raises:
+        ValueError: it would take too much there.
+    """
+    most = FOOTER_BYTES.most
+    if length > most:
+        raise ValueError(FOOTER_BYTES.told(f"a footer of {length:,} bytes"))
+    body = unpacked(read_part(file, begin, length), codec, block_size, most, FOOTER_BYTES)
+    message = decode_message(body)
+    if (many := max(map(len, message.values()), default=0)) > _REPEATED_MAX:
+        raise ValueError(f"a footer with {many:,} of one kind, more than {_REPEATED_MAX:,}")
+    return message
 
 
 def read_tail(file: Any, size: int) -> OrcTail:
     """What the end of ``file`` says; raises as ``read_ends``."""
     script, footer = read_ends(file, size)
     types = tuple(_type(decode_message(nested(t))) for t in footer[4])
+    _require_tree(types)
     stripes = []
     for part in footer.get(3, []):
         stripe = decode_message(nested(part))
         offset, index, data, foot, rows = (one(stripe, n) for n in range(1, 6))
         stripes.append((offset, index, data, foot, rows))
     return OrcTail(*_packing(script), types, tuple(stripes))
+
+
+def _require_tree(types: Sequence[_Type]) -> None:
+    """Refuse types that are not numbered as they stand in one another: Arrow numbers them so, and descends for ever.
+
+    A struct of a list of numbers, and of a text::
+
+        0 struct (1, 3)     1 list (2)     2 long     3 string
+
+    Raises:
+        ValueError: another order, a type that two have, or too many within one another.
+    """
+    due: list[tuple[int, int]] = [(0, 0)]
+    for number, type_ in enumerate(types):
+        wanted, depth = due.pop() if due else (-1, 0)
+        if number != wanted:
+            raise ValueError(f"type {number} is not where it should be")
+        if depth > _DEPTH_MAX:
+            raise ValueError(f"more than {_DEPTH_MAX} types within one another")
+        due += [(child, depth + 1) for child in reversed(type_.children)]
+    if due:
+        raise ValueError(f"type {due[-1][0]} is not there")
 
 
 def _packing(script: Message) -> tuple[str | None, int]:
@@ -195,8 +240,7 @@ def check_lengths(
 def stripe_footer(file: Any, tail: OrcTail, stripe: int) -> Message:
     """What the end of a stripe says of its streams."""
     offset, index, data, foot, _ = tail.stripes[stripe]
-    body = read_part(file, offset + index + data, foot)
-    return decode_message(unpacked(body, tail.codec, tail.block_size))
+    return _footer(file, offset + index + data, foot, tail.codec, tail.block_size)
 
 
 def streams_of(footer: Message, tail: OrcTail, stripe: int) -> Iterator[tuple[int, int, int, int]]:
@@ -233,8 +277,16 @@ def read_part(file: Any, offset: int, length: int) -> bytes:
     return body
 
 
-def unpacked(body: bytes, codec: str | None, block_size: int, most: int = _UNPACKED_MAX) -> bytes:
+def unpacked(
+    body: bytes,
+    codec: str | None,
+    block_size: int,
+    most: int = _UNPACKED_MAX,
+    budget: Budget | None = None,
+) -> bytes:
     """Blocks with a header of three bytes: length, and whether it is stored as it is.
+
+    ``budget``: what ``most`` comes from, if an error is to name it.
 
     ``0B 00 00`` is 5 * 2 + 1: five bytes follow, not packed.
 
@@ -254,7 +306,8 @@ def unpacked(body: bytes, codec: str | None, block_size: int, most: int = _UNPAC
         parts.append(block)
         total += len(block)
         if total > most:
-            raise ValueError(f"more than {most:,} bytes unpacked")
+            many = f"more than {most:,} bytes unpacked"
+            raise ValueError(budget.told(many) if budget else many)
     return b"".join(parts)
 
 
@@ -279,6 +332,8 @@ def _decompressed(block: bytes, codec: str, block_size: int) -> bytes:
         import cramjam
 
         if codec == "snappy":
+            if cramjam.snappy.decompress_raw_len(block) > block_size:
+                raise ValueError(f"a block that unpacks to more than {block_size:,} bytes")
             return bytes(cramjam.snappy.decompress_raw(block))
         stream_at = bytearray(block_size)  # a block does not say how long it becomes
         return bytes(stream_at[: cramjam.lz4.decompress_block_into(block, stream_at)])
