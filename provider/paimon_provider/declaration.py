@@ -20,12 +20,10 @@ from paimon_provider.declared_file import read_head, read_whole
 from table_core.declaration.cron import spread
 from table_core.declaration.names import APPLY_TASK, UPKEEP_SUFFIX
 from table_core.declaration.needs import needs_of
-from table_core.declaration.order import around_gate, audited_in, tables_written
+from table_core.declaration.order import around_gate, audited_in
 from table_core.declaration.parameters import has_default
-from table_core.declaration.prefix import reading
 from table_core.declaration.selection import chosen
-from table_core.declaration.step_arguments import ACTIONS
-from table_core.declaration.verbs import VERBS
+from table_core.declaration.steps import QueryStep
 from table_core.errors import ArgumentError
 from table_core.options.nearest import hint
 
@@ -34,13 +32,12 @@ if TYPE_CHECKING:
 
     from paimon_provider._compat import BaseOperator
     from paimon_provider.declared_steps import Made
-    from table_core.declaration.model import Declaration, Step, TriggerDeclaration
+    from table_core.declaration.model import Declaration, TriggerDeclaration
     from table_core.declaration.needs import Need
+    from table_core.declaration.steps import DeclaredStep
 
 __all__ = ["Hooks", "PaimonTaskGroup", "load_dags"]
 
-_RUN: Final[Mapping[str, str]] = {name: action.operator for name, action in ACTIONS.items()}
-"""The operator of each of ``grammar.RUN_ACTIONS``."""
 _NO_PAST_RUN: Final = timedelta(0)
 """The first run of a new Dag is the next that is scheduled.  With False, Airflow also runs the last one if less
 than a tenth of the interval has passed since: 2.4 hours of a day."""
@@ -53,13 +50,13 @@ class Hooks:
     To add tasks, use what is returned: ``load_dags(...)["shop"].get_task("sales")``.
     """
 
-    task_id: Callable[[Step], str] = field(default=lambda step: step.name)
+    task_id: Callable[[DeclaredStep], str] = field(default=lambda step: step.name)
     """The task's id; the step's name by default."""
-    replace: Mapping[str, Callable[[Step, Mapping[str, Any]], BaseOperator]] = field(
+    replace: Mapping[str, Callable[[DeclaredStep, Mapping[str, Any]], BaseOperator]] = field(
         default_factory=dict
     )
     """By step: makes the task itself, from the step and the arguments of the usual operator."""
-    arguments: Callable[[Step], Mapping[str, Any]] = field(default=lambda _: {})
+    arguments: Callable[[DeclaredStep], Mapping[str, Any]] = field(default=lambda _: {})
     """More arguments of a step's operator, e.g. ``pool``."""
 
 
@@ -250,7 +247,7 @@ def _tasks(declaration: Declaration, path: Path, hooks: Hooks, only: Sequence[st
             continue  # it stands between the branch and main
         task = check_task(declaration, check)
         early, readers = around_gate(declaration.steps, check.table)
-        writers = [one for one in made if check.table in tables_written(one.step)]
+        writers = [one for one in made if check.table in one.step.tables_written]
         ends = [one.end for one in writers if not check.gate or one.step.name in early]
         for end in ends or [apply]:
             end >> task
@@ -273,7 +270,7 @@ def _steps(declaration: Declaration, hooks: Hooks, only: Sequence[str] | None) -
     return made_steps(declaration, steps, lambda step, to: _task(declaration, step, hooks, to))
 
 
-def _task(declaration: Declaration, step: Step, hooks: Hooks, to: str) -> BaseOperator:
+def _task(declaration: Declaration, step: DeclaredStep, hooks: Hooks, to: str) -> BaseOperator:
     """The task of ``step``, which writes to the table ``to``."""
     arguments: dict[str, Any] = {
         "task_id": hooks.task_id(step),
@@ -288,51 +285,22 @@ def _task(declaration: Declaration, step: Step, hooks: Hooks, to: str) -> BaseOp
     if step.spark_conf is not None:
         arguments["spark_conf"] = step.spark_conf
     arguments |= _pooled(declaration)
-    if step.verb == "sql":  # its positions are its own, whatever its views and its SQL are called
+    if isinstance(
+        step, QueryStep
+    ):  # its positions are its own, whatever its views and its SQL are called
         arguments["flow_name"] = f"{declaration.name}.{step.name}"
-    name, more = _operator_of(reading(step, {step.table: to}))
+    more = step.reading(lambda table: to if table == step.table else table).operator_arguments()
+    if "retry_delay" in more:
+        more["retry_delay"] = timedelta(seconds=seconds_of(more["retry_delay"], "retry_delay"))
     arguments |= {**more, **hooks.arguments(step)}
     if step.name in hooks.replace:
         return hooks.replace[step.name](step, arguments)
-    module, _, class_name = name.partition(".")
+    module, _, class_name = step.operator.partition(".")
     from importlib import import_module
 
     cls = getattr(import_module(f"paimon_provider.operators.{module}"), class_name)
     task: BaseOperator = cls(**arguments)
     return task
-
-
-def _operator_of(step: Step) -> tuple[str, dict[str, Any]]:
-    """Module and class of the operator, and the arguments that the verb gives it."""
-    arguments = dict(step.arguments)
-    more = dict(arguments.pop("with", None) or {})
-    if "retry_delay" in more:
-        more["retry_delay"] = timedelta(seconds=seconds_of(more["retry_delay"], "retry_delay"))
-    if step.verb == "run":
-        return _RUN[arguments["run"]], more
-    if step.computed:
-        more["computed_columns"] = [*step.computed, *more.get("computed_columns", ())]
-    if step.verb == "sync":
-        arguments = {
-            "source": arguments["sync"],
-            "source_conn_id": arguments.get("source_connection"),
-        }
-    elif step.verb == "merge":
-        arguments = dict(arguments["merge"])
-        source = dict(arguments["source"])
-        if "reads" in source:
-            source["sources"] = _sources(source.pop("reads"))
-        arguments["source"] = source
-    elif "reads" in arguments:
-        arguments["sources"] = _sources(arguments.pop("reads"))
-    return VERBS[step.verb].operator, {**arguments, **more}
-
-
-def _sources(reads: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    return {
-        view: dict(source) if isinstance(source, dict) else {"table": str(source)}
-        for view, source in reads.items()
-    }
 
 
 def _schedule(declared: Any, declaration: Declaration) -> Any:

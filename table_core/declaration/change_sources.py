@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from table_core.cdc.model.computed import METADATA_COLUMNS, computed_columns
 from table_core.declaration.located import Diagnostic, Located, place_of
+from table_core.declaration.steps import SyncStep
 from table_core.errors import TableError
 from table_core.options.nearest import hint
 from table_core.schema.type_mapping import TypeMapping
@@ -17,7 +18,7 @@ from table_core.schema.type_mapping import TypeMapping
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from table_core.declaration.model import Declaration, Step, TableDeclaration
+    from table_core.declaration.model import Declaration, TableDeclaration
 
 __all__ = ["source_diagnostics"]
 
@@ -27,46 +28,40 @@ _FROM_CONNECTION: Final = {"host", "user", "database", "servers"}
 
 def source_diagnostics(declaration: Declaration, root: Located, file: str) -> list[Diagnostic]:
     """Kinds and members of sources that do not exist, and members that are missing."""
-    syncs = {step.name: step.arguments for step in declaration.steps if step.verb == "sync"}
-
-    diagnostics = []
-    for name, arguments in syncs.items():
-        group = "sources" if name in _names(root, "sources") else "flows"
-        connected = bool(arguments.get("source_connection"))
-        for member, message in _problems(arguments["sync"], connected=connected):
-            place = place_of(root, (group, name, "sync", member))
-            diagnostics.append(Diagnostic(file, *place, message))
-        for path, message in _argument_problems(arguments):
-            diagnostics.append(Diagnostic(file, *place_of(root, (group, name, *path)), message))
+    findings: list[tuple[tuple[str, ...], str]] = []
     for step in declaration.steps:
-        if step.verb == "sync" and (table := declaration.tables.get(step.table)) is not None:
-            group = "sources" if step.name in _names(root, "sources") else "flows"
-            for member, message in _key_problems(step, table):
-                path = (group, step.name, "with", member)
-                diagnostics.append(Diagnostic(file, *place_of(root, path), message))
-    return diagnostics
+        if not isinstance(step, SyncStep):
+            continue
+        at = ("sources" if step.name in _names(root, "sources") else "flows", step.name)
+        connected = bool(step.source_connection)
+        for member, message in _problems(step.source, connected=connected):
+            findings.append(((*at, "sync", member), message))
+        findings += [((*at, "with", *path), text) for path, text in _argument_problems(step)]
+        if (table := declaration.tables.get(step.table)) is not None:
+            findings += [((*at, "with", name), text) for name, text in _key_problems(step, table)]
+    return [Diagnostic(file, *place_of(root, path), message) for path, message in findings]
 
 
-def _argument_problems(arguments: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], str]]:
+def _argument_problems(step: SyncStep) -> Iterator[tuple[tuple[str, ...], str]]:
     """Computed columns and mappings of types that are none."""
-    options = arguments.get("with") or {}
+    options = step.with_arguments
     try:
         computed_columns(options.get("computed_columns") or ())
     except TableError as error:
-        yield ("with", "computed_columns"), str(error)
+        yield ("computed_columns",), str(error)
     try:
         TypeMapping.of(options.get("type_mapping") or ())
     except TableError as error:
-        yield ("with", "type_mapping"), str(error)
+        yield ("type_mapping",), str(error)
     for name in (options.get("settings") or {}).get("metadata_columns") or ():
         if name not in METADATA_COLUMNS:
             message = f"no metadata column {name!r}; {hint(name, METADATA_COLUMNS)}"
-            yield ("with", "settings", "metadata_columns"), message
+            yield ("settings", "metadata_columns"), message
 
 
-def _key_problems(step: Step, table: TableDeclaration) -> Iterator[tuple[str, str]]:
+def _key_problems(step: SyncStep, table: TableDeclaration) -> Iterator[tuple[str, str]]:
     """A key or partitions other than those that are declared."""
-    options = step.arguments.get("with") or {}
+    options = step.with_arguments
     for member, declared in (
         ("primary_key", table.primary_key),
         ("partition_by", table.partition_by),

@@ -16,6 +16,7 @@ from table_core.datatypes.arrow import arrow_type
 from table_core.datatypes.bounds import Bounds
 from table_core.datatypes.kinds import Atomic, Root
 from table_core.declaration.partition_texts import partition_problem
+from table_core.declaration.steps import FilesStep, MergeStep, RunStep
 from table_core.declaration.table_schema import fields_of
 from table_core.errors import ArgumentError, TableError
 from table_core.health.verdict import Thresholds
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from table_core.datatypes.kinds import DataType, Field
-    from table_core.declaration.model import CheckDeclaration, Declaration, Step, TableDeclaration
+    from table_core.declaration.model import CheckDeclaration, Declaration, TableDeclaration
+    from table_core.declaration.steps import DeclaredStep
 
 __all__ = ["column_diagnostics"]
 
@@ -61,10 +63,12 @@ def column_diagnostics(declaration: Declaration) -> Iterator[Finding]:
             yield ("flows", step.name, "spark_conf"), message
         if step.table in declaration.tables:
             yield from _of_step(step, declaration.tables[step.table])
-        merged = (step.arguments.get("merge") or {}).get("source", {}).get("table")
+        merged = step.source_table if isinstance(step, MergeStep) else None
+        if not isinstance(step, MergeStep) or merged is None:
+            continue
         source = declaration.tables.get(merged) or declaration.external.get(merged)
         if source is not None:
-            on = [name for name in step.arguments["merge"]["on"] if _TEMPLATE not in name]
+            on = [name for name in step.on if _TEMPLATE not in name]
             if message := _no_column(merged, source, on):
                 yield ("flows", step.name, "merge", "on"), message
 
@@ -189,20 +193,20 @@ def _of_partitions(
             yield path, message
 
 
-def _of_step(step: Step, table: TableDeclaration) -> Iterator[Finding]:
+def _of_step(step: DeclaredStep, table: TableDeclaration) -> Iterator[Finding]:
     path = ("flows", step.name)
-    overwrite = step.arguments.get("overwrite")
+    overwrite = step.overwrite
     if isinstance(overwrite, dict) and (message := partition_problem(overwrite, table)):
         yield (*path, "overwrite"), message
-    if message := _no_format(step):
+    if isinstance(step, FilesStep) and (message := _no_format(step)):
         yield (*path, "rows_uri"), message
     if overwrite == "partitions" and not table.partition_by:
         yield (*path, "overwrite"), f"{step.table} has no partitions: overwrite: table"
-    if step.verb == "merge":
-        on = [name for name in step.arguments["merge"]["on"] if _TEMPLATE not in name]
+    if isinstance(step, MergeStep):
+        on = [name for name in step.on if _TEMPLATE not in name]
         if message := _no_column(step.table, table, on):
             yield (*path, "merge", "on"), message
-        for clause in step.arguments["merge"]["when"]:
+        for clause in step.when:
             values = clause.get("values") or {}
             if values and clause["action"].endswith("-delete"):
                 yield (
@@ -217,13 +221,13 @@ def _of_step(step: Step, table: TableDeclaration) -> Iterator[Finding]:
     yield from _of_arguments(step, path, table)
 
 
-def _no_format(step: Step) -> str:
+def _no_format(step: FilesStep) -> str:
     """What is wrong with the names of files, as the job will judge them; '' if nothing is."""
     from table_core.storage.row_files import format_of
 
-    uri = str(step.arguments.get("rows_uri") or "")
+    uri = step.rows_uri
     stem, _, ending = uri.rpartition("/")[2].removesuffix(".gz").rpartition(".")
-    if not stem or not ending.isalnum() or _TEMPLATE in uri or "rows_format" in step.arguments:
+    if not stem or not ending.isalnum() or _TEMPLATE in uri or step.rows_format:
         return ""
     try:
         format_of(uri)
@@ -245,14 +249,16 @@ def _no_sql(sql: Any) -> str:
     return ""
 
 
-def _of_arguments(step: Step, path: tuple[str, ...], table: TableDeclaration) -> Iterator[Finding]:
-    arguments: Mapping[str, Any] = step.arguments.get("with") or {}
+def _of_arguments(
+    step: DeclaredStep, path: tuple[str, ...], table: TableDeclaration
+) -> Iterator[Finding]:
+    arguments = step.with_arguments
     yield from _of_partitions((*path, "with", "partitions"), arguments.get("partitions"), table)
     if message := _condition(arguments.get("where"), table):
         yield (*path, "with", "where"), message
-    if step.verb != "run":
+    if not isinstance(step, RunStep):
         return
-    if step.arguments["run"] in _OF_PARTITIONS and not table.partition_by:
+    if step.action in _OF_PARTITIONS and not table.partition_by:
         yield (*path, "run"), f"{step.table} has no partitions"
     for member in ("order_by", "columns", "values"):
         if message := _no_column(step.table, table, arguments.get(member) or ()):

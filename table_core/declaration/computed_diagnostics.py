@@ -12,6 +12,7 @@ from table_core.cdc.model.generated import computed_problems
 from table_core.datatypes.kinds import with_nullability
 from table_core.datatypes.text import type_text
 from table_core.datatypes.widths import holds_all
+from table_core.declaration.steps import RunStep
 from table_core.declaration.table_schema import schema_of
 from table_core.declaration.verbs import MAKES_ROWS
 from table_core.errors import TableError
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from table_core.cdc.model.computed import ComputedColumn
-    from table_core.declaration.model import Declaration, Step, TableDeclaration
+    from table_core.declaration.model import Declaration, TableDeclaration
+    from table_core.declaration.steps import DeclaredStep
 
 __all__ = ["computed_diagnostics"]
 
@@ -38,7 +40,7 @@ def computed_diagnostics(declaration: Declaration) -> Iterator[Finding]:
         table_written = declaration.tables.get(step.table)
         if table_written is not None and table_written.computed:
             yield from _of_step(step, table_written)
-        waiting = str((step.arguments.get("pending") or {}).get("table"))
+        waiting = "" if step.pending is None else step.pending.table
         if waiting in declaration.tables and declaration.tables[waiting].computed:
             message = f"rows that wait have no computed columns, as {waiting} has"
             yield ("flows", step.name, "pending", "table"), message
@@ -75,20 +77,19 @@ def _of_table(table: TableDeclaration) -> Iterator[tuple[str, str]]:
             yield column.name, f"{message}: declare {type_text(made)}"
 
 
-def _of_step(step: Step, table: TableDeclaration) -> Iterator[Finding]:
+def _of_step(step: DeclaredStep, table: TableDeclaration) -> Iterator[Finding]:
     path, names = ("flows", step.name), ", ".join(table.computed)
-    if step.verb == "run" and step.arguments["run"] == "update":
+    if isinstance(step, RunStep) and step.action == "update":
         message = f"run: update would leave {names} as computed before: write the rows again by sql"
         yield (*path, "run"), message
     elif step.verb not in {*MAKES_ROWS, "run"}:
         message = f"{step.verb} does not compute {names}: write the rows by sql"
         yield (*path, step.verb), message
-    overwrite = step.arguments.get("overwrite")
-    for name in overwrite if isinstance(overwrite, dict) else ():
+    for name in step.overwrite if isinstance(step.overwrite, dict) else ():
         if name in table.computed:
             message = f"{name!r} is computed of each row: overwrite: partitions"
             yield (*path, "overwrite"), message
-    more = (step.arguments.get("with") or {}).get("computed_columns") or ()
+    more = step.with_arguments.get("computed_columns") or ()
     for text in more:
         name = str(text).partition("=")[0].strip()
         if name in table.computed:

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from table_core.declaration.cron import spread
 from table_core.declaration.names import APPLY_TASK, CHECK_PREFIX, UPKEEP_SUFFIX, audit_group
-from table_core.declaration.order import among, around_gate, audited_in, tables_written
+from table_core.declaration.order import among, around_gate, audited_in
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
-    from table_core.declaration.model import Declaration, Step
+    from table_core.declaration.model import Declaration
     from table_core.declaration.selection import Chosen
+    from table_core.declaration.steps import DeclaredStep
 
 __all__ = ["MadeDag", "as_text", "dags_of"]
 
@@ -86,7 +87,7 @@ class _Steps:
     first: set[str] = field(default_factory=set)
 
 
-def _steps(declaration: Declaration, steps: Sequence[Step]) -> _Steps:
+def _steps(declaration: Declaration, steps: Sequence[DeclaredStep]) -> _Steps:
     after = among(declaration.steps, (step.name for step in steps))
     layout = _Steps()
     for step in steps:
@@ -111,7 +112,7 @@ def _steps(declaration: Declaration, steps: Sequence[Step]) -> _Steps:
 def _audited(
     declaration: Declaration,
     table: str,
-    steps: Sequence[Step],
+    steps: Sequence[DeclaredStep],
     after: dict[str, tuple[str, ...]],
     tasks: dict[str, list[str]],
 ) -> tuple[str, str]:
@@ -131,7 +132,7 @@ def _audited(
 
 
 def _pipeline(
-    declaration: Declaration, steps: Sequence[Step], checks: Collection[str]
+    declaration: Declaration, steps: Sequence[DeclaredStep], checks: Collection[str]
 ) -> dict[str, list[str]]:
     layout = _steps(declaration, steps)
     tasks = {APPLY_TASK: [], **layout.tasks}
@@ -143,7 +144,7 @@ def _pipeline(
             continue
         name = f"{CHECK_PREFIX}{check.name}"
         early, readers = around_gate(declaration.steps, check.table)
-        writers = [s for s in steps if check.table in tables_written(s)]
+        writers = [s for s in steps if check.table in s.tables_written]
         ends = {layout.end[s.name] for s in writers if not check.gate or s.name in early}
         tasks[name] = sorted(ends) or [APPLY_TASK]
         for reader in readers if check.gate else ():

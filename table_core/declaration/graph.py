@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from table_core.declaration.order import tables_read, tables_written
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -32,9 +30,9 @@ def edges(declaration: Declaration) -> list[tuple[Node, Node]]:
 def _edges(declaration: Declaration) -> Iterator[tuple[Node, Node]]:
     for step in declaration.steps:
         node = ("step", step.name)
-        for table in sorted(tables_read(step)):
+        for table in sorted(step.tables_read):
             yield ("table", table), node
-        for table in sorted(tables_written(step)):
+        for table in sorted(step.tables_written):
             yield node, ("table", table)
     for check in declaration.checks:
         yield ("table", check.table), ("check", check.name)
@@ -69,7 +67,7 @@ def as_text(declaration: Declaration) -> str:
     """A line for each step, check and trigger: what it reads and what it makes."""
     lines = []
     for step in declaration.steps:
-        read, made = ", ".join(sorted(tables_read(step))), ", ".join(sorted(tables_written(step)))
+        read, made = ", ".join(sorted(step.tables_read)), ", ".join(sorted(step.tables_written))
         after = f"   (after {', '.join(step.after)})" if step.after else ""
         lines.append(f"{read or step.verb} -> {step.name} -> {made}{after}")
     lines += [f"{check.table} -> check {check.name}" for check in declaration.checks]

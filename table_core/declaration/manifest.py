@@ -15,18 +15,18 @@ from table_core.declaration.environment import TARGET, names_in
 from table_core.declaration.model import (
     CheckDeclaration,
     Declaration,
-    Step,
     TableDeclaration,
     TriggerDeclaration,
     UpkeepDeclaration,
 )
+from table_core.declaration.steps import step_from_document
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 __all__ = ["compiled", "digest_of", "head_of", "included", "whole"]
 
-_VERSION: Final = 5
+_VERSION: Final = 6
 _PLAIN: Final = ("name", "connection", "catalog", "warehouse", "pool", "pipeline", "moved")
 _TUPLES: Final = ("allow", "include", "audited")
 
@@ -127,7 +127,7 @@ def _members(head: dict[str, Any]) -> dict[str, Any]:
     return {
         **{name: head[name] for name in _PLAIN},
         **{name: tuple(head[name]) for name in _TUPLES},
-        "steps": tuple(Step.from_document(step) for step in head["steps"]),
+        "steps": tuple(step_from_document(step) for step in head["steps"]),
         "checks": tuple(CheckDeclaration.from_document(check) for check in head["checks"]),
         "triggers": tuple(TriggerDeclaration.from_document(one) for one in head["triggers"]),
         "upkeep": None if upkeep is None else UpkeepDeclaration.from_document(upkeep),

@@ -8,10 +8,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from table_core.declaration.queries import columns_read, columns_selected
+from table_core.declaration.steps import DeclaredView, MergeStep
 from table_core.options.nearest import hint
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from table_core.declaration.model import Declaration
 
@@ -25,32 +26,29 @@ Sides = dict[str, list[str] | None]
 def merge_diagnostics(declaration: Declaration) -> Iterator[Finding]:
     """Columns in ``merge.when`` that the source or the table has not."""
     for step in declaration.steps:
-        if step.verb != "merge" or step.table not in declaration.tables:
+        if not isinstance(step, MergeStep) or step.table not in declaration.tables:
             continue
-        merge: Mapping[str, Any] = step.arguments["merge"]
         sides: Sides = {
-            "source": _source_columns(merge["source"], declaration),
+            "source": _source_columns(step, declaration),
             "target": [*declaration.tables[step.table].columns],
         }
         path = ("flows", step.name, "merge", "when")
-        if sides["source"] is not None and merge["source"].get("sql") is not None:
-            names = [name for name in merge["on"] if _TEMPLATE not in name]
+        if sides["source"] is not None and step.sql is not None:
+            names = [name for name in step.on if _TEMPLATE not in name]
             for message in _lacking(names, sides["source"], "the source"):
                 yield (*path[:-1], "on"), message
-        for clause in merge["when"]:
+        for clause in step.when:
             for sql in (*(clause.get("values") or {}).values(), clause.get("condition")):
                 for message in _diagnostics(sql, sides):
                     yield path, message
 
 
-def _source_columns(source: Mapping[str, Any], declaration: Declaration) -> list[str] | None:
+def _source_columns(step: MergeStep, declaration: Declaration) -> list[str] | None:
     """What the source shows; None where nobody knows."""
-    if source.get("table") is not None:
-        return columns_read(source, declaration)
-    views = {
-        view: columns_read(one, declaration) for view, one in (source.get("reads") or {}).items()
-    }
-    return columns_selected(source.get("sql"), views)
+    if step.source_table is not None:
+        return columns_read(DeclaredView(table=step.source_table), declaration)
+    views = {name: columns_read(view, declaration) for name, view in step.views.items()}
+    return columns_selected(step.sql, views)
 
 
 def _diagnostics(sql: Any, sides: Sides) -> Iterator[str]:

@@ -6,13 +6,14 @@ import dataclasses
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
+from table_core.declaration.steps import DeclaredStep, SyncStep
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 __all__ = [
     "CheckDeclaration",
     "Declaration",
-    "Step",
     "TableDeclaration",
     "TriggerDeclaration",
     "UpkeepDeclaration",
@@ -58,26 +59,6 @@ class TableDeclaration(_Document):
     def computed_columns(self) -> tuple[str, ...]:
         """The computed columns, as jobs take them."""
         return tuple(f"{name}={text}" for name, text in self.computed.items())
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Step(_Document):
-    """A source or a flow: one verb on one table."""
-
-    name: str
-    table: str
-    verb: str
-    """One of ``grammar.VERBS``."""
-    arguments: Mapping[str, Any]
-    """The members of the step but for the common ones, as they were given."""
-    after: tuple[str, ...] = ()
-    """The steps that must be done first."""
-    engine: str | None = None
-    events: str = "changes"
-    computed: tuple[str, ...] = ()
-    """The computed columns of its table, if it writes rows that have none."""
-    spark_conf: Mapping[str, str] | None = None
-    tags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,7 +111,7 @@ class Declaration:
     pool: Mapping[str, Any] | None = None
     """Airflow's pool for the tasks that work on tables: ``name`` and ``slots``."""
     pipeline: Mapping[str, Any] = field(default_factory=dict)
-    steps: tuple[Step, ...] = ()
+    steps: tuple[DeclaredStep, ...] = ()
     """Sources and flows, in an order in which they can run."""
     checks: tuple[CheckDeclaration, ...] = ()
     triggers: tuple[TriggerDeclaration, ...] = ()
@@ -154,11 +135,12 @@ class Declaration:
     @property
     def synced(self) -> frozenset[str]:
         """The tables that sources of changes fill, and so add to and widen."""
-        return frozenset(step.table for step in self.steps if step.verb == "sync")
+        return frozenset(step.table for step in self._syncs())
 
     @property
     def also_written(self) -> frozenset[str]:
         """Tables that steps write without declaring them, such as those of dead letters."""
-        options = (step.arguments.get("with") or {} for step in self.steps if step.verb == "sync")
-        dead_letters = ((one.get("settings") or {}).get("dead_letter") for one in options)
-        return frozenset(str(name) for name in dead_letters if name)
+        return frozenset(filter(None, (step.dead_letter for step in self._syncs())))
+
+    def _syncs(self) -> list[SyncStep]:
+        return [step for step in self.steps if isinstance(step, SyncStep)]

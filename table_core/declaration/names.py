@@ -10,7 +10,8 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from table_core.declaration.located import Diagnostic, Located, place_of
-from table_core.declaration.verbs import VERBS, pending_view
+from table_core.declaration.steps import PendingRows
+from table_core.declaration.verbs import VERBS
 from table_core.options.shown import shown
 from table_core.shapes.texts import FILE_NAME
 
@@ -170,7 +171,7 @@ def _beside_pending(
 ) -> Iterator[Finding]:
     members = _members(root, *step, "pending")
     texts = {name: one.text for name, one in members.items() if one.text}
-    pending = pending_view(texts) if "table" in texts else ""
+    pending = PendingRows(**{"sql": "", **texts}).shown_as if "table" in texts else ""
     for view in views:
         if pending and view.casefold() == pending.casefold():
             message = (

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from table_core.declaration.order import tables_read, tables_written
-
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -40,12 +38,12 @@ def needs_of(declaration: Declaration, names: Iterable[str]) -> tuple[Need, ...]
     part = set(names)
     steps = [step for step in declaration.steps if step.name in part]
     left_out = [step for step in declaration.steps if step.name not in part]
-    made_here = {table for step in steps for table in tables_written(step)}
+    made_here = {table for step in steps for table in step.tables_written}
     needs = []
     covered: set[tuple[str, str]] = set()
-    for table in dict.fromkeys(t for step in steps for t in sorted(tables_read(step))):
-        makers = tuple(s.name for s in left_out if s.verb != "run" and table in tables_written(s))
-        readers = tuple(step.name for step in steps if table in tables_read(step))
+    for table in dict.fromkeys(t for step in steps for t in sorted(step.tables_read)):
+        makers = tuple(s.name for s in left_out if s.verb != "run" and table in s.tables_written)
+        readers = tuple(step.name for step in steps if table in step.tables_read)
         covered |= {(reader, maker) for reader in readers for maker in makers}
         if makers or table not in made_here:
             needs.append(Need(table=table, made_by=makers, needed_by=readers))

@@ -13,12 +13,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from table_core.declaration.verbs import changes_rows, sources_of
-
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from table_core.declaration.model import Step
+    from table_core.declaration.steps import DeclaredStep
 
 __all__ = [
     "among",
@@ -26,29 +24,16 @@ __all__ = [
     "audited_in",
     "cycle",
     "ordered",
-    "tables_read",
-    "tables_written",
 ]
 
 
-def tables_read(step: Step) -> set[str]:
-    """The tables that a step reads, but for those that it writes too."""
-    return set(sources_of(step.verb, step.arguments)) - tables_written(step)
-
-
-def tables_written(step: Step) -> set[str]:
-    """The tables that a step writes."""
-    pending = step.arguments.get("pending") or {}
-    return {step.table, *([pending["table"]] if pending else [])}
-
-
-def audited_in(step: Step, audited: Collection[str]) -> str | None:
+def audited_in(step: DeclaredStep, audited: Collection[str]) -> str | None:
     """The audited table whose rows the step changes, behind its audit; None if there is none."""
-    changes = step.table in audited and changes_rows(step.verb, step.arguments)
+    changes = step.table in audited and step.changes_rows
     return step.table if changes else None
 
 
-def ordered(steps: Sequence[Step], audited: Collection[str] = ()) -> list[Step]:
+def ordered(steps: Sequence[DeclaredStep], audited: Collection[str] = ()) -> list[DeclaredStep]:
     """The steps, each after those in its ``after``, which is complete then.
 
     Steps of a cycle come last, as they were given.
@@ -62,12 +47,12 @@ def ordered(steps: Sequence[Step], audited: Collection[str] = ()) -> list[Step]:
     ]
 
 
-def _needs(steps: Sequence[Step], audited: Collection[str]) -> dict[str, dict[str, None]]:
+def _needs(steps: Sequence[DeclaredStep], audited: Collection[str]) -> dict[str, dict[str, None]]:
     """For each step those that must be done first."""
     makers: dict[str, list[str]] = {}
     for step in steps:
         if step.verb != "run" or audited_in(step, audited):
-            for table in tables_written(step):
+            for table in step.tables_written:
                 makers.setdefault(table, []).append(step.name)
     written: dict[str, list[str]] = {}
     changed: dict[str, list[str]] = {}
@@ -75,16 +60,16 @@ def _needs(steps: Sequence[Step], audited: Collection[str]) -> dict[str, dict[st
     tended: dict[str, list[str]] = {}
     needs: dict[str, dict[str, None]] = {}
     for step in steps:
-        ours, theirs = tables_written(step), tables_read(step)
+        ours, theirs = step.tables_written, step.tables_read
         earlier = [*_of(written, ours), *_of(changed, theirs)]
         if step.verb == "run" and not audited_in(step, audited):
             earlier += [*_of(read, ours), *_of(tended, ours), *_of(makers, ours & {*audited})]
         makes = [name for name in (*earlier, *_of(makers, theirs)) if name != step.name]
         needs[step.name] = dict.fromkeys((*step.after, *makes))
         for table in sorted(ours):
-            tends = table in audited and not changes_rows(step.verb, step.arguments)
+            tends = table in audited and not step.changes_rows
             (tended if tends else written).setdefault(table, []).append(step.name)
-            if step.verb == "run" and changes_rows(step.verb, step.arguments):
+            if step.verb == "run" and step.changes_rows:
                 changed.setdefault(table, []).append(step.name)
         for table in sorted(theirs):
             read.setdefault(table, []).append(step.name)
@@ -92,7 +77,7 @@ def _needs(steps: Sequence[Step], audited: Collection[str]) -> dict[str, dict[st
 
 
 def _as_seen(
-    steps: Sequence[Step], needs: Mapping[str, dict[str, None]], audited: Collection[str]
+    steps: Sequence[DeclaredStep], needs: Mapping[str, dict[str, None]], audited: Collection[str]
 ) -> dict[str, dict[str, None]]:
     """``needs``, where the writers of an audited table are one."""
     inside: dict[str, list[str]] = {}
@@ -145,7 +130,7 @@ def _of(by_table: Mapping[str, Sequence[str]], tables: Iterable[str]) -> list[st
     return [name for table in sorted(tables) for name in by_table.get(table, ())]
 
 
-def among(steps: Sequence[Step], names: Iterable[str]) -> dict[str, tuple[str, ...]]:
+def among(steps: Sequence[DeclaredStep], names: Iterable[str]) -> dict[str, tuple[str, ...]]:
     """For each of ``names`` those of them that must be done first, also through what is left out."""
     after = {step.name: step.after for step in steps}
     chosen = set(names)
@@ -169,7 +154,7 @@ def among(steps: Sequence[Step], names: Iterable[str]) -> dict[str, tuple[str, .
     return order
 
 
-def around_gate(steps: Sequence[Step], table: str) -> tuple[list[str], list[str]]:
+def around_gate(steps: Sequence[DeclaredStep], table: str) -> tuple[list[str], list[str]]:
     """The writers that a gate on ``table`` waits for, and the readers that wait for it.
 
     It stands before the first reader.  A writer that waits for a reader, a deletion say, comes later::
@@ -180,12 +165,12 @@ def around_gate(steps: Sequence[Step], table: str) -> tuple[list[str], list[str]
     for step in steps:  # in an order in which they can run
         direct = [name for name in step.after if name in before]
         before[step.name] = {*direct, *(name for one in direct for name in before[one])}
-    writers = [step.name for step in steps if table in tables_written(step)]
-    readers = [s.name for s in steps if table in tables_read(s) and s.name not in writers]
+    writers = [step.name for step in steps if table in step.tables_written]
+    readers = [s.name for s in steps if table in s.tables_read and s.name not in writers]
     return [name for name in writers if before[name].isdisjoint(readers)], readers
 
 
-def cycle(steps: Sequence[Step]) -> list[str]:
+def cycle(steps: Sequence[DeclaredStep]) -> list[str]:
     """Names of the steps that wait for each other; none if there is no cycle."""
     needs = {step.name: step.after for step in steps}
     done = set(_in_turn(needs))

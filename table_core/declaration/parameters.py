@@ -57,7 +57,7 @@ def parameter_diagnostics(declaration: Declaration) -> Iterator[Finding]:
     for name, parameter in params.items():
         for message in _schema_problems(parameter):
             yield ("pipeline", "params", name), f"parameter {name!r}: {message}"
-    asked = {step.name: _asked(step.arguments) for step in declaration.steps}
+    asked = {step.name: _asked(step.members()) for step in declaration.steps}
     for step in declaration.steps:
         for name in sorted(asked[step.name] - set(params)):
             near = hint(name, params)

@@ -5,23 +5,23 @@ Two readers of one position take each other's rows for their own: some are never
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from table_core.declaration.order import tables_written
-from table_core.declaration.verbs import views_of_step
+from table_core.declaration.steps import FilesStep, QueryStep
 from table_core.errors import ArgumentError
 from table_core.position.reader import require_position_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
-    from table_core.declaration.model import Declaration, Step
+    from table_core.declaration.model import Declaration
+    from table_core.declaration.steps import DeclaredStep
 
 __all__ = ["position_diagnostics"]
 
 _TEMPLATE: Final = "{{"
 Finding = tuple[str, tuple[str, ...], str]
-"""Step, where in it, and what is wrong."""
+"""DeclaredStep, where in it, and what is wrong."""
 
 
 def position_diagnostics(declaration: Declaration) -> Iterator[Finding]:
@@ -45,26 +45,22 @@ def position_diagnostics(declaration: Declaration) -> Iterator[Finding]:
     yield from _pending_diagnostics(declaration.steps)
 
 
-def _positions(step: Step, declared: str) -> Iterator[tuple[tuple[str, ...], str]]:
-    arguments: Mapping[str, Any] = step.arguments
-    if arguments.get("rows_position"):
-        yield ("rows_position",), str(arguments["rows_position"])
-    named = (arguments.get("with") or {}).get("flow_name")
-    views = views_of_step(step.verb, arguments) if step.verb == "sql" else {}
-    changes = {v: view_source for v, view_source in views.items() if _of_changes(view_source)}
-    for view, view_source in changes.items():
-        if view_source.get("position"):
-            yield ("reads", view, "position"), str(view_source["position"])
-    if any(not view_source.get("position") for view_source in changes.values()):
-        path = ("with", "flow_name") if named else ("reads",)
-        yield path, f"tc.flow.{named or f'{declared}.{step.name}'}"
+def _positions(step: DeclaredStep, declared: str) -> Iterator[tuple[tuple[str, ...], str]]:
+    if isinstance(step, FilesStep) and step.rows_position:
+        yield ("rows_position",), step.rows_position
+    if not isinstance(step, QueryStep):
+        return
+    changes = {name: view for name, view in step.views.items() if view.is_of_changes}
+    for name, view in changes.items():
+        if view.position:
+            yield ("reads", name, "position"), view.position
+    if any(not view.position for view in changes.values()):
+        flow = step.with_arguments.get("flow_name")
+        path = ("with", "flow_name") if flow else ("reads",)
+        yield path, f"tc.flow.{flow or f'{declared}.{step.name}'}"
 
 
-def _of_changes(source: Any) -> bool:
-    return isinstance(source, dict) and source.get("mode") == "changes"
-
-
-def _is_second(step: Step, path: tuple[str, ...], name: str) -> bool:
+def _is_second(step: DeclaredStep, path: tuple[str, ...], name: str) -> bool:
     """Whether an earlier view of the same step has the position."""
     for other, one in _positions(step, ""):
         if other == path:
@@ -74,13 +70,12 @@ def _is_second(step: Step, path: tuple[str, ...], name: str) -> bool:
     return False
 
 
-def _pending_diagnostics(steps: Sequence[Step]) -> Iterator[Finding]:
+def _pending_diagnostics(steps: Sequence[DeclaredStep]) -> Iterator[Finding]:
     """Rows that wait replace all that is in their table."""
     for step in steps:
-        table = (step.arguments.get("pending") or {}).get("table")
-        if table is None:
+        if step.pending is None:
             continue
-        path = ("pending", "table")
+        table, path = step.pending.table, ("pending", "table")
         if table == step.table:
             yield (
                 step.name,
@@ -88,7 +83,7 @@ def _pending_diagnostics(steps: Sequence[Step]) -> Iterator[Finding]:
                 f"the rows that wait would replace all of {table}: name a table of their own",
             )
         for other in steps:
-            if other.name != step.name and other.verb != "run" and table in tables_written(other):
+            if other.name != step.name and other.verb != "run" and table in other.tables_written:
                 yield (
                     step.name,
                     path,

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from table_core.declaration.model import Declaration, Step
+    from table_core.declaration.model import Declaration
 
-__all__ = ["prefixed", "reading"]
+__all__ = ["prefixed"]
 
 
 def prefixed(declaration: Declaration) -> Declaration:
@@ -34,7 +34,7 @@ def prefixed(declaration: Declaration) -> Declaration:
         moved={named(old): named(new) for old, new in declaration.moved.items()},
         audited=tuple(named(name) for name in declaration.audited),
         pipeline=_pipeline(declaration.pipeline, named),
-        steps=tuple(_step(step, named) for step in declaration.steps),
+        steps=tuple(step.renamed(named) for step in declaration.steps),
         checks=tuple(
             replace(
                 check,
@@ -52,43 +52,3 @@ def _pipeline(pipeline: Mapping[str, Any], named: Callable[[str], str]) -> dict[
     if not isinstance(schedule, dict):
         return dict(pipeline)
     return {**pipeline, "schedule": {"changes": [named(table) for table in schedule["changes"]]}}
-
-
-def _step(step: Step, named: Callable[[str], str]) -> Step:
-    arguments = dict(step.arguments)
-    if "pending" in arguments:
-        pending = arguments["pending"]
-        view = pending.get("view") or str(pending["table"]).partition(".")[2]
-        arguments["pending"] = {**pending, "table": named(pending["table"]), "view": view}
-    settings = (arguments.get("with") or {}).get("settings") or {}
-    if isinstance(settings.get("dead_letter"), str):
-        letters = {**settings, "dead_letter": named(settings["dead_letter"])}
-        arguments["with"] = {**arguments["with"], "settings": letters}
-    return _reading(replace(step, table=named(step.table), arguments=arguments), named)
-
-
-def reading(step: Step, instead: Mapping[str, str]) -> Step:
-    """``step`` with other tables for some of those that its views show."""
-    return _reading(step, lambda name: instead.get(name, name))
-
-
-def _reading(step: Step, named: Callable[[str], str]) -> Step:
-    arguments = _reads(step.arguments, named)
-    if step.verb == "merge":
-        merge = arguments["merge"]
-        source = _reads(merge["source"], named)
-        if "table" in source:
-            source["table"] = named(source["table"])
-        arguments["merge"] = {**merge, "source": source}
-    return replace(step, arguments=arguments)
-
-
-def _reads(arguments: Mapping[str, Any], named: Callable[[str], str]) -> dict[str, Any]:
-    renamed = dict(arguments)
-    for member in ("reads", "sources"):
-        if isinstance(arguments.get(member), dict):
-            renamed[member] = {
-                view: {**one, "table": named(one["table"])} if isinstance(one, dict) else named(one)
-                for view, one in arguments[member].items()
-            }
-    return renamed

@@ -13,13 +13,14 @@ from table_core.declaration.outputs import (
     parameter_problems,
     template_problems,
 )
-from table_core.declaration.verbs import pending_view, views_of_step
+from table_core.declaration.steps import MergeStep, QueryStep
 from table_core.options.nearest import hint
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from table_core.declaration.model import Declaration, Step
+    from table_core.declaration.model import Declaration
+    from table_core.declaration.steps import DeclaredStep, DeclaredView
 
 __all__ = ["columns_read", "columns_selected", "query_diagnostics"]
 
@@ -48,33 +49,28 @@ def query_diagnostics(declaration: Declaration) -> Iterator[Finding]:
                 yield ("checks", check.name, "sql"), message
 
 
-def _of_step(step: Step, declaration: Declaration) -> Iterator[tuple[tuple[str, ...], str]]:
-    arguments: Mapping[str, Any] = step.arguments
-    inner: tuple[str, ...] = ()
-    if step.verb == "merge":
-        arguments, inner = arguments["merge"]["source"], ("merge", "source")
-    views: dict[str, Sequence[str] | None] = {}
-    for view, source in views_of_step(step.verb, step.arguments).items():
-        views[view] = columns_read(source, declaration)
-    pending = arguments.get("pending") or {}
-    if pending:
-        table = declaration.tables.get(pending["table"])
-        views[pending_view(pending)] = None if table is None else [*table.columns]
+def _of_step(step: DeclaredStep, declaration: Declaration) -> Iterator[tuple[tuple[str, ...], str]]:
+    sql = step.sql if isinstance(step, QueryStep | MergeStep) else None
+    inner = ("merge", "source") if isinstance(step, MergeStep) else ()
+    views = {name: columns_read(view, declaration) for name, view in step.views.items()}
+    pending = step.pending
+    if pending is not None:
+        table = declaration.tables.get(pending.table)
+        views[pending.shown_as] = None if table is None else [*table.columns]
     known = ", ".join(views) or "nothing"
-    parameters = (step.arguments.get("with") or {}).get("parameters") or {}
-    if parameters and not arguments.get("sql"):
+    parameters = step.with_arguments.get("parameters") or {}
+    if parameters and not sql:
         yield ("with", "parameters"), "values of $name in SQL, and there is none"
-    for path, sql, makes in (
-        (("sql",), arguments.get("sql"), step.table if step.verb == "sql" else ""),
-        (("pending", "sql"), pending.get("sql"), str(pending.get("table"))),
+    for path, text, makes in (
+        (("sql",), sql, step.table if isinstance(step, QueryStep) else ""),
+        (("pending", "sql"), pending and pending.sql, "" if pending is None else pending.table),
     ):
-        query, message = _parsed(sql)
+        query, message = _parsed(text)
         if query is not None:
             message = [*_name_diagnostics(query, views, f"reads has {known}")]
             message += parameter_problems(query, parameters)
             if makes in declaration.tables and not message and None not in views.values():
-                fixed = arguments.get("overwrite")
-                fixed = fixed if isinstance(fixed, dict) else {}
+                fixed = step.overwrite if isinstance(step.overwrite, dict) else {}
                 message += output_problems(query, makes, declaration.tables[makes], fixed)
         for one in message:
             yield (*inner, *path), one
@@ -89,14 +85,12 @@ def columns_selected(sql: Any, views: Mapping[str, Sequence[str] | None]) -> lis
     return None if "*" in names or not all(names) else names
 
 
-def columns_read(source: Any, declaration: Declaration) -> list[str] | None:
+def columns_read(view: DeclaredView, declaration: Declaration) -> list[str] | None:
     """What a view shows; None where nobody knows, such as of a system table."""
-    changes = isinstance(source, dict) and source.get("mode") == "changes"
-    name = source["table"] if isinstance(source, dict) else str(source)
-    table = declaration.tables.get(name) or declaration.external.get(name)
+    table = declaration.tables.get(view.table) or declaration.external.get(view.table)
     if table is None:
         return None
-    return [*table.columns, *(["_ROW_KIND"] if changes else [])]
+    return [*table.columns, *(["_ROW_KIND"] if view.is_of_changes else [])]
 
 
 def _parsed(sql: Any) -> tuple[Any, list[str]]:

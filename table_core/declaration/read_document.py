@@ -14,7 +14,6 @@ from table_core.declaration.located import Diagnostic, Located, place_of, read_y
 from table_core.declaration.model import (
     CheckDeclaration,
     Declaration,
-    Step,
     TableDeclaration,
     TriggerDeclaration,
     UpkeepDeclaration,
@@ -24,12 +23,14 @@ from table_core.declaration.order import ordered
 from table_core.declaration.partition_texts import canonical
 from table_core.declaration.policy import policy_of
 from table_core.declaration.references import reference_diagnostics
+from table_core.declaration.steps import step_of
 from table_core.declaration.targets import aimed
-from table_core.declaration.verbs import COMMON, MAKES_ROWS, VERBS
+from table_core.declaration.verbs import MAKES_ROWS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from table_core.declaration.steps import DeclaredStep
     from table_core.shapes.shape import Shape
 
 __all__ = ["Read", "read", "read_for_target"]
@@ -195,17 +196,18 @@ def _table(entry: Mapping[str, Any], common: Mapping[str, str]) -> TableDeclarat
     )
 
 
-def _step(name: str, entry: Mapping[str, Any], tables: Mapping[str, TableDeclaration]) -> Step:
-    arguments = {key: value for key, value in entry.items() if key not in COMMON}
-    if isinstance(arguments.get("overwrite"), dict):
-        arguments["overwrite"] = canonical(arguments["overwrite"], tables.get(entry["table"]))
-    table, verb = tables.get(entry["table"]), next(verb for verb in VERBS if verb in entry)
-    return Step(
+def _step(
+    name: str, entry: Mapping[str, Any], tables: Mapping[str, TableDeclaration]
+) -> DeclaredStep:
+    table = tables.get(entry["table"])
+    if isinstance(entry.get("overwrite"), dict):
+        entry = {**entry, "overwrite": canonical(entry["overwrite"], table)}
+    makes_rows = not MAKES_ROWS.isdisjoint(entry)
+    return step_of(
+        entry,
         name=name,
         table=entry["table"],
-        verb=verb,
-        computed=table.computed_columns if table is not None and verb in MAKES_ROWS else (),
-        arguments=arguments,
+        computed=table.computed_columns if table is not None and makes_rows else (),
         after=tuple(entry.get("after") or ()),
         engine=entry.get("engine"),
         events=entry.get("events") or "changes",

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from table_core.declaration.located import Diagnostic, Located, place_of
 from table_core.declaration.moves import newest_name
-from table_core.declaration.order import cycle, tables_read, tables_written
+from table_core.declaration.order import cycle
 from table_core.declaration.positions import position_diagnostics
-from table_core.declaration.verbs import changes_rows, views_of_step
 from table_core.options.nearest import hint
 
 if TYPE_CHECKING:
@@ -80,8 +79,8 @@ def _of_steps(
     for step in declaration.steps:
         group = "sources" if step.name in _names(root, "sources") else "flows"
         path = (group, step.name)
-        written = tables_written(step)
-        for table in sorted(written | tables_read(step)):
+        written = step.tables_written
+        for table in sorted(written | step.tables_read):
             if table not in there:
                 yield path, _no_table(table, there)
             elif table in written and table not in tables:
@@ -140,15 +139,15 @@ def _of_audits(declaration: Declaration, root: Located) -> Iterator[Finding]:
                 "rows are checked: sync into a table of its own, and let a flow read that"
             )
             yield path, message
-        pending = (step.arguments.get("pending") or {}).get("table")
-        if pending in declaration.audited:
-            message = f"{pending} is audited, and the rows that wait are written past an audit"
+        if step.pending is not None and step.pending.table in declaration.audited:
+            message = (
+                f"{step.pending.table} is audited, and the rows that wait are written past an audit"
+            )
             yield (*path, "pending"), message
-        for view, source in views_of_step(step.verb, step.arguments).items():
-            read = source if isinstance(source, dict) else {"table": source}
-            if read.get("mode") == "changes" and read["table"] == step.table in declaration.audited:
+        for name, view in step.views.items():
+            if view.is_of_changes and view.table == step.table in declaration.audited:
                 message = (
-                    f"view {view!r} reads the changes of the audited table that the step writes"
+                    f"view {name!r} reads the changes of the audited table that the step writes"
                 )
                 yield path, message
 
@@ -161,11 +160,7 @@ def _stops(check: Located, table: str) -> bool:
 
 def _of_triggers(declaration: Declaration) -> Iterator[Finding]:
     """Triggers that would wake themselves, alone or through others: for ever."""
-    written = {
-        step.name: tables_written(step)
-        for step in declaration.steps
-        if changes_rows(step.verb, step.arguments)
-    }
+    written = {step.name: step.tables_written for step in declaration.steps if step.changes_rows}
     wakes: dict[str, set[str]] = {}
     schedule = declaration.pipeline.get("schedule")
     announced = tuple(step.name for step in declaration.steps if step.events != "none")

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from table_core.declaration.graph import edges
-from table_core.declaration.order import audited_in, tables_written
+from table_core.declaration.order import audited_in
 from table_core.errors import ArgumentError
 from table_core.options.nearest import hint
 
@@ -86,7 +86,7 @@ def chosen(declaration: Declaration, words: Iterable[str]) -> Chosen:
         for node in known.up.get(one, set()) | known.down.get(one, set())
     }
     tables = {name for kind, name in nodes if kind == "table"}
-    writers = {step.name for step in declaration.steps if tables & tables_written(step)}
+    writers = {step.name for step in declaration.steps if tables & step.tables_written}
     steps = _names(nodes, "step") | writers
     audited = {audited_in(s, declaration.audited) for s in declaration.steps if s.name in steps}
     return Chosen(

@@ -21,7 +21,7 @@ Finding = tuple[tuple[str, ...], str]
 def template_diagnostics(declaration: Declaration) -> Iterator[Finding]:
     """Values that are no templates though they look so; SQL of queries is told with the query."""
     for step in declaration.steps:
-        yield from _in(step.arguments, ("flows", step.name))
+        yield from _in(step.members(), ("flows", step.name))
     for check in declaration.checks:
         yield from _in(check.rules, ("checks", check.name))
     for trigger in declaration.triggers:

@@ -25,7 +25,7 @@ from table_core.shapes.shape import AnyValue, OneOf, Shape, Text, unexpected
 from table_core.shapes.texts import VIEW
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from table_core.shapes.shape import Defs
 
@@ -36,10 +36,6 @@ __all__ = [
     "STEP",
     "VERBS",
     "Verb",
-    "changes_rows",
-    "pending_view",
-    "sources_of",
-    "views_of_step",
 ]
 
 NAME: Final = "[A-Za-z0-9_-]{1,200}"
@@ -317,27 +313,3 @@ STEP: Final[Shape] = _Step(named="step")
 
 MAKES_ROWS: Final = frozenset({"sync", "sql", "rows_uri"})
 """Verbs whose rows get the computed columns of their table."""
-
-
-def views_of_step(verb: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """The views that the SQL of a step sees, each with its source as it is declared."""
-    source = (arguments.get("merge") or {}).get("source") or {} if verb == "merge" else arguments
-    return dict(source.get("reads") or source.get("sources") or {})
-
-
-def pending_view(pending: Mapping[str, Any]) -> str:
-    """Under which name SQL sees the rows that wait."""
-    return str(pending.get("view") or str(pending["table"]).partition(".")[2])
-
-
-def changes_rows(verb: str, arguments: Mapping[str, Any]) -> bool:
-    """Whether a step makes, changes or takes away rows of its table."""
-    return verb != "run" or ACTIONS[arguments["run"]].changes_rows
-
-
-def sources_of(verb: str, arguments: Mapping[str, Any]) -> Sequence[str]:
-    """The tables that a step reads rows of."""
-    views = views_of_step(verb, arguments).values()
-    tables = [one["table"] if isinstance(one, dict) else str(one) for one in views]
-    merged = (arguments.get("merge") or {}).get("source") or {}
-    return [*tables, *([merged["table"]] if isinstance(merged.get("table"), str) else [])]

@@ -89,14 +89,13 @@ def test_it_equals_an_independent_computation_however_often_it_runs(
 
 
 def test_each_action_that_a_flow_may_run_has_an_operator_and_its_arguments() -> None:
-    from paimon_provider import declaration
     from table_core.declaration.grammar import RUN_ACTIONS
     from table_core.declaration.step_arguments import ACTIONS
 
-    assert set(declaration._RUN) == set(RUN_ACTIONS)
-    for action, path in declaration._RUN.items():
-        module, _, name = path.partition(".")
+    assert set(ACTIONS) == set(RUN_ACTIONS)
+    for action, taken in ACTIONS.items():
+        module, _, name = taken.operator.partition(".")
         operator = getattr(importlib.import_module(f"paimon_provider.operators.{module}"), name)
         parameters = inspect.signature(operator.__init__).parameters.values()
         own = {p.name for p in parameters if p.kind is p.KEYWORD_ONLY} - {"engine"}
-        assert set(ACTIONS[action].takes) == own, action
+        assert set(taken.takes) == own, action

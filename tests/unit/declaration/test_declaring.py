@@ -334,7 +334,7 @@ checks:
         {"h": "7", "dt": "20260101"},
         {"flag": "false", "dt": "07"},
     ]
-    assert found.steps[0].arguments["overwrite"] == {"h": "7", "dt": "NO"}
+    assert found.steps[0].overwrite == {"h": "7", "dt": "NO"}
     assert found.checks[0].rules["range"] == {"x": ["0.10", "1e3"]}
 
 
@@ -652,7 +652,7 @@ def test_a_prefix_stands_before_each_database_and_nowhere_else() -> None:
     plain, dev = parse(text.replace("prefix: dev_\n", "")), parse(text)
     told = str(dev)
     assert told.replace("dev_default.", "default.").replace(
-        ", 'view': 'waiting_orders'", ""
+        "view='waiting_orders'", "view=None"
     ) == str(plain)
     assert "'default." not in told
     assert set(dev.tables) == set(dev.policies) == {f"dev_{name}" for name in plain.tables}
@@ -661,7 +661,7 @@ def test_a_prefix_stands_before_each_database_and_nowhere_else() -> None:
     letters = "with: {settings: {dead_letter: a.refused}}"
     sync = f"prefix: x_\nsources: {{s: {{table: a.orders, sync: {{kind: files, uri: u}}, {letters}}}}}\n"
     found = parse(SHOP + sync)
-    assert found.steps[0].arguments["with"] == {"settings": {"dead_letter": "x_a.refused"}}
+    assert found.steps[0].with_arguments == {"settings": {"dead_letter": "x_a.refused"}}
     assert found.also_written == {"x_a.refused"}
 
 
