@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from table_core.declaration.difference import WORDS
 from table_core.declaration.grammar import DECLARATION
-from table_core.declaration.step_arguments import ACTIONS, OF_AIRFLOW
-from table_core.declaration.verbs import COMMON, VERBS
+from table_core.declaration.verbs import ACTIONS, COMMON, OF_AIRFLOW, VERBS
 from table_core.shapes.containers import ListOf, MapOf, Record
 from table_core.shapes.shape import OneOf, Shape
 

@@ -18,11 +18,10 @@ from paimon_provider.arguments.timestamps import seconds_of
 from paimon_provider.assets import watched_table
 from paimon_provider.declared_file import read_head, read_whole
 from table_core.declaration.cron import spread
+from table_core.declaration.graph import chosen
 from table_core.declaration.names import APPLY_TASK, UPKEEP_SUFFIX
-from table_core.declaration.needs import needs_of
-from table_core.declaration.order import around_gate, audited_in
+from table_core.declaration.order import around_gate, audited_in, needs_of
 from table_core.declaration.parameters import has_default
-from table_core.declaration.selection import chosen
 from table_core.declaration.steps import QueryStep
 from table_core.errors import ArgumentError
 from table_core.options.nearest import hint
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     from paimon_provider._compat import BaseOperator
     from paimon_provider.declared_steps import Made
     from table_core.declaration.model import Declaration, TriggerDeclaration
-    from table_core.declaration.needs import Need
+    from table_core.declaration.order import Need
     from table_core.declaration.steps import DeclaredStep
 
 __all__ = ["Hooks", "PaimonTaskGroup", "load_dags"]

@@ -20,8 +20,7 @@ from table_core.declaration.environment import TARGET
 from table_core.declaration.grammar import json_schema
 from table_core.declaration.located import decoded
 from table_core.declaration.manifest import compiled, digest_of
-from table_core.declaration.read_document import read
-from table_core.declaration.targets import aimed
+from table_core.declaration.read_document import aimed, read
 from table_core.errors import ArgumentError, NotFoundError
 from table_core.jobs.action import Heading
 from table_core.options.shown import shown
@@ -203,7 +202,7 @@ def graph(
 def dags(file: File, select: Select = None, target: Target = None, as_json: AsJson = False) -> None:
     """Show the Dags that the declaration makes: their tasks, and which wait for which."""
     from table_core.declaration.dags import as_text, dags_of
-    from table_core.declaration.selection import chosen
+    from table_core.declaration.graph import chosen
 
     declaration = _parsed(_body(file), file, target)
     plans = dags_of(declaration, chosen(declaration, select) if select else None)
@@ -300,7 +299,7 @@ def _uri(declaration: Declaration, warehouse: str | None, file: Path) -> str:
 
 
 def _chosen(declaration: Declaration, select: Sequence[str] | None) -> Declaration:
-    from table_core.declaration.selection import selected
+    from table_core.declaration.graph import selected
 
     return selected(declaration, select) if select else declaration
 

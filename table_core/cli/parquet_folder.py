@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from table_core.datatypes.arrow import arrow_schema
-from table_core.declaration.from_files import FileSchema, by_table, table_of
+from table_core.declaration.first import FileSchema, by_table, table_of
 from table_core.storage.row_files import parquet_column, parquet_schema
 from table_core.storage.stores.locate import open_storage
 

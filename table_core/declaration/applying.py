@@ -10,7 +10,7 @@ from table_core.datatypes.text import type_text
 from table_core.datatypes.widths import holds_all
 from table_core.declaration.compare import Action, CurrentTable, TablePlan, plan_of
 from table_core.declaration.difference import Difference, Safety
-from table_core.declaration.moves import older_names
+from table_core.declaration.model import older_names
 from table_core.declaration.table_schema import fields_of
 from table_core.errors import (
     AlreadyExistsError,

@@ -11,14 +11,15 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from table_core.datatypes.text import type_text
-from table_core.declaration.column_differences import (
+from table_core.declaration.difference import (
+    Difference,
+    Safety,
     column_differences,
+    option_differences,
     order_difference,
     stored_with,
 )
-from table_core.declaration.difference import Difference, Safety
-from table_core.declaration.moves import older_names
-from table_core.declaration.option_differences import option_differences
+from table_core.declaration.model import older_names
 from table_core.declaration.table_schema import schema_of
 from table_core.errors import TableError
 from table_core.options import keys_identity, keys_merge

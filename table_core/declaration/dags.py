@@ -12,8 +12,8 @@ from table_core.declaration.order import among, around_gate, audited_in
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
+    from table_core.declaration.graph import Chosen
     from table_core.declaration.model import Declaration
-    from table_core.declaration.selection import Chosen
     from table_core.declaration.steps import DeclaredStep
 
 __all__ = ["MadeDag", "as_text", "dags_of"]

@@ -9,17 +9,14 @@ from typing import TYPE_CHECKING, Any, Final
 from table_core.datatypes.kinds import Array, Map, Multiset, Row, Vector
 from table_core.datatypes.text import parse_type
 from table_core.declaration.change_sources import source_diagnostics
-from table_core.declaration.columns import column_diagnostics
-from table_core.declaration.computed_diagnostics import computed_diagnostics
+from table_core.declaration.columns import column_diagnostics, computed_diagnostics
 from table_core.declaration.cron import schedule_diagnostics
-from table_core.declaration.foreign_types import type_hint
+from table_core.declaration.foreign_words import type_hint
 from table_core.declaration.located import Diagnostic, place_of
-from table_core.declaration.merge_expressions import merge_diagnostics
-from table_core.declaration.parameters import parameter_diagnostics
-from table_core.declaration.queries import query_diagnostics
+from table_core.declaration.parameters import parameter_diagnostics, template_diagnostics
+from table_core.declaration.queries import merge_diagnostics, query_diagnostics
 from table_core.declaration.read_document import read, read_for_target
 from table_core.declaration.table_schema import schema_of
-from table_core.declaration.templates import template_diagnostics
 from table_core.errors import SchemaError, TableError
 from table_core.expire.undatable import useless_retention
 from table_core.options.keys_retention import PARTITION_EXPIRATION_TIME

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
-from table_core.declaration.prefix import prefixed
 from table_core.declaration.read_document import read
 from table_core.errors import ArgumentError
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from table_core.declaration.located import Diagnostic
     from table_core.declaration.model import Declaration
 
-__all__ = ["faults_of", "parse", "warnings_of"]
+__all__ = ["faults_of", "parse", "prefixed", "warnings_of"]
 
 
 def parse(
@@ -67,3 +67,44 @@ def warnings_of(
     from table_core.declaration import depth
 
     return depth.warnings_of(text, file, environment=environment, texts=texts)
+
+
+def prefixed(declaration: Declaration) -> Declaration:
+    """``declaration`` with its prefix before the databases of its own tables, wherever they are named.
+
+    Tables of others keep their names, and so do the views of SQL.
+    """
+    if not declaration.prefix:
+        return declaration
+    ours = {*declaration.tables, *declaration.moved, *declaration.also_written}
+
+    def named(name: str) -> str:
+        plain, dollar, rest = name.partition("$")
+        return f"{declaration.prefix}{plain}{dollar}{rest}" if plain in ours else name
+
+    return replace(
+        declaration,
+        prefix=None,
+        tables={named(name): table for name, table in declaration.tables.items()},
+        policies={named(name): policy for name, policy in declaration.policies.items()},
+        moved={named(old): named(new) for old, new in declaration.moved.items()},
+        audited=tuple(named(name) for name in declaration.audited),
+        pipeline=_pipeline(declaration.pipeline, named),
+        steps=tuple(step.renamed(named) for step in declaration.steps),
+        checks=tuple(
+            replace(
+                check,
+                table=named(check.table),
+                against=None if check.against is None else named(check.against),
+            )
+            for check in declaration.checks
+        ),
+        triggers=tuple(replace(one, table=named(one.table)) for one in declaration.triggers),
+    )
+
+
+def _pipeline(pipeline: Mapping[str, Any], named: Callable[[str], str]) -> dict[str, Any]:
+    schedule = pipeline.get("schedule")
+    if not isinstance(schedule, dict):
+        return dict(pipeline)
+    return {**pipeline, "schedule": {"changes": [named(table) for table in schedule["changes"]]}}

@@ -17,6 +17,8 @@ __all__ = [
     "TableDeclaration",
     "TriggerDeclaration",
     "UpkeepDeclaration",
+    "newest_name",
+    "older_names",
 ]
 
 
@@ -144,3 +146,20 @@ class Declaration:
 
     def _syncs(self) -> list[SyncStep]:
         return [step for step in self.steps if isinstance(step, SyncStep)]
+
+
+def newest_name(moves: Mapping[str, str], name: str) -> str:
+    """What ``name`` is called after all ``moves``, each from a name to the next."""
+    seen = {name}
+    while (name := moves.get(name, name)) not in seen:
+        seen.add(name)
+    return name
+
+
+def older_names(moves: Mapping[str, str], name: str) -> list[str]:
+    """What ``name`` was called before, the last name first."""
+    before = {new: old for old, new in moves.items()}
+    older: list[str] = []
+    while (old := before.get(older[-1] if older else name)) is not None and old not in older:
+        older.append(old)
+    return older

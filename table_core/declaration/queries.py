@@ -8,21 +8,26 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from table_core.declaration.outputs import (
-    output_problems,
-    parameter_problems,
-    template_problems,
-)
-from table_core.declaration.steps import MergeStep, QueryStep
+from table_core.declaration.parameters import jinja_problem
+from table_core.declaration.steps import DeclaredView, MergeStep, QueryStep
+from table_core.errors import TableError
 from table_core.options.nearest import hint
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from table_core.declaration.model import Declaration
-    from table_core.declaration.steps import DeclaredStep, DeclaredView
+    from table_core.declaration.model import Declaration, TableDeclaration
+    from table_core.declaration.steps import DeclaredStep
 
-__all__ = ["columns_read", "columns_selected", "query_diagnostics"]
+__all__ = [
+    "columns_read",
+    "columns_selected",
+    "merge_diagnostics",
+    "output_problems",
+    "parameter_problems",
+    "query_diagnostics",
+    "template_problems",
+]
 
 _UNRESOLVED: Final = re.compile(
     r"Column '\"?(?P<name>[^'\"]*)\"?' could not be resolved(?: for table: '(?P<view>[^']*)')?"
@@ -176,3 +181,138 @@ def _column_problem(message: str, views: Mapping[str, Sequence[str] | None]) -> 
         return f"column {name!r} is in {having[0]}, which the query does not read there"
     known = [c for one, columns in views.items() if view in {"", None, one} for c in columns or ()]
     return f"no column {name!r}; {hint(name, dict.fromkeys(known))}"
+
+
+_UNNAMED: Final = re.compile(r"_col_\d+")
+_OF_DBT: Final = re.compile(
+    r"\{[{%][^}]*?\b(ref|source|env_var|var|config|is_incremental|this)\s*\("
+)
+_KIND: Final = "_row_kind"
+"""The kind of a row is no column of the table."""
+
+
+def output_problems(
+    query: Any, name: str, table: TableDeclaration, overwritten: Iterable[str]
+) -> Iterator[str]:
+    """Columns that a qualified query gives and the table has not, and the reverse where one must be."""
+    selected = [one.casefold() for one in query.named_selects]
+    if "*" in selected or any(not one for one in selected):
+        return
+    known = {column.casefold(): column for column in table.columns}
+    for number, column in enumerate(selected, 1):
+        if _UNNAMED.fullmatch(column):
+            yield f"column {number} of the query has no name: write … AS and a column of {name}"
+        elif column not in known and column != _KIND:
+            yield f"the query gives {column!r}, which {name} has not; {hint(column, known.values())}"
+        elif known.get(column) in table.computed:
+            yield f"the query gives {column!r}, which {name} computes: leave it out"
+        elif column in selected[: number - 1]:
+            yield f"the query gives {column!r} twice"
+    for folded, column in known.items():
+        left_out = folded not in selected and column not in {*overwritten, *table.computed}
+        if left_out and _is_needed(column, table):
+            yield f"the query lacks {column!r}, which is NOT NULL in {name}"
+
+
+def _is_needed(column: str, table: TableDeclaration) -> bool:
+    if column in table.column_defaults:
+        return False
+    from table_core.datatypes.text import parse_type
+
+    try:
+        return column in table.primary_key or not parse_type(table.columns[column]).nullable
+    except TableError:
+        return False  # told where the type stands
+
+
+def parameter_problems(query: Any, parameters: Mapping[str, Any]) -> Iterator[str]:
+    """Parameters that the query asks for and nobody gives."""
+    from sqlglot import exp
+
+    for one in query.find_all(exp.Placeholder):
+        if one.name:
+            yield f":{one.name} is no parameter: write ${one.name}, with its value in parameters"
+    asked = {one.name for one in query.find_all(exp.Parameter)}
+    for name in sorted(asked - set(parameters)):
+        near = hint(name, parameters)
+        more = f"; {near}" if near.startswith("did") else ": give it under with.parameters"
+        yield f"${name} has no value{more}"
+
+
+def template_problems(text: str) -> list[str]:
+    """What is wrong with a template, as far as it can be told before it is rendered."""
+    for opening, closing in (("{{", "}}"), ("{%", "%}")):
+        if text.count(opening) != text.count(closing):
+            return [f"a template opens with {opening} and does not close with {closing}"]
+    if message := jinja_problem(text):
+        return [message]
+    macro = _OF_DBT.search(text)
+    if macro is not None:
+        default_hint = "name the table under reads and its view in SQL"
+        other = {"var": "write params.name of pipeline.params", "env_var": "write ${NAME}"}
+        return [f"{macro[1]}() of dbt is not known here: {other.get(macro[1], default_hint)}"]
+    return []
+
+
+_TEMPLATE: Final = "{{"
+Sides = dict[str, list[str] | None]
+
+
+def merge_diagnostics(declaration: Declaration) -> Iterator[Finding]:
+    """Columns in ``merge.when`` that the source or the table has not."""
+    for step in declaration.steps:
+        if not isinstance(step, MergeStep) or step.table not in declaration.tables:
+            continue
+        sides: Sides = {
+            "source": _source_columns(step, declaration),
+            "target": [*declaration.tables[step.table].columns],
+        }
+        path = ("flows", step.name, "merge", "when")
+        if sides["source"] is not None and step.sql is not None:
+            names = [name for name in step.on if _TEMPLATE not in name]
+            for message in _lacking(names, sides["source"], "the source"):
+                yield (*path[:-1], "on"), message
+        for clause in step.when:
+            for sql in (*(clause.get("values") or {}).values(), clause.get("condition")):
+                for message in _diagnostics(sql, sides):
+                    yield path, message
+
+
+def _source_columns(step: MergeStep, declaration: Declaration) -> list[str] | None:
+    """What the source shows; None where nobody knows."""
+    if step.source_table is not None:
+        return columns_read(DeclaredView(table=step.source_table), declaration)
+    views = {name: columns_read(view, declaration) for name, view in step.views.items()}
+    return columns_selected(step.sql, views)
+
+
+def _diagnostics(sql: Any, sides: Sides) -> Iterator[str]:
+    if not isinstance(sql, str) or _TEMPLATE in sql:
+        return
+    from sqlglot import errors, exp, parse_one
+
+    try:
+        tree = parse_one(sql, dialect="spark")
+    except (errors.SqlglotError, RecursionError):
+        return  # told with its place in the text
+    bound = {name.name.casefold() for lam in tree.find_all(exp.Lambda) for name in lam.expressions}
+    for column in tree.find_all(exp.Column):
+        first, *rest = [part.name for part in column.parts]
+        known = sides.get(first.casefold()) if rest else None
+        if rest and first.casefold() in sides:
+            if known is not None:
+                yield from _lacking(rest[:1], known, f"the {first.casefold()}")
+            continue
+        if first.casefold() in bound or None in sides.values():
+            continue
+        both = [name for side in sides.values() for name in side or ()]
+        if first.casefold() not in {name.casefold() for name in both}:
+            near = hint(first, both)
+            yield f"{sql!r}: {first!r} is neither source.… nor target.…, nor a column of them; {near}"
+
+
+def _lacking(names: Sequence[str], known: Sequence[str], where: str) -> Iterator[str]:
+    folded = {one.casefold() for one in known}
+    for name in names:
+        if name.casefold() not in folded:
+            yield f"{where} has no column {name!r}; {hint(name, known)}"

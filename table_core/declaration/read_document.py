@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import fnmatch
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from table_core.declaration.addresses import address_diagnostics
 from table_core.declaration.diagnosed import diagnosed
 from table_core.declaration.environment import TARGET
-from table_core.declaration.grammar import CHECK_RULES, DECLARATION, GROUPS
-from table_core.declaration.included import with_included
+from table_core.declaration.grammar import CHECK_RULES, DECLARATION, GROUPS, UPKEEP_ACTIONS
 from table_core.declaration.located import Diagnostic, Located, place_of, read_yaml
 from table_core.declaration.model import (
     CheckDeclaration,
@@ -20,20 +20,29 @@ from table_core.declaration.model import (
 )
 from table_core.declaration.names import fresh_check, name_diagnostics
 from table_core.declaration.order import ordered
-from table_core.declaration.partition_texts import canonical
-from table_core.declaration.policy import policy_of
 from table_core.declaration.references import reference_diagnostics
 from table_core.declaration.steps import step_of
-from table_core.declaration.targets import aimed
+from table_core.declaration.table_schema import canonical
 from table_core.declaration.verbs import MAKES_ROWS
+from table_core.errors import TableError
+from table_core.options.nearest import hint
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from table_core.declaration.located import Located
     from table_core.declaration.steps import DeclaredStep
     from table_core.shapes.shape import Shape
 
-__all__ = ["Read", "read", "read_for_target"]
+__all__ = [
+    "Read",
+    "aimed",
+    "include_names",
+    "policy_of",
+    "read",
+    "read_for_target",
+    "with_included",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,3 +250,125 @@ def _trigger(
         flows=tuple(entry.get("flows") or ()),
         tags=tuple(entry.get("tags") or ()),
     )
+
+
+_OWN = ("include", "version", "name")
+"""What each file may say for itself: the including file's holds."""
+
+
+def include_names(root: Located) -> list[Located]:
+    """The paths that a file includes, where they stand."""
+    node = root.value.get("include") if isinstance(root.value, dict) else None
+    items = node.value if node is not None and isinstance(node.value, list) else []
+    return [item for item in items if isinstance(item.value, str)]
+
+
+def with_included(
+    root: Located,
+    file: str,
+    texts: Callable[[str], str] | None,
+    environment: Mapping[str, str] | None,
+) -> tuple[Located, list[Diagnostic]]:
+    """``root`` with the members of the files that it includes, and what is wrong with those.
+
+    ``texts`` gives the text of a path as it is written, which is from the folder of ``file``.
+    """
+    diagnostics: list[Diagnostic] = []
+    for item in include_names(root):
+        path = str(item.text)
+        if texts is None:
+            diagnostics.append(
+                Diagnostic(file, *item.place, "files can be included only by a file")
+            )
+            continue
+        try:
+            text = texts(path)
+        except TableError as error:
+            diagnostics.append(Diagnostic(file, *item.place, str(error)))
+            continue
+        more, message = read_yaml(text, path, environment, named=True)
+        diagnostics += message
+        if more is None:
+            continue
+        if not isinstance(more.value, dict) or "include" in more.value:
+            rule = "an included file is a mapping, and includes nothing itself"
+            diagnostics.append(Diagnostic(file, *item.place, f"{path}: {rule}"))
+            continue
+        root = _joined(root, more, path, diagnostics)
+    return root, diagnostics
+
+
+def _joined(root: Located, more: Located, path: str, diagnostics: list[Diagnostic]) -> Located:
+    members, keys = dict(root.value), dict(root.keys or {})
+    for name, item in more.value.items():
+        at = (more.keys or {}).get(name, more.place)
+        node = members.get(name)
+        if node is None:
+            members[name], keys[name] = item, at
+        elif isinstance(node.value, dict) and isinstance(item.value, dict):
+            members[name] = _entries(node, item, path, diagnostics)
+        elif name not in _OWN:
+            diagnostics.append(Diagnostic(path, *at, f"{name!r} is in another file too"))
+    return replace(root, value=members, keys=keys)
+
+
+def _entries(node: Located, more: Located, path: str, diagnostics: list[Diagnostic]) -> Located:
+    entries: dict[str, Any] = dict(node.value)
+    keys = dict(node.keys or {})
+    for name, item in more.value.items():
+        at = (more.keys or {}).get(name, more.place)
+        if name in entries:
+            diagnostics.append(Diagnostic(path, *at, f"{name!r} is in another file too"))
+        else:
+            entries[name], keys[name] = item, at
+    return replace(node, value=entries, keys=keys)
+
+
+def aimed(root: Located, target: str) -> tuple[Located, str]:
+    """``root`` as it is for ``target``, without its targets; and what is wrong, '' if nothing is."""
+    members = dict(root.value)
+    targets = members.pop("targets", None)
+    plain = replace(root, value=members)
+    known = {} if targets is None or not isinstance(targets.value, dict) else targets.value
+    if target not in known:
+        if not known:
+            return (
+                plain,
+                f"no target {target!r}: this file has no targets; add targets: {{{target}: …}}",
+            )
+        return plain, f"no target {target!r}; {hint(target, known)}"
+    return _over(plain, known[target]), ""
+
+
+def _over(base: Located, over: Located) -> Located:
+    if not isinstance(base.value, dict) or not isinstance(over.value, dict):
+        return over
+    members = dict(base.value)
+    for name, item in over.value.items():
+        members[name] = _over(members[name], item) if name in members else item
+    return replace(base, value=members, keys={**(base.keys or {}), **(over.keys or {})})
+
+
+def policy_of(table: str, upkeep: Mapping[str, Any]) -> dict[str, Any]:
+    """Action to its settings for ``table``; an action that is ``false`` is off.
+
+    What is nearer wins, setting by setting; of several patterns that match, the later one.  What was
+    switched off and is switched on again has the settings that it would have inherited.
+    """
+    database = table.partition(".")[0]
+    layers = [upkeep.get("policy") or {}]
+    patterns: Mapping[str, Any] = upkeep.get("databases") or {}
+    layers += [rules for name, rules in patterns.items() if fnmatch.fnmatchcase(database, name)]
+    layers.append((upkeep.get("tables") or {}).get(table) or {})
+    policy: dict[str, Any] = {}
+    off: set[str] = set()
+    for rules in layers:
+        for name, settings in rules.items():
+            if settings is False:
+                off.add(name)
+                continue
+            off.discard(name)
+            more = {} if settings is True else settings
+            policy[name] = {**policy.get(name, {}), **more}
+    actions = [*UPKEEP_ACTIONS, "thresholds"]
+    return {name: policy[name] for name in actions if name in policy and name not in off}

@@ -1,24 +1,33 @@
-"""Names in a declaration that lead nowhere, and what goes round in circles."""
+"""Names in a declaration that lead nowhere, what goes round in circles, and positions that two readers would share.
+
+A position says how far a reader has come.  Two readers of one position take each other's rows for their own: some
+are never read.
+"""
 
 from __future__ import annotations
 
 import fnmatch
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from table_core.declaration.located import Diagnostic, Located, place_of
-from table_core.declaration.moves import newest_name
+from table_core.declaration.model import newest_name
 from table_core.declaration.order import cycle
-from table_core.declaration.positions import position_diagnostics
+from table_core.declaration.steps import FilesStep, QueryStep
+from table_core.errors import ArgumentError
 from table_core.options.nearest import hint
+from table_core.position.reader import require_position_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from table_core.declaration.model import Declaration
+    from table_core.declaration.steps import DeclaredStep
 
 __all__ = ["reference_diagnostics"]
 
 Finding = tuple[tuple[str, ...], str]
+StepFinding = tuple[str, tuple[str, ...], str]
+"""Step, where in it, and what is wrong."""
 _CHANGES_NOTHING = {"compact"}
 """Kinds of snapshots that no flow which makes rows gives."""
 
@@ -37,7 +46,7 @@ def reference_diagnostics(declaration: Declaration, root: Located, file: str) ->
         *_of_others(declaration, root, there),
         *(
             (("sources" if step in _names(root, "sources") else "flows", step, *path), message)
-            for step, path, message in position_diagnostics(declaration)
+            for step, path, message in _of_positions(declaration)
         ),
         *_of_triggers(declaration),
         *_of_audits(declaration, root),
@@ -242,3 +251,73 @@ def _moves(node: Located, path: tuple[str, ...], known: list[str], noun: str) ->
             yield path, f"moved from {old!r}, which is declared still"
         if newest_name(moves, new) not in known:
             yield path, f"moved to {new!r}, which is no declared {noun}"
+
+
+_TEMPLATE: Final = "{{"
+
+
+def _of_positions(declaration: Declaration) -> Iterator[StepFinding]:
+    """Positions and pending tables that two would share, or that nobody may have."""
+    taken: dict[tuple[str, str], str] = {}
+    for step in declaration.steps:
+        for path, name in _positions(step, declaration.name):
+            if _TEMPLATE in name:
+                continue
+            try:
+                require_position_name(path[-1], name)
+            except ArgumentError as error:
+                yield step.name, path, str(error)
+            other = taken.setdefault((step.table, name), step.name)
+            if other != step.name or _is_second(step, path, name):
+                message = (
+                    f"{other} keeps its position in {step.table} as {name!r} too: "
+                    "each reader needs a name of its own, or rows are skipped"
+                )
+                yield step.name, path, message
+    yield from _pending_diagnostics(declaration.steps)
+
+
+def _positions(step: DeclaredStep, declared: str) -> Iterator[tuple[tuple[str, ...], str]]:
+    if isinstance(step, FilesStep) and step.rows_position:
+        yield ("rows_position",), step.rows_position
+    if not isinstance(step, QueryStep):
+        return
+    changes = {name: view for name, view in step.views.items() if view.is_of_changes}
+    for name, view in changes.items():
+        if view.position:
+            yield ("reads", name, "position"), view.position
+    if any(not view.position for view in changes.values()):
+        flow = step.with_arguments.get("flow_name")
+        path = ("with", "flow_name") if flow else ("reads",)
+        yield path, f"tc.flow.{flow or f'{declared}.{step.name}'}"
+
+
+def _is_second(step: DeclaredStep, path: tuple[str, ...], name: str) -> bool:
+    """Whether an earlier view of the same step has the position."""
+    for other, one in _positions(step, ""):
+        if other == path:
+            return False
+        if one == name:
+            return True
+    return False
+
+
+def _pending_diagnostics(steps: Sequence[DeclaredStep]) -> Iterator[StepFinding]:
+    """Rows that wait replace all that is in their table."""
+    for step in steps:
+        if step.pending is None:
+            continue
+        table, path = step.pending.table, ("pending", "table")
+        if table == step.table:
+            yield (
+                step.name,
+                path,
+                f"the rows that wait would replace all of {table}: name a table of their own",
+            )
+        for other in steps:
+            if other.name != step.name and other.verb != "run" and table in other.tables_written:
+                yield (
+                    step.name,
+                    path,
+                    f"{other.name} writes {table} too, and the rows that wait replace all that is there",
+                )

@@ -11,8 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
-from table_core.declaration.step_arguments import ACTIONS
-from table_core.declaration.verbs import VERBS
+from table_core.declaration.verbs import ACTIONS, VERBS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,8 +13,8 @@ import pytest
 from paimon_provider.declaration import PaimonTaskGroup, load_dags
 from table_core.declaration.dags import dags_of
 from table_core.declaration.document import faults_of, parse
+from table_core.declaration.graph import chosen
 from table_core.declaration.manifest import compiled, head_of
-from table_core.declaration.selection import chosen
 from table_core.errors import ArgumentError
 from table_core.table.api.catalog import Catalog
 from tests.provider.dag_files import DECLARED

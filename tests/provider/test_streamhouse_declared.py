@@ -90,7 +90,7 @@ def test_it_equals_an_independent_computation_however_often_it_runs(
 
 def test_each_action_that_a_flow_may_run_has_an_operator_and_its_arguments() -> None:
     from table_core.declaration.grammar import RUN_ACTIONS
-    from table_core.declaration.step_arguments import ACTIONS
+    from table_core.declaration.verbs import ACTIONS
 
     assert set(ACTIONS) == set(RUN_ACTIONS)
     for action, taken in ACTIONS.items():

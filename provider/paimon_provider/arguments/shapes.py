@@ -161,7 +161,7 @@ def _policy() -> Record:
 
 
 def _require_types(columns: Mapping[str, str]) -> None:
-    from table_core.declaration.foreign_types import known_type, type_hint
+    from table_core.declaration.foreign_words import known_type, type_hint
 
     for column, type_ in columns.items():
         if known_type(type_) is None:

@@ -12,8 +12,8 @@ from table_core.cli.main import app
 from table_core.declaration import manifest
 from table_core.declaration.dags import dags_of
 from table_core.declaration.document import faults_of, parse
-from table_core.declaration.needs import needs_of
-from table_core.declaration.selection import chosen
+from table_core.declaration.graph import chosen
+from table_core.declaration.order import needs_of
 from table_core.errors import ArgumentError
 from tests.unit.declaration.documents import CHAIN
 

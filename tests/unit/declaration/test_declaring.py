@@ -19,10 +19,10 @@ from table_core.declaration.compare import Action
 from table_core.declaration.cron import spread
 from table_core.declaration.document import faults_of, parse
 from table_core.declaration.grammar import json_schema
+from table_core.declaration.graph import selected
 from table_core.declaration.located import read_yaml
 from table_core.declaration.model import Declaration
 from table_core.declaration.order import among
-from table_core.declaration.selection import selected
 from table_core.errors import ArgumentError, SchemaError
 from table_core.schema.change import AddColumn
 from table_core.table.api.catalog import Catalog

@@ -14,7 +14,7 @@ from table_core.cli import parquet_folder
 from table_core.cli.main import app
 from table_core.datatypes.text import parse_type
 from table_core.declaration.document import faults_of, parse
-from table_core.declaration.foreign_types import type_hint
+from table_core.declaration.foreign_words import type_hint
 from table_core.errors import (
     ArgumentError,
     DataError,

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from table_core.declaration.step_arguments import ACTIONS
-from table_core.declaration.verbs import VERBS
+from table_core.declaration.verbs import ACTIONS, VERBS
 from tests.lanes import budget
 from tests.unit.declaration.two_judges import VALUES, verdicts
 
