@@ -196,9 +196,7 @@ def type_hint(type_name: str) -> str:
         return _EXAMPLES
     name = " ".join(match[1].upper().split())
     if name in _OUR_TYPES:
-        return (
-            f"; write {_OUR_TYPES[name]}{' NOT NULL' if normalized.endswith('NOT NULL') else ''}"
-        )
+        return f"; write {_OUR_TYPES[name]}{' NOT NULL' if normalized.endswith('NOT NULL') else ''}"
     if name in _KNOWN:
         return "" if "<" in type_name else _EXAMPLES
     return f"; {hint(name, _KNOWN)}"

@@ -17,7 +17,12 @@ if TYPE_CHECKING:
     from table_core.jobs.action import Parameter
     from table_core.shapes.shape import Shape
 
-__all__ = ["renderers_of", "shapes_of", "templated_of"]
+__all__ = ["arguments_of", "renderers_of", "shapes_of", "templated_of"]
+
+
+def arguments_of(action: str) -> tuple[str, ...]:
+    """What an operator of the action may be given, beside what all operators take."""
+    return tuple(name for name, _ in _taken(action))
 
 
 def templated_of(action: str) -> tuple[str, ...]:

@@ -30,5 +30,4 @@ class PaimonAnalyzeOperator(PaimonTableOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(engine=engine, **kwargs)
-        self.columns = columns
-        self.dry_run_only = dry_run
+        self.take_arguments(locals())

@@ -23,6 +23,7 @@ from paimon_provider.arguments.checks import (
     require_early,
     with_shapes,
 )
+from paimon_provider.arguments.job_values import attribute_of, job_arguments
 from paimon_provider.arguments.spark_conf import literal_conf, rendered_conf
 from paimon_provider.arguments.table_identity import TableIdentity, is_template, require_named_so
 from paimon_provider.assets import table_asset
@@ -177,9 +178,19 @@ class PaimonTableOperator(TellsLineage, ChecksArguments, BaseOperator):
         """
         return rendered_conf(self.spark_conf, self._literal_conf)
 
+    def take_arguments(self, signature: Mapping[str, Any]) -> None:
+        """Set the attributes of the arguments that the parameters of ``action`` name.
+
+        An operator calls it in its ``__init__`` with ``locals()``: what the signature has, and the action too.
+        """
+        from paimon_provider.arguments.of_action import arguments_of
+
+        for name in arguments_of(self.action):
+            if name in signature:
+                setattr(self, attribute_of(name), signature[name])
+
     def arguments(self) -> dict[str, Any]:
         """What the job gets: what the parameters of ``action`` name, JSON-safe; templates are rendered by now."""
-        from paimon_provider.arguments.job_values import job_arguments
         from table_core.jobs.registry import action_of
 
         return job_arguments(action_of(self.action), self)

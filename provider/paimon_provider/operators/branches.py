@@ -22,6 +22,7 @@ class PaimonCreateBranchOperator(PaimonTableOperator):
 
     action = "create-branch"
     never_nothing = ("tag",)
+    branch: str
 
     def __init__(
         self,
@@ -35,11 +36,7 @@ class PaimonCreateBranchOperator(PaimonTableOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(engine=engine, **kwargs)
-        self.branch = branch
-        self.tag = tag
-        self.replace = replace
-        self.from_head = from_head
-        self.if_not_exists = if_not_exists
+        self.take_arguments(locals())
 
 
 class PaimonDeleteBranchOperator(PaimonTableOperator):
@@ -64,9 +61,7 @@ class PaimonDeleteBranchOperator(PaimonTableOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(engine=engine, **kwargs)
-        self.branch = branch
-        self.if_exists = if_exists
-        self.dry_run_only = dry_run
+        self.take_arguments(locals())
 
 
 class PaimonFastForwardOperator(PaimonTableOperator):
@@ -96,7 +91,4 @@ class PaimonFastForwardOperator(PaimonTableOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(engine=engine, **kwargs)
-        self.branch = branch
-        self.force = force
-        self.state = state
-        self.dry_run_only = dry_run
+        self.take_arguments(locals())

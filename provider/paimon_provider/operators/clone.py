@@ -33,6 +33,7 @@ class PaimonCloneOperator(PaimonTableOperator):
 
     action = "clone"
     never_nothing = ("tag",)
+    source: str
 
     def __init__(
         self,
@@ -47,12 +48,7 @@ class PaimonCloneOperator(PaimonTableOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(engine=engine, **kwargs)
-        self.source = source
-        self.snapshot = snapshot
-        self.tag = tag
-        self.timestamp = timestamp
-        self.positions = positions
-        self.dry_run_only = dry_run
+        self.take_arguments(locals())
 
     def derivation(self) -> Derivation:
         """The table that is copied, column by column."""

@@ -38,6 +38,7 @@ class PaimonCollectMetadataOperator(PaimonDatabaseOperator):
     """
 
     action = "collect-metadata"
+    to: str
 
     def __init__(  # noqa: PLR0913 - what users may set
         self,
@@ -55,15 +56,7 @@ class PaimonCollectMetadataOperator(PaimonDatabaseOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(engine=engine, **kwargs)
-        self.to = to
-        self.including = including
-        self.excluding = excluding
-        self.kept = kept
-        self.recheck = recheck
-        self.tables = tables
-        self.snapshots = snapshots
-        self.detailed = detailed
-        self.dry_run_only = dry_run
+        self.take_arguments(locals())
         self._catalog_name = ""
 
     def execute(self, context: Context) -> dict[str, Any]:

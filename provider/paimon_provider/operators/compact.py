@@ -42,11 +42,7 @@ class PaimonCompactOperator(PaimonTableOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self.strategy = strategy
-        self.partitions = partitions
-        self.where = where
-        self.order_by = order_by
-        self.dry_run_only = dry_run
+        self.take_arguments(locals())
 
 
 class PaimonRescaleOperator(PaimonTableOperator):
@@ -71,9 +67,7 @@ class PaimonRescaleOperator(PaimonTableOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(engine=engine, **kwargs)
-        self.buckets = buckets
-        self.partitions = partitions
-        self.dry_run_only = dry_run
+        self.take_arguments(locals())
 
 
 class PaimonRewriteManifestsOperator(PaimonTableOperator):
@@ -118,9 +112,4 @@ class PaimonCompactDatabaseOperator(PaimonDatabaseOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(engine=engine, **kwargs)
-        self.including = including
-        self.excluding = excluding
-        self.strategy = strategy
-        self.idle_time = idle_time
-        self.parallelism = parallelism
-        self.dry_run_only = dry_run
+        self.take_arguments(locals())

@@ -47,11 +47,7 @@ class PaimonExpireSnapshotsOperator(PaimonTableOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(engine=engine, **kwargs)
-        self.retain_max = retain_max
-        self.retain_min = retain_min
-        self.older_than = older_than
-        self.max_deletes = max_deletes
-        self.dry_run_only = dry_run
+        self.take_arguments(locals())
 
 
 class PaimonExpireChangelogsOperator(PaimonExpireSnapshotsOperator):
@@ -83,8 +79,7 @@ class PaimonExpireTagsOperator(PaimonTableOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(engine=engine, **kwargs)
-        self.older_than = older_than
-        self.dry_run_only = dry_run
+        self.take_arguments(locals())
 
 
 class PaimonExpirePartitionsOperator(PaimonTableOperator):
@@ -106,8 +101,7 @@ class PaimonExpirePartitionsOperator(PaimonTableOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(engine=engine, **kwargs)
-        self.expiration_time = expiration_time
-        self.dry_run_only = dry_run
+        self.take_arguments(locals())
 
 
 class PaimonRemoveOrphanFilesOperator(PaimonTableOperator):
@@ -134,6 +128,4 @@ class PaimonRemoveOrphanFilesOperator(PaimonTableOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(engine=engine, **kwargs)
-        self.older_than = older_than
-        self.allow_young = allow_young
-        self.dry_run_only = dry_run
+        self.take_arguments(locals())

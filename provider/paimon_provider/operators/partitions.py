@@ -42,8 +42,7 @@ class PaimonDropPartitionOperator(PaimonTableOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(engine=engine, **kwargs)
-        self.partitions = partitions
-        self.dry_run_only = dry_run
+        self.take_arguments(locals())
 
 
 class PaimonMarkPartitionDoneOperator(PaimonTableOperator):
@@ -60,6 +59,7 @@ class PaimonMarkPartitionDoneOperator(PaimonTableOperator):
     """
 
     action = "mark-done"
+    announce_partitions: bool
 
     def __init__(
         self,
@@ -70,8 +70,7 @@ class PaimonMarkPartitionDoneOperator(PaimonTableOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(engine=engine, **kwargs)
-        self.partitions = partitions
-        self.announce_partitions = announce_partitions
+        self.take_arguments(locals())
         if announce_partitions:
             require(
                 Feature.ASSET_PARTITIONS, "announce_partitions=True", "one event names them all"

@@ -31,6 +31,7 @@ class PaimonPositionOperator(PaimonTableOperator):
     """
 
     action = "set-position"
+    snapshot: int | str | None
 
     def __init__(
         self,
@@ -50,12 +51,8 @@ class PaimonPositionOperator(PaimonTableOperator):
                 argument="engine",
                 value=engine,
             )
-        self.position = position
-        self.snapshot = snapshot
+        self.take_arguments(locals())
         self._says_where = snapshot is not None
-        self.source = source
-        self.reader = reader
-        self.dry_run_only = dry_run
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Do it and return the result document."""

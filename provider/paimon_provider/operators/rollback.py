@@ -39,8 +39,5 @@ class PaimonRollbackOperator(PaimonTableOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(engine=engine, **kwargs)
-        self.snapshot = snapshot
-        self.tag = tag
-        self.timestamp = timestamp
-        self.dry_run_only = dry_run
+        self.take_arguments(locals())
         require_together(self)

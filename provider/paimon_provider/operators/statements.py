@@ -35,8 +35,7 @@ class PaimonDeleteOperator(PaimonTableOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(engine=engine, **kwargs)
-        self.where = where
-        self.parameters = parameters
+        self.take_arguments(locals())
 
 
 class PaimonUpdateOperator(PaimonTableOperator):
@@ -60,6 +59,4 @@ class PaimonUpdateOperator(PaimonTableOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(engine=engine, **kwargs)
-        self.values = values
-        self.where = where
-        self.parameters = parameters
+        self.take_arguments(locals())

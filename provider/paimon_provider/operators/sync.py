@@ -107,10 +107,7 @@ class PaimonSyncTableOperator(_FromSource):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self.primary_key = primary_key
-        self.partition_by = partition_by
-        self.computed_columns = computed_columns
-        self.type_mapping = type_mapping
+        self.take_arguments(locals())
 
 
 class PaimonSyncDatabaseOperator(_FromSource, PaimonDatabaseOperator):
@@ -145,10 +142,7 @@ class PaimonSyncDatabaseOperator(_FromSource, PaimonDatabaseOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self.including = including
-        self.excluding = excluding
-        self.table_prefix = table_prefix
-        self.merge_shards = merge_shards
+        self.take_arguments(locals())
 
 
 class PaimonResyncOperator(_WithSettings, PaimonDatabaseOperator):
@@ -202,9 +196,7 @@ class PaimonSourceDoctorOperator(_OfSource, PaimonDatabaseOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(engine=engine, **kwargs)
-        self.including = including
-        self.excluding = excluding
-        self.fail_on = fail_on
+        self.take_arguments(locals())
 
 
 class PaimonSourceAuditOperator(_WithSettings, PaimonDatabaseOperator):
@@ -227,6 +219,7 @@ class PaimonSourceAuditOperator(_WithSettings, PaimonDatabaseOperator):
     """
 
     action = "source-audit"
+    fail_on: str
 
     def __init__(
         self,
@@ -237,9 +230,7 @@ class PaimonSourceAuditOperator(_WithSettings, PaimonDatabaseOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self.tables = tables
-        self.repair = repair
-        self.fail_on = fail_on
+        self.take_arguments(locals())
 
     def arguments(self) -> dict[str, Any]:
         """Those of the action; differences fail the task, not the job: the metric comes first."""
@@ -287,6 +278,4 @@ class PaimonSourceReplayOperator(_WithSettings, PaimonDatabaseOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self.dead_letter = dead_letter
-        self.synced_table = synced_table
-        self.overwrite = overwrite
+        self.take_arguments(locals())

@@ -43,12 +43,7 @@ class PaimonCreateTableOperator(PaimonTableOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(engine=engine, **kwargs)
-        self.columns = columns
-        self.primary_key = primary_key
-        self.partition_by = partition_by
-        self.options = options
-        self.comment = comment
-        self.if_not_exists = if_not_exists
+        self.take_arguments(locals())
 
 
 class PaimonAlterTableOperator(PaimonTableOperator):
@@ -73,5 +68,4 @@ class PaimonAlterTableOperator(PaimonTableOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(engine=engine, **kwargs)
-        self.changes = changes
-        self.allow = allow
+        self.take_arguments(locals())

@@ -38,11 +38,7 @@ class PaimonCreateTagOperator(PaimonTableOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(engine=engine, **kwargs)
-        self.tag = tag
-        self.snapshot = snapshot
-        self.timestamp = timestamp
-        self.time_retained = time_retained
-        self.if_not_exists = if_not_exists
+        self.take_arguments(locals())
 
 
 class PaimonDeleteTagOperator(PaimonTableOperator):
@@ -65,6 +61,4 @@ class PaimonDeleteTagOperator(PaimonTableOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(engine=engine, **kwargs)
-        self.tag = tag
-        self.if_exists = if_exists
-        self.dry_run_only = dry_run
+        self.take_arguments(locals())

@@ -65,6 +65,11 @@ class PaimonWriteOperator(PaimonTableOperator):
     template_ext: Sequence[str] = (".sql",)
     action = "write"
     never_nothing = ("overwrite",)
+    sql: str | None
+    sources: Mapping[str, Mapping[str, Any]] | None
+    pending: Mapping[str, str] | None
+    rows_uri: str | None
+    flow_name: str | None
 
     def __init__(  # noqa: PLR0913 - what users may set
         self,
@@ -82,17 +87,8 @@ class PaimonWriteOperator(PaimonTableOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self.sql = sql
-        self.parameters = parameters
-        self.sources = sources
-        self.pending = pending
-        self.flow_name = flow_name
+        self.take_arguments(locals())
         self._task: str | None = None
-        self.rows_uri = rows_uri
-        self.rows_position = rows_position
-        self.rows_format = rows_format
-        self.overwrite = overwrite
-        self.computed_columns = computed_columns
         require_together(self)
 
     def execute(self, context: Context) -> dict[str, Any]:
@@ -148,6 +144,8 @@ class PaimonMergeIntoOperator(PaimonTableOperator):
     """
 
     action = "merge-into"
+    source: Mapping[str, Any]
+    when: Sequence[Mapping[str, Any]]
 
     shapes = with_shapes(source=MERGE_SOURCE, on=kinds.SOME_NAMES)
 
@@ -161,10 +159,7 @@ class PaimonMergeIntoOperator(PaimonTableOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self.source = source
-        self.parameters = parameters
-        self.on = on
-        self.when = when
+        self.take_arguments(locals())
         require_together(self)
 
     def derivation(self) -> Derivation | None:
