@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from paimon_provider.declared_steps import Made
     from table_core.declaration.model import Declaration, TriggerDeclaration
     from table_core.declaration.order import Need
-    from table_core.declaration.steps import DeclaredStep
+    from table_core.declaration.steps import Step
 
 __all__ = ["Hooks", "PaimonTaskGroup", "load_dags"]
 
@@ -49,13 +49,13 @@ class Hooks:
     To add tasks, use what is returned: ``load_dags(...)["shop"].get_task("sales")``.
     """
 
-    task_id: Callable[[DeclaredStep], str] = field(default=lambda step: step.name)
+    task_id: Callable[[Step], str] = field(default=lambda step: step.name)
     """The task's id; the step's name by default."""
-    replace: Mapping[str, Callable[[DeclaredStep, Mapping[str, Any]], BaseOperator]] = field(
+    replace: Mapping[str, Callable[[Step, Mapping[str, Any]], BaseOperator]] = field(
         default_factory=dict
     )
     """By step: makes the task itself, from the step and the arguments of the usual operator."""
-    arguments: Callable[[DeclaredStep], Mapping[str, Any]] = field(default=lambda _: {})
+    arguments: Callable[[Step], Mapping[str, Any]] = field(default=lambda _: {})
     """More arguments of a step's operator, e.g. ``pool``."""
 
 
@@ -269,7 +269,7 @@ def _steps(declaration: Declaration, hooks: Hooks, only: Sequence[str] | None) -
     return made_steps(declaration, steps, lambda step, to: _task(declaration, step, hooks, to))
 
 
-def _task(declaration: Declaration, step: DeclaredStep, hooks: Hooks, to: str) -> BaseOperator:
+def _task(declaration: Declaration, step: Step, hooks: Hooks, to: str) -> BaseOperator:
     """The task of ``step``, which writes to the table ``to``."""
     arguments: dict[str, Any] = {
         "task_id": hooks.task_id(step),

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from paimon_provider._compat import BaseOperator
     from table_core.declaration.model import CheckDeclaration, Declaration
-    from table_core.declaration.steps import DeclaredStep
+    from table_core.declaration.steps import Step
 
 __all__ = ["Made", "check_task", "made_steps"]
 
@@ -28,7 +28,7 @@ __all__ = ["Made", "check_task", "made_steps"]
 class Made:
     """A step and what was made of it."""
 
-    step: DeclaredStep
+    step: Step
     begin: BaseOperator
     """What waits for what the step needs: the task, or the one that makes the branch."""
     end: BaseOperator
@@ -39,8 +39,8 @@ class Made:
 
 def made_steps(
     declaration: Declaration,
-    steps: Sequence[DeclaredStep],
-    task_of: Callable[[DeclaredStep, str], BaseOperator],
+    steps: Sequence[Step],
+    task_of: Callable[[Step, str], BaseOperator],
 ) -> list[Made]:
     """Tasks for ``steps`` in the Dag or group that is open, in their order.
 
@@ -55,7 +55,7 @@ def made_steps(
         table = audited_in(step, declaration.audited)
         if table is None:
             begin = end = task_of(step, step.table)
-            together: Sequence[DeclaredStep] = (step,)
+            together: Sequence[Step] = (step,)
         else:
             together = [one for one in steps if audited_in(one, declaration.audited) == table]
             begin, end = _audited(declaration, table, together, after, task_of)
@@ -72,9 +72,9 @@ def made_steps(
 def _audited(
     declaration: Declaration,
     table: str,
-    steps: Sequence[DeclaredStep],
+    steps: Sequence[Step],
     after: Mapping[str, Sequence[str]],
-    task_of: Callable[[DeclaredStep, str], BaseOperator],
+    task_of: Callable[[Step, str], BaseOperator],
 ) -> tuple[BaseOperator, BaseOperator]:
     """The writers of ``table`` on the branch of a run; the tasks that make it, and that publish it."""
     checks = {
@@ -100,7 +100,7 @@ def _audited(
     return group.begin, group.end
 
 
-def _announced(steps: Sequence[DeclaredStep]) -> str:
+def _announced(steps: Sequence[Step]) -> str:
     """Which commits the publishing announces: all that one of the writers would."""
     asked = {step.events for step in steps}
     return next((one for one in ("any", "changes") if one in asked), "none")

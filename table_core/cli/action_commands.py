@@ -27,7 +27,7 @@ from table_core.cli.commands import Entry
 from table_core.cli.rows import show_records
 from table_core.cli.running import run_action
 from table_core.errors import ArgumentError
-from table_core.jobs.action import Target
+from table_core.jobs.action import Command, Target
 from table_core.jobs.registry import ACTIONS
 from table_core.shapes.containers import ListOf, MapOf
 from table_core.shapes.shape import Flag, Number
@@ -36,10 +36,10 @@ from table_core.shapes.times import Moment
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from table_core.jobs.action import Action, Command, Parameter
+    from table_core.jobs.action import Action, Parameter
     from table_core.shapes.shape import Shape
 
-__all__ = ["action_entries", "moment", "partition_of"]
+__all__ = ["action_entries", "entry_of", "moment", "partition_of"]
 
 _TARGETS: Final[Mapping[Target, tuple[str, Any]]] = {
     Target.TABLE: ("table", TableName),
@@ -48,16 +48,20 @@ _TARGETS: Final[Mapping[Target, tuple[str, Any]]] = {
 
 
 def action_entries() -> Iterator[Entry]:
-    """A command for each action that has one."""
-    for action in ACTIONS.values():
-        if action.command is not None:
-            yield Entry(
-                path=action.command.path or (action.name,),
-                heading=action.command.heading,
-                command=_command(action, action.command),
-                example=action.command.example,
-                about=action.command.about or action.about,
-            )
+    """A command for each action of the registry that has one."""
+    return (entry_of(action) for action in ACTIONS.values() if action.command is not None)
+
+
+def entry_of(action: Action) -> Entry:
+    """The command of ``action``, whether jobs know it or not; it has one."""
+    command = action.command or Command()
+    return Entry(
+        path=command.path or (action.name,),
+        heading=command.heading,
+        command=_command(action, command),
+        example=command.example,
+        about=command.about or action.about,
+    )
 
 
 def moment(text: str | None) -> datetime | None:
@@ -102,7 +106,7 @@ def _command(action: Action, command: Command) -> Callable[..., None]:
         name = arguments.pop(target)
         who = {option: arguments.pop(option, None) for option in _COMMIT}
         result = run_action(
-            action.name,
+            action,
             warehouse,
             name,
             _arguments(action, arguments),

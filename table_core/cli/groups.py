@@ -4,29 +4,33 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from table_core.cli import output
-from table_core.cli.action_commands import moment
+from table_core.cli.action_commands import entry_of
 from table_core.cli.arguments import (
     AsJson,
     Branch,
     DryRun,
-    IfExists,
-    Snapshot,
     TableName,
-    Timestamp,
     Warehouse,
     opened,
 )
 from table_core.cli.commands import Entry
 from table_core.cli.rows import show_records
-from table_core.jobs.action import Heading
+from table_core.jobs.action import Action, Command, Heading, Option, Parameter
+from table_core.jobs.common_parameters import DRY_RUN, IF_EXISTS, NAME
+from table_core.jobs.registry import action_of
+from table_core.shapes import kinds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+
+    from table_core.jobs.action import Job
+    from table_core.table.metadata.results import ResultDocument
 
 __all__ = ["ENTRIES", "GROUPS"]
 
@@ -43,13 +47,11 @@ GROUPS: Final[Mapping[str, tuple[Heading, typer.Typer]]] = {
     "source": (Heading.FEEDS, sources),
 }
 """By the word of the command line."""
-Name = Annotated[str, typer.Argument(metavar="NAME")]
 Position = Annotated[str, typer.Argument(metavar="POSITION", help="As 'position list' shows it.")]
 Source = Annotated[str | None, typer.Option(help="database.table that is read.")]
 Reader = Annotated[
     str | None, typer.Option(help="The name of the flow, if several share the property.")
 ]
-Retained = Annotated[str | None, typer.Option(help="How long to keep the tag, e.g. '7 d'.")]
 
 
 def list_tags(warehouse: Warehouse, table: TableName, as_json: AsJson = False) -> None:
@@ -66,40 +68,6 @@ def list_tags(warehouse: Warehouse, table: TableName, as_json: AsJson = False) -
     show_records(rows, as_json=as_json)
 
 
-def replace_tag(
-    warehouse: Warehouse,
-    table: TableName,
-    name: Name,
-    snapshot: Snapshot = None,
-    timestamp: Timestamp = None,
-    time_retained: Retained = None,
-    dry_run: DryRun = False,
-    as_json: AsJson = False,
-) -> None:
-    """Let a tag stand for another snapshot, by default the newest."""
-    result = opened(warehouse, table).tags.replace(
-        name,
-        snapshot=snapshot,
-        timestamp=moment(timestamp),
-        time_retained=time_retained,
-        dry_run=dry_run,
-    )
-    output.show_result(result, as_json=as_json)
-
-
-def rename_tag(
-    warehouse: Warehouse,
-    table: TableName,
-    name: Name,
-    to: Name,
-    dry_run: DryRun = False,
-    as_json: AsJson = False,
-) -> None:
-    """Give a tag another name."""
-    result = opened(warehouse, table).tags.rename(name, to, dry_run=dry_run)
-    output.show_result(result, as_json=as_json)
-
-
 def list_branches(warehouse: Warehouse, table: TableName, as_json: AsJson = False) -> None:
     """List branches with their newest snapshots."""
     rows: list[dict[str, Any]] = []
@@ -109,62 +77,11 @@ def list_branches(warehouse: Warehouse, table: TableName, as_json: AsJson = Fals
     show_records(rows, as_json=as_json)
 
 
-def rename_branch(
-    warehouse: Warehouse,
-    table: TableName,
-    name: Name,
-    to: Name,
-    dry_run: DryRun = False,
-    as_json: AsJson = False,
-) -> None:
-    """Give a branch another name."""
-    result = opened(warehouse, table).branches.rename(name, to, dry_run=dry_run)
-    output.show_result(result, as_json=as_json)
-
-
-def fast_forward(
-    warehouse: Warehouse,
-    table: TableName,
-    name: Name,
-    dry_run: DryRun = False,
-    as_json: AsJson = False,
-) -> None:
-    """Fast-forward main to the state of a branch."""
-    result = opened(warehouse, table).branches.fast_forward(name, dry_run=dry_run)
-    output.show_result(result, as_json=as_json)
-
-
 def list_consumers(warehouse: Warehouse, table: TableName, as_json: AsJson = False) -> None:
     """List consumers with the snapshots that they read next."""
     next_snapshots = opened(warehouse, table).consumers.list()
     rows = [{"consumer": id, "next_snapshot": next_snapshots[id]} for id in sorted(next_snapshots)]
     show_records(rows, as_json=as_json)
-
-
-def reset_consumer(
-    warehouse: Warehouse,
-    table: TableName,
-    name: Name,
-    next_snapshot: Annotated[int, typer.Argument(metavar="SNAPSHOT")],
-    dry_run: DryRun = False,
-    as_json: AsJson = False,
-) -> None:
-    """Let a consumer go on at a snapshot."""
-    result = opened(warehouse, table).consumers.reset(name, next_snapshot, dry_run=dry_run)
-    output.show_result(result, as_json=as_json)
-
-
-def delete_consumer(
-    warehouse: Warehouse,
-    table: TableName,
-    name: Name,
-    if_exists: IfExists = False,
-    dry_run: DryRun = False,
-    as_json: AsJson = False,
-) -> None:
-    """Delete a consumer. Expiry no longer waits for it."""
-    result = opened(warehouse, table).consumers.delete(name, if_exists=if_exists, dry_run=dry_run)
-    output.show_result(result, as_json=as_json)
 
 
 def list_positions(
@@ -224,20 +141,88 @@ def reset_position(
     output.show_result(result, as_json=as_json)
 
 
+_NAME: Final = replace(NAME, shape=kinds.TEXT)
+"""The verb knows which names there are."""
+_TO: Final = replace(_NAME, name="to")
+_NEXT: Final = Parameter(
+    name="next_snapshot",
+    shape=kinds.INTEGER,
+    about="",
+    required=True,
+    option=Option(argument="SNAPSHOT"),
+)
+
+
+def _called(verb: Callable[..., ResultDocument], job: Job) -> ResultDocument:
+    more = dict(job.args)
+    return verb(more.pop("name"), **more)
+
+
+def _verb(
+    of: str, verb: str, about: str, run: Callable[[Job], ResultDocument], **more: Any
+) -> Entry:
+    """A command of a verb that no job has: its arguments are a name, ``parameters``, and ``dry_run``."""
+    parameters = (_NAME, *more.pop("parameters", ()), DRY_RUN)
+    command = Command(path=(of, verb), heading=GROUPS[of][0], **more)
+    name = f"{verb}-{of}"
+    return entry_of(Action(name=name, about=about, run=run, parameters=parameters, command=command))
+
+
 def _entry(group: str, name: str, command: Callable[..., None], example: str) -> Entry:
     return Entry((group, name), GROUPS[group][0], command, example)
 
 
 ENTRIES: Final[Sequence[Entry]] = (
     _entry("tag", "list", list_tags, "shop.orders"),
-    _entry("tag", "replace", replace_tag, "shop.orders monday --snapshot 3"),
-    _entry("tag", "rename", rename_tag, "shop.orders monday first"),
+    _verb(
+        "tag",
+        "replace",
+        "Let a tag stand for another snapshot, by default the newest.",
+        lambda job: _called(job.table.tags.replace, job),
+        parameters=action_of("create-tag").parameters[1:4],
+        example="shop.orders monday --snapshot 3",
+    ),
+    _verb(
+        "tag",
+        "rename",
+        "Give a tag another name.",
+        lambda job: _called(job.table.tags.rename, job),
+        parameters=(_TO,),
+        example="shop.orders monday first",
+    ),
     _entry("branch", "list", list_branches, "shop.orders"),
-    _entry("branch", "rename", rename_branch, "shop.orders trial test"),
-    _entry("branch", "fast-forward", fast_forward, "shop.orders trial --dry-run"),
+    _verb(
+        "branch",
+        "rename",
+        "Give a branch another name.",
+        lambda job: _called(job.table.branches.rename, job),
+        parameters=(_TO,),
+        example="shop.orders trial test",
+    ),
+    _verb(
+        "branch",
+        "fast-forward",
+        "Fast-forward main to the state of a branch.",
+        lambda job: _called(job.table.branches.fast_forward, job),
+        example="shop.orders trial --dry-run",
+    ),
     _entry("consumer", "list", list_consumers, "shop.orders"),
-    _entry("consumer", "reset", reset_consumer, "shop.orders report 2"),
-    _entry("consumer", "delete", delete_consumer, "shop.orders report --dry-run"),
+    _verb(
+        "consumer",
+        "reset",
+        "Let a consumer go on at a snapshot.",
+        lambda job: _called(job.table.consumers.reset, job),
+        parameters=(_NEXT,),
+        example="shop.orders report 2",
+    ),
+    _verb(
+        "consumer",
+        "delete",
+        "Delete a consumer. Expiry no longer waits for it.",
+        lambda job: _called(job.table.consumers.delete, job),
+        parameters=(IF_EXISTS,),
+        example="shop.orders report --dry-run",
+    ),
     _entry("position", "list", list_positions, "shop.cities"),
     _entry("position", "show", show_position, "shop.cities tc.flow.cities"),
     _entry(

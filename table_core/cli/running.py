@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 from table_core.cli.arguments import catalog_of
 from table_core.cli.progress import progress_shown
 from table_core.jobs.action import Job
-from table_core.jobs.registry import ACTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from table_core.jobs.action import Action
     from table_core.table.api.catalog import Catalog
     from table_core.table.metadata.results import CommitAs
 
@@ -19,7 +19,7 @@ __all__ = ["run_action"]
 
 
 def run_action(
-    name: str,
+    action: Action,
     warehouse: str | Catalog,
     target: str,
     arguments: Mapping[str, Any],
@@ -27,7 +27,7 @@ def run_action(
     as_json: bool,
     commit: CommitAs | None = None,
 ) -> Any:
-    """What the action ``name`` gives for ``target``: a result document, or a table's health.
+    """What ``action`` gives for ``target``: a result document, or a table's health.
 
     Raises:
         ArgumentError: an argument is unknown to the action, missing, or not of its kind.
@@ -35,9 +35,8 @@ def run_action(
     from table_core.jobs.embedded import EmbeddedEngine
     from table_core.table.metadata.results import CommitAs
 
-    action = ACTIONS[name]
     job = Job(
-        action=name,
+        action=action.name,
         catalog=catalog_of(warehouse) if isinstance(warehouse, str) else warehouse,
         target=target,
         args=action.checked(arguments),

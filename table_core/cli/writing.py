@@ -12,21 +12,19 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from table_core.cli import output
-from table_core.cli.action_commands import partition_of
+from table_core.cli.action_commands import entry_of, partition_of
 from table_core.cli.arguments import (
     AsJson,
     CommitIdentifier,
     CommitProperty,
     CommitUser,
     CommitWatermark,
-    DryRun,
     Options,
     TableName,
     Warehouse,
     catalog_of,
     commit_as,
     names,
-    opened,
     pairs,
 )
 from table_core.cli.catalog_file import open_warehouse
@@ -35,7 +33,9 @@ from table_core.cli.commands import Entry
 from table_core.cli.like import Likeness, like_file
 from table_core.cli.running import run_action
 from table_core.errors import ArgumentError, DataError
-from table_core.jobs.action import Heading
+from table_core.jobs.action import Action, Command, Heading
+from table_core.jobs.common_parameters import DRY_RUN
+from table_core.jobs.registry import action_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -90,7 +90,7 @@ def create(
             "a table needs a column: write --column 'id BIGINT', or --like FILE", argument="column"
         )
     catalog = open_warehouse(warehouse)
-    result = run_action("create-table", catalog, table, args, as_json=as_json)
+    result = run_action(action_of("create-table"), catalog, table, args, as_json=as_json)
     output.show_result(result, as_json=as_json)
 
 
@@ -133,7 +133,9 @@ def write(
             "overwrite": _overwrite(overwrite),
             "dry_run": dry_run,
         }
-        result = run_action("write", warehouse, table, args, as_json=as_json, commit=commit)
+        result = run_action(
+            action_of("write"), warehouse, table, args, as_json=as_json, commit=commit
+        )
     output.show_result(result, as_json=as_json)
 
 
@@ -185,15 +187,19 @@ def merge_into(
             "when": [clause_of(text) for text in when],
             "dry_run": dry_run,
         }
-        result = run_action("merge-into", catalog, table, args, as_json=as_json, commit=commit)
+        result = run_action(
+            action_of("merge-into"), catalog, table, args, as_json=as_json, commit=commit
+        )
     output.show_result(result, as_json=as_json)
 
 
-def truncate(
-    warehouse: Warehouse, table: TableName, dry_run: DryRun = False, as_json: AsJson = False
-) -> None:
-    """Take every row out."""
-    output.show_result(opened(warehouse, table).truncate(dry_run=dry_run), as_json=as_json)
+TRUNCATE: Final = Action(
+    name="truncate",
+    about="Take every row out.",
+    run=lambda job: job.table.truncate(**job.args),
+    parameters=(DRY_RUN,),
+    command=Command(heading=Heading.ROWS, example="shop.orders --dry-run"),
+)
 
 
 def _column(text: str) -> tuple[str, str]:
@@ -290,5 +296,5 @@ ENTRIES: Final[Sequence[Entry]] = (
         merge_into,
         "shop.orders --source orders.csv --on id --when matched-upsert --when not-matched-insert",
     ),
-    Entry(("truncate",), Heading.ROWS, truncate, "shop.orders --dry-run"),
+    entry_of(TRUNCATE),
 )

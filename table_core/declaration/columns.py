@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from table_core.cdc.model.computed import ComputedColumn
     from table_core.datatypes.kinds import DataType, Field
     from table_core.declaration.model import CheckDeclaration, Declaration, TableDeclaration
-    from table_core.declaration.steps import DeclaredStep
+    from table_core.declaration.steps import Step
 
 __all__ = ["column_diagnostics", "computed_diagnostics"]
 
@@ -198,7 +198,7 @@ def _of_partitions(
             yield path, message
 
 
-def _of_step(step: DeclaredStep, table: TableDeclaration) -> Iterator[Finding]:
+def _of_step(step: Step, table: TableDeclaration) -> Iterator[Finding]:
     path = ("flows", step.name)
     overwrite = step.overwrite
     if isinstance(overwrite, dict) and (message := partition_problem(overwrite, table)):
@@ -254,9 +254,7 @@ def _no_sql(sql: Any) -> str:
     return ""
 
 
-def _of_arguments(
-    step: DeclaredStep, path: tuple[str, ...], table: TableDeclaration
-) -> Iterator[Finding]:
+def _of_arguments(step: Step, path: tuple[str, ...], table: TableDeclaration) -> Iterator[Finding]:
     arguments = step.with_arguments
     yield from _of_partitions((*path, "with", "partitions"), arguments.get("partitions"), table)
     if message := _condition(arguments.get("where"), table):
@@ -357,7 +355,7 @@ def _of_table(table: TableDeclaration) -> Iterator[tuple[str, str]]:
             yield column.name, f"{message}: declare {type_text(made)}"
 
 
-def _past_computed(step: DeclaredStep, table: TableDeclaration) -> Iterator[Finding]:
+def _past_computed(step: Step, table: TableDeclaration) -> Iterator[Finding]:
     path, names = ("flows", step.name), ", ".join(table.computed)
     if isinstance(step, RunStep) and step.action == "update":
         message = f"run: update would leave {names} as computed before: write the rows again by sql"

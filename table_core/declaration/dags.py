@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from table_core.declaration.graph import Chosen
     from table_core.declaration.model import Declaration
-    from table_core.declaration.steps import DeclaredStep
+    from table_core.declaration.steps import Step
 
 __all__ = ["MadeDag", "as_text", "dags_of"]
 
@@ -87,7 +87,7 @@ class _Steps:
     first: set[str] = field(default_factory=set)
 
 
-def _steps(declaration: Declaration, steps: Sequence[DeclaredStep]) -> _Steps:
+def _steps(declaration: Declaration, steps: Sequence[Step]) -> _Steps:
     after = among(declaration.steps, (step.name for step in steps))
     layout = _Steps()
     for step in steps:
@@ -112,7 +112,7 @@ def _steps(declaration: Declaration, steps: Sequence[DeclaredStep]) -> _Steps:
 def _audited(
     declaration: Declaration,
     table: str,
-    steps: Sequence[DeclaredStep],
+    steps: Sequence[Step],
     after: dict[str, tuple[str, ...]],
     tasks: dict[str, list[str]],
 ) -> tuple[str, str]:
@@ -132,7 +132,7 @@ def _audited(
 
 
 def _pipeline(
-    declaration: Declaration, steps: Sequence[DeclaredStep], checks: Collection[str]
+    declaration: Declaration, steps: Sequence[Step], checks: Collection[str]
 ) -> dict[str, list[str]]:
     layout = _steps(declaration, steps)
     tasks = {APPLY_TASK: [], **layout.tasks}

@@ -6,7 +6,7 @@ import dataclasses
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
-from table_core.declaration.steps import DeclaredStep, SyncStep
+from table_core.declaration.steps import Step, SyncStep
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CheckDeclaration",
     "Declaration",
+    "Step",
     "TableDeclaration",
     "TriggerDeclaration",
     "UpkeepDeclaration",
@@ -113,7 +114,7 @@ class Declaration:
     pool: Mapping[str, Any] | None = None
     """Airflow's pool for the tasks that work on tables: ``name`` and ``slots``."""
     pipeline: Mapping[str, Any] = field(default_factory=dict)
-    steps: tuple[DeclaredStep, ...] = ()
+    steps: tuple[Step, ...] = ()
     """Sources and flows, in an order in which they can run."""
     checks: tuple[CheckDeclaration, ...] = ()
     triggers: tuple[TriggerDeclaration, ...] = ()

@@ -17,18 +17,18 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from table_core.declaration.model import Declaration
-    from table_core.declaration.steps import DeclaredStep
+    from table_core.declaration.steps import Step
 
 __all__ = ["Need", "among", "around_gate", "audited_in", "cycle", "needs_of", "ordered"]
 
 
-def audited_in(step: DeclaredStep, audited: Collection[str]) -> str | None:
+def audited_in(step: Step, audited: Collection[str]) -> str | None:
     """The audited table whose rows the step changes, behind its audit; None if there is none."""
     changes = step.table in audited and step.changes_rows
     return step.table if changes else None
 
 
-def ordered(steps: Sequence[DeclaredStep], audited: Collection[str] = ()) -> list[DeclaredStep]:
+def ordered(steps: Sequence[Step], audited: Collection[str] = ()) -> list[Step]:
     """The steps, each after those in its ``after``, which is complete then.
 
     Steps of a cycle come last, as they were given.
@@ -42,7 +42,7 @@ def ordered(steps: Sequence[DeclaredStep], audited: Collection[str] = ()) -> lis
     ]
 
 
-def _needs(steps: Sequence[DeclaredStep], audited: Collection[str]) -> dict[str, dict[str, None]]:
+def _needs(steps: Sequence[Step], audited: Collection[str]) -> dict[str, dict[str, None]]:
     """For each step those that must be done first."""
     makers: dict[str, list[str]] = {}
     for step in steps:
@@ -72,7 +72,7 @@ def _needs(steps: Sequence[DeclaredStep], audited: Collection[str]) -> dict[str,
 
 
 def _as_seen(
-    steps: Sequence[DeclaredStep], needs: Mapping[str, dict[str, None]], audited: Collection[str]
+    steps: Sequence[Step], needs: Mapping[str, dict[str, None]], audited: Collection[str]
 ) -> dict[str, dict[str, None]]:
     """``needs``, where the writers of an audited table are one."""
     inside: dict[str, list[str]] = {}
@@ -125,7 +125,7 @@ def _of(by_table: Mapping[str, Sequence[str]], tables: Iterable[str]) -> list[st
     return [name for table in sorted(tables) for name in by_table.get(table, ())]
 
 
-def among(steps: Sequence[DeclaredStep], names: Iterable[str]) -> dict[str, tuple[str, ...]]:
+def among(steps: Sequence[Step], names: Iterable[str]) -> dict[str, tuple[str, ...]]:
     """For each of ``names`` those of them that must be done first, also through what is left out."""
     after = {step.name: step.after for step in steps}
     chosen = set(names)
@@ -149,7 +149,7 @@ def among(steps: Sequence[DeclaredStep], names: Iterable[str]) -> dict[str, tupl
     return order
 
 
-def around_gate(steps: Sequence[DeclaredStep], table: str) -> tuple[list[str], list[str]]:
+def around_gate(steps: Sequence[Step], table: str) -> tuple[list[str], list[str]]:
     """The writers that a gate on ``table`` waits for, and the readers that wait for it.
 
     It stands before the first reader.  A writer that waits for a reader, a deletion say, comes later::
@@ -165,7 +165,7 @@ def around_gate(steps: Sequence[DeclaredStep], table: str) -> tuple[list[str], l
     return [name for name in writers if before[name].isdisjoint(readers)], readers
 
 
-def cycle(steps: Sequence[DeclaredStep]) -> list[str]:
+def cycle(steps: Sequence[Step]) -> list[str]:
     """Names of the steps that wait for each other; none if there is no cycle."""
     needs = {step.name: step.after for step in steps}
     done = set(_in_turn(needs))

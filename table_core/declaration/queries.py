@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from table_core.declaration.model import Declaration, TableDeclaration
-    from table_core.declaration.steps import DeclaredStep
+    from table_core.declaration.steps import Step
 
 __all__ = [
     "columns_read",
@@ -54,7 +54,7 @@ def query_diagnostics(declaration: Declaration) -> Iterator[Finding]:
                 yield ("checks", check.name, "sql"), message
 
 
-def _of_step(step: DeclaredStep, declaration: Declaration) -> Iterator[tuple[tuple[str, ...], str]]:
+def _of_step(step: Step, declaration: Declaration) -> Iterator[tuple[tuple[str, ...], str]]:
     sql = step.sql if isinstance(step, QueryStep | MergeStep) else None
     inner = ("merge", "source") if isinstance(step, MergeStep) else ()
     views = {name: columns_read(view, declaration) for name, view in step.views.items()}

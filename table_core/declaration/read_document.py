@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from table_core.declaration.located import Located
-    from table_core.declaration.steps import DeclaredStep
+    from table_core.declaration.steps import Step
     from table_core.shapes.shape import Shape
 
 __all__ = [
@@ -205,9 +205,7 @@ def _table(entry: Mapping[str, Any], common: Mapping[str, str]) -> TableDeclarat
     )
 
 
-def _step(
-    name: str, entry: Mapping[str, Any], tables: Mapping[str, TableDeclaration]
-) -> DeclaredStep:
+def _step(name: str, entry: Mapping[str, Any], tables: Mapping[str, TableDeclaration]) -> Step:
     table = tables.get(entry["table"])
     if isinstance(entry.get("overwrite"), dict):
         entry = {**entry, "overwrite": canonical(entry["overwrite"], table)}

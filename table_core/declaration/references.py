@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from table_core.declaration.model import Declaration
-    from table_core.declaration.steps import DeclaredStep
+    from table_core.declaration.steps import Step
 
 __all__ = ["reference_diagnostics"]
 
@@ -277,7 +277,7 @@ def _of_positions(declaration: Declaration) -> Iterator[StepFinding]:
     yield from _pending_diagnostics(declaration.steps)
 
 
-def _positions(step: DeclaredStep, declared: str) -> Iterator[tuple[tuple[str, ...], str]]:
+def _positions(step: Step, declared: str) -> Iterator[tuple[tuple[str, ...], str]]:
     if isinstance(step, FilesStep) and step.rows_position:
         yield ("rows_position",), step.rows_position
     if not isinstance(step, QueryStep):
@@ -292,7 +292,7 @@ def _positions(step: DeclaredStep, declared: str) -> Iterator[tuple[tuple[str, .
         yield path, f"tc.flow.{flow or f'{declared}.{step.name}'}"
 
 
-def _is_second(step: DeclaredStep, path: tuple[str, ...], name: str) -> bool:
+def _is_second(step: Step, path: tuple[str, ...], name: str) -> bool:
     """Whether an earlier view of the same step has the position."""
     for other, one in _positions(step, ""):
         if other == path:
@@ -302,7 +302,7 @@ def _is_second(step: DeclaredStep, path: tuple[str, ...], name: str) -> bool:
     return False
 
 
-def _pending_diagnostics(steps: Sequence[DeclaredStep]) -> Iterator[StepFinding]:
+def _pending_diagnostics(steps: Sequence[Step]) -> Iterator[StepFinding]:
     """Rows that wait replace all that is in their table."""
     for step in steps:
         if step.pending is None:

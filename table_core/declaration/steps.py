@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = [
-    "DeclaredStep",
     "DeclaredView",
     "FilesStep",
     "MergeStep",
     "PendingRows",
     "QueryStep",
     "RunStep",
+    "Step",
     "SyncStep",
     "step_from_document",
     "step_of",
@@ -93,7 +93,7 @@ class PendingRows:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DeclaredStep:
+class Step:
     """A source or a flow: one verb on one table; each verb has a subclass."""
 
     verb: ClassVar[str]
@@ -171,7 +171,7 @@ class DeclaredStep:
 
     def to_document(self) -> dict[str, Any]:
         """JSON-safe members, for the compiled manifest."""
-        common = {f.name: getattr(self, f.name) for f in dataclasses.fields(DeclaredStep)}
+        common = {f.name: getattr(self, f.name) for f in dataclasses.fields(Step)}
         del common["with_arguments"]
         return {**common, "members": self.members()}
 
@@ -180,7 +180,7 @@ class DeclaredStep:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SyncStep(DeclaredStep):
+class SyncStep(Step):
     """Follows a source of change events."""
 
     verb = "sync"
@@ -213,7 +213,7 @@ class SyncStep(DeclaredStep):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class QueryStep(DeclaredStep):
+class QueryStep(Step):
     """Writes the rows of a query."""
 
     verb = "sql"
@@ -251,7 +251,7 @@ class QueryStep(DeclaredStep):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FilesStep(DeclaredStep):
+class FilesStep(Step):
     """Appends files."""
 
     verb = "rows_uri"
@@ -271,7 +271,7 @@ class FilesStep(DeclaredStep):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MergeStep(DeclaredStep):
+class MergeStep(Step):
     """Merges the rows of a table, of a path or of a query."""
 
     verb = "merge"
@@ -313,7 +313,7 @@ class MergeStep(DeclaredStep):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunStep(DeclaredStep):
+class RunStep(Step):
     """Runs an action, whose arguments stand under ``with``."""
 
     verb = "run"
@@ -338,7 +338,7 @@ class RunStep(DeclaredStep):
         return dict(self.with_arguments)
 
 
-def step_of(members: Mapping[str, Any], **common: Any) -> DeclaredStep:
+def step_of(members: Mapping[str, Any], **common: Any) -> Step:
     """The step of ``members``, which the grammar has taken; ``common`` are fields that every step has."""
     common["with_arguments"] = members.get("with") or {}
     if "sync" in members:
@@ -376,7 +376,7 @@ def step_of(members: Mapping[str, Any], **common: Any) -> DeclaredStep:
     return RunStep(action=members["run"], **common)
 
 
-def step_from_document(document: Mapping[str, Any]) -> DeclaredStep:
+def step_from_document(document: Mapping[str, Any]) -> Step:
     """The step that ``to_document`` has written."""
     common = {name: value for name, value in document.items() if name != "members"}
     lists = {name: tuple(common[name]) for name in _LISTS}

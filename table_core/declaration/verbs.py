@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from table_core.jobs import registry
-from table_core.jobs.action import Step
+from table_core.jobs.action import FlowStep
 from table_core.jobs.engine_choice import ENGINES
 from table_core.shapes import kinds
 from table_core.shapes.containers import ListOf, MapOf, Record
@@ -93,7 +93,7 @@ class RunAction:
     """Whether a reader that stands after it in the file must wait for it."""
 
     @classmethod
-    def of(cls, action: Action, step: Step) -> RunAction:
+    def of(cls, action: Action, step: FlowStep) -> RunAction:
         """What an action is to a flow: it takes what its operator takes."""
         own = {p.in_operator: p for p in action.parameters if p.in_operator is not None}
         return cls(
@@ -146,7 +146,7 @@ def upkeep_shape(action: str, *names: str) -> Record:
 
 def _beside(action: str, *elsewhere: str) -> Record:
     """The arguments of an action that stand under ``with``: all but those that the verb has members for."""
-    takes = RunAction.of(registry.ACTIONS[action], Step(operator="")).takes
+    takes = RunAction.of(registry.ACTIONS[action], FlowStep(operator="")).takes
     return with_shape({name: shape for name, shape in takes.items() if name not in elsewhere})
 
 

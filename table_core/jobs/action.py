@@ -33,12 +33,12 @@ __all__ = [
     "COMMON",
     "Action",
     "Command",
+    "FlowStep",
     "Heading",
     "Job",
     "Option",
     "Parameter",
     "RunBy",
-    "Step",
     "Target",
 ]
 
@@ -167,7 +167,7 @@ class Command:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class FlowStep:
     """What a flow of a declaration must know to ``run`` an action."""
 
     operator: str
@@ -226,7 +226,7 @@ class Action:
     """What it would read and write, by metadata alone; of what Spark's tasks may do.  None: nothing they could."""
     command: Command | None = Command()
     """None: there is no such command, or one that is more than the action."""
-    step: Step | None = None
+    step: FlowStep | None = None
     """None: no flow of a declaration runs it by ``run``."""
     exactly_one: tuple[str, ...] = ()
     """Parameters of which a job has one and no more."""

@@ -178,7 +178,7 @@ class PaimonTableOperator(TellsLineage, ChecksArguments, BaseOperator):
         """
         return rendered_conf(self.spark_conf, self._literal_conf)
 
-    def take_arguments(self, signature: Mapping[str, Any]) -> None:
+    def _take_arguments(self, signature: Mapping[str, Any]) -> None:
         """Set the attributes of the arguments that the parameters of ``action`` name.
 
         An operator calls it in its ``__init__`` with ``locals()``: what the signature has, and the action too.

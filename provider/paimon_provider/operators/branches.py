@@ -36,7 +36,7 @@ class PaimonCreateBranchOperator(PaimonTableOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(engine=engine, **kwargs)
-        self.take_arguments(locals())
+        self._take_arguments(locals())
 
 
 class PaimonDeleteBranchOperator(PaimonTableOperator):
@@ -61,7 +61,7 @@ class PaimonDeleteBranchOperator(PaimonTableOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(engine=engine, **kwargs)
-        self.take_arguments(locals())
+        self._take_arguments(locals())
 
 
 class PaimonFastForwardOperator(PaimonTableOperator):
@@ -91,4 +91,4 @@ class PaimonFastForwardOperator(PaimonTableOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(engine=engine, **kwargs)
-        self.take_arguments(locals())
+        self._take_arguments(locals())

@@ -59,7 +59,7 @@ class PaimonCheckOperator(PaimonTableOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(engine=engine, **kwargs)
-        self.take_arguments(locals())
+        self._take_arguments(locals())
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Do it and return the result document."""

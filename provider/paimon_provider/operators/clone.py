@@ -48,7 +48,7 @@ class PaimonCloneOperator(PaimonTableOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(engine=engine, **kwargs)
-        self.take_arguments(locals())
+        self._take_arguments(locals())
 
     def derivation(self) -> Derivation:
         """The table that is copied, column by column."""

@@ -56,7 +56,7 @@ class PaimonCollectMetadataOperator(PaimonDatabaseOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(engine=engine, **kwargs)
-        self.take_arguments(locals())
+        self._take_arguments(locals())
         self._catalog_name = ""
 
     def execute(self, context: Context) -> dict[str, Any]:

@@ -42,7 +42,7 @@ class PaimonCompactOperator(PaimonTableOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self.take_arguments(locals())
+        self._take_arguments(locals())
 
 
 class PaimonRescaleOperator(PaimonTableOperator):
@@ -67,7 +67,7 @@ class PaimonRescaleOperator(PaimonTableOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(engine=engine, **kwargs)
-        self.take_arguments(locals())
+        self._take_arguments(locals())
 
 
 class PaimonRewriteManifestsOperator(PaimonTableOperator):
@@ -112,4 +112,4 @@ class PaimonCompactDatabaseOperator(PaimonDatabaseOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(engine=engine, **kwargs)
-        self.take_arguments(locals())
+        self._take_arguments(locals())

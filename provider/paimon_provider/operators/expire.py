@@ -47,7 +47,7 @@ class PaimonExpireSnapshotsOperator(PaimonTableOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(engine=engine, **kwargs)
-        self.take_arguments(locals())
+        self._take_arguments(locals())
 
 
 class PaimonExpireChangelogsOperator(PaimonExpireSnapshotsOperator):
@@ -79,7 +79,7 @@ class PaimonExpireTagsOperator(PaimonTableOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(engine=engine, **kwargs)
-        self.take_arguments(locals())
+        self._take_arguments(locals())
 
 
 class PaimonExpirePartitionsOperator(PaimonTableOperator):
@@ -101,7 +101,7 @@ class PaimonExpirePartitionsOperator(PaimonTableOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(engine=engine, **kwargs)
-        self.take_arguments(locals())
+        self._take_arguments(locals())
 
 
 class PaimonRemoveOrphanFilesOperator(PaimonTableOperator):
@@ -128,4 +128,4 @@ class PaimonRemoveOrphanFilesOperator(PaimonTableOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(engine=engine, **kwargs)
-        self.take_arguments(locals())
+        self._take_arguments(locals())

@@ -42,7 +42,7 @@ class PaimonDropPartitionOperator(PaimonTableOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(engine=engine, **kwargs)
-        self.take_arguments(locals())
+        self._take_arguments(locals())
 
 
 class PaimonMarkPartitionDoneOperator(PaimonTableOperator):
@@ -70,7 +70,7 @@ class PaimonMarkPartitionDoneOperator(PaimonTableOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(engine=engine, **kwargs)
-        self.take_arguments(locals())
+        self._take_arguments(locals())
         if announce_partitions:
             require(
                 Feature.ASSET_PARTITIONS, "announce_partitions=True", "one event names them all"

@@ -51,7 +51,7 @@ class PaimonPositionOperator(PaimonTableOperator):
                 argument="engine",
                 value=engine,
             )
-        self.take_arguments(locals())
+        self._take_arguments(locals())
         self._says_where = snapshot is not None
 
     def execute(self, context: Context) -> dict[str, Any]:

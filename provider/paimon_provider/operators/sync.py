@@ -107,7 +107,7 @@ class PaimonSyncTableOperator(_FromSource):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self.take_arguments(locals())
+        self._take_arguments(locals())
 
 
 class PaimonSyncDatabaseOperator(_FromSource, PaimonDatabaseOperator):
@@ -142,7 +142,7 @@ class PaimonSyncDatabaseOperator(_FromSource, PaimonDatabaseOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self.take_arguments(locals())
+        self._take_arguments(locals())
 
 
 class PaimonResyncOperator(_WithSettings, PaimonDatabaseOperator):
@@ -196,7 +196,7 @@ class PaimonSourceDoctorOperator(_OfSource, PaimonDatabaseOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(engine=engine, **kwargs)
-        self.take_arguments(locals())
+        self._take_arguments(locals())
 
 
 class PaimonSourceAuditOperator(_WithSettings, PaimonDatabaseOperator):
@@ -230,7 +230,7 @@ class PaimonSourceAuditOperator(_WithSettings, PaimonDatabaseOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self.take_arguments(locals())
+        self._take_arguments(locals())
 
     def arguments(self) -> dict[str, Any]:
         """Those of the action; differences fail the task, not the job: the metric comes first."""
@@ -278,4 +278,4 @@ class PaimonSourceReplayOperator(_WithSettings, PaimonDatabaseOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self.take_arguments(locals())
+        self._take_arguments(locals())

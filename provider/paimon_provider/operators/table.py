@@ -43,7 +43,7 @@ class PaimonCreateTableOperator(PaimonTableOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(engine=engine, **kwargs)
-        self.take_arguments(locals())
+        self._take_arguments(locals())
 
 
 class PaimonAlterTableOperator(PaimonTableOperator):
@@ -68,4 +68,4 @@ class PaimonAlterTableOperator(PaimonTableOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(engine=engine, **kwargs)
-        self.take_arguments(locals())
+        self._take_arguments(locals())

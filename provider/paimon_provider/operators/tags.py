@@ -38,7 +38,7 @@ class PaimonCreateTagOperator(PaimonTableOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(engine=engine, **kwargs)
-        self.take_arguments(locals())
+        self._take_arguments(locals())
 
 
 class PaimonDeleteTagOperator(PaimonTableOperator):
@@ -61,4 +61,4 @@ class PaimonDeleteTagOperator(PaimonTableOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(engine=engine, **kwargs)
-        self.take_arguments(locals())
+        self._take_arguments(locals())

@@ -87,7 +87,7 @@ class PaimonWriteOperator(PaimonTableOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self.take_arguments(locals())
+        self._take_arguments(locals())
         self._task: str | None = None
         require_together(self)
 
@@ -159,7 +159,7 @@ class PaimonMergeIntoOperator(PaimonTableOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self.take_arguments(locals())
+        self._take_arguments(locals())
         require_together(self)
 
     def derivation(self) -> Derivation | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from table_core.jobs.action import Action, Command, Job, Option, Parameter, RunBy, Step
+from table_core.jobs.action import Action, Command, FlowStep, Job, Option, Parameter, RunBy
 from table_core.jobs.common_parameters import DRY_RUN
 from table_core.shapes import kinds
 
@@ -47,6 +47,6 @@ ACTIONS: Final = (
             ),
             DRY_RUN,
         ),
-        step=Step(operator="analyze.PaimonAnalyzeOperator"),
+        step=FlowStep(operator="analyze.PaimonAnalyzeOperator"),
     ),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from table_core.jobs.action import Action, Command, Job, Option, Parameter, RunBy, Step, Target
+from table_core.jobs.action import Action, Command, FlowStep, Job, Option, Parameter, RunBy, Target
 from table_core.jobs.common_parameters import (
     DRY_RUN,
     EXCLUDING,
@@ -93,7 +93,7 @@ ACTIONS: Final = (
             ),
             DRY_RUN,
         ),
-        step=Step(operator="compact.PaimonCompactOperator"),
+        step=FlowStep(operator="compact.PaimonCompactOperator"),
     ),
     Action(
         name="compact-database",
@@ -136,7 +136,7 @@ ACTIONS: Final = (
             PARTITIONS,
             DRY_RUN,
         ),
-        step=Step(operator="compact.PaimonRescaleOperator"),
+        step=FlowStep(operator="compact.PaimonRescaleOperator"),
     ),
     Action(
         name="rewrite-manifests",
@@ -144,6 +144,6 @@ ACTIONS: Final = (
         run=_rewrite_manifests,
         command=Command(example="shop.orders"),
         parameters=(DRY_RUN,),
-        step=Step(operator="compact.PaimonRewriteManifestsOperator"),
+        step=FlowStep(operator="compact.PaimonRewriteManifestsOperator"),
     ),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from table_core.jobs.action import Action, Command, Heading, Job, Option, Parameter, RunBy, Step
+from table_core.jobs.action import Action, Command, FlowStep, Heading, Job, Option, Parameter, RunBy
 from table_core.jobs.common_parameters import (
     DRY_RUN,
     MAX_DELETES,
@@ -68,7 +68,7 @@ ACTIONS: Final = (
         run=_expire_snapshots,
         command=Command(example="shop.orders --retain-max 2 --retain-min 1"),
         parameters=_KEPT,
-        step=Step(operator="expire.PaimonExpireSnapshotsOperator"),
+        step=FlowStep(operator="expire.PaimonExpireSnapshotsOperator"),
     ),
     Action(
         name="expire-changelogs",
@@ -76,7 +76,7 @@ ACTIONS: Final = (
         run=_expire_changelogs,
         command=Command(example="shop.orders --dry-run"),
         parameters=_KEPT,
-        step=Step(operator="expire.PaimonExpireChangelogsOperator"),
+        step=FlowStep(operator="expire.PaimonExpireChangelogsOperator"),
     ),
     Action(
         name="expire-partitions",
@@ -93,7 +93,7 @@ ACTIONS: Final = (
             ),
             DRY_RUN,
         ),
-        step=Step(operator="expire.PaimonExpirePartitionsOperator", changes_rows=True),
+        step=FlowStep(operator="expire.PaimonExpirePartitionsOperator", changes_rows=True),
     ),
     Action(
         name="remove-orphan-files",
@@ -118,7 +118,7 @@ ACTIONS: Final = (
             ),
             DRY_RUN,
         ),
-        step=Step(operator="expire.PaimonRemoveOrphanFilesOperator"),
+        step=FlowStep(operator="expire.PaimonRemoveOrphanFilesOperator"),
     ),
     Action(
         name="expire-tags",
@@ -126,6 +126,6 @@ ACTIONS: Final = (
         run=_expire_tags,
         command=Command(heading=Heading.HISTORY, example="shop.orders"),
         parameters=(_OLDER_THAN, DRY_RUN),
-        step=Step(operator="expire.PaimonExpireTagsOperator"),
+        step=FlowStep(operator="expire.PaimonExpireTagsOperator"),
     ),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from table_core.jobs.action import Action, Command, Heading, Job, Parameter, Step
+from table_core.jobs.action import Action, Command, FlowStep, Heading, Job, Parameter
 from table_core.jobs.common_parameters import DRY_RUN, IDLE_TIME, PARTITIONS
 from table_core.shapes import kinds
 
@@ -46,7 +46,7 @@ ACTIONS: Final = (
                 option=None,
             ),
         ),
-        step=Step(operator="partitions.PaimonMarkPartitionDoneOperator"),
+        step=FlowStep(operator="partitions.PaimonMarkPartitionDoneOperator"),
     ),
     Action(
         name="drop-partitions",
@@ -63,6 +63,6 @@ ACTIONS: Final = (
             ),
             DRY_RUN,
         ),
-        step=Step(operator="partitions.PaimonDropPartitionOperator", changes_rows=True),
+        step=FlowStep(operator="partitions.PaimonDropPartitionOperator", changes_rows=True),
     ),
 )

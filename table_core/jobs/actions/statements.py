@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from table_core.jobs.action import Action, Command, Heading, Job, Option, Parameter, RunBy, Step
+from table_core.jobs.action import Action, Command, FlowStep, Heading, Job, Option, Parameter, RunBy
 from table_core.jobs.common_parameters import DRY_RUN, SQL_PARAMETERS
 from table_core.shapes import kinds
 from table_core.sql.sql_parameters import checked_parameters
@@ -76,7 +76,7 @@ ACTIONS: Final = (
             commits=True,
             example="shop.orders --where 'amount < 0' --dry-run",
         ),
-        step=Step(operator="statements.PaimonDeleteOperator", changes_rows=True),
+        step=FlowStep(operator="statements.PaimonDeleteOperator", changes_rows=True),
     ),
     Action(
         name="update",
@@ -104,6 +104,6 @@ ACTIONS: Final = (
             commits=True,
             example="shop.orders --set 'amount = amount * 2' --where 'id = 1'",
         ),
-        step=Step(operator="statements.PaimonUpdateOperator", changes_rows=True),
+        step=FlowStep(operator="statements.PaimonUpdateOperator", changes_rows=True),
     ),
 )

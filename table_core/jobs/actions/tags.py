@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from table_core.jobs.action import Action, Command, Heading, Job, Option, Parameter, Step
+from table_core.jobs.action import Action, Command, FlowStep, Heading, Job, Option, Parameter
 from table_core.jobs.common_parameters import (
     DRY_RUN,
     IF_EXISTS,
@@ -57,7 +57,7 @@ ACTIONS: Final = (
             ),
             replace(IF_NOT_EXISTS, about="Keep an existing tag of that name instead of failing."),
         ),
-        step=Step(operator="tags.PaimonCreateTagOperator"),
+        step=FlowStep(operator="tags.PaimonCreateTagOperator"),
     ),
     Action(
         name="delete-tag",
@@ -71,6 +71,6 @@ ACTIONS: Final = (
             replace(IF_EXISTS, option=Option(shown=False, default=False)),
             DRY_RUN,
         ),
-        step=Step(operator="tags.PaimonDeleteTagOperator"),
+        step=FlowStep(operator="tags.PaimonDeleteTagOperator"),
     ),
 )

@@ -10,11 +10,11 @@ import pytest
 from table_core.declaration.document import faults_of, parse
 from table_core.declaration.manifest import compiled, whole
 from table_core.declaration.steps import (
-    DeclaredStep,
     FilesStep,
     MergeStep,
     QueryStep,
     RunStep,
+    Step,
     SyncStep,
     step_from_document,
     step_of,
@@ -22,7 +22,7 @@ from table_core.declaration.steps import (
 from table_core.declaration.verbs import VERBS
 
 TABLES = "{a.t: {columns: {x: INT}}, a.u: {columns: {x: INT}}, a.w: {columns: {x: INT}}}"
-MEMBERS: dict[type[DeclaredStep], dict[str, Any]] = {
+MEMBERS: dict[type[Step], dict[str, Any]] = {
     SyncStep: {
         "sync": {"kind": "files", "uri": "in"},
         "source_connection": "c",
@@ -47,7 +47,7 @@ MEMBERS: dict[type[DeclaredStep], dict[str, Any]] = {
 }
 
 
-def made(kind: type[DeclaredStep], **common: Any) -> DeclaredStep:
+def made(kind: type[Step], **common: Any) -> Step:
     return step_of(MEMBERS[kind], name="s", table="a.t", **common)
 
 
@@ -57,7 +57,7 @@ def test_each_verb_has_a_step_of_its_own() -> None:
 
 
 @pytest.mark.parametrize("kind", MEMBERS)
-def test_a_manifest_gives_a_step_back_as_it_was(kind: type[DeclaredStep]) -> None:
+def test_a_manifest_gives_a_step_back_as_it_was(kind: type[Step]) -> None:
     """Also in a whole manifest, where JSON has made lists of tuples."""
     step = made(kind, after=("b",), tags=("t",), computed=("y=upper(x)",), spark_conf={"k": "v"})
     assert step.members() == MEMBERS[kind]
