@@ -179,7 +179,9 @@ ENTRIES: Final[Sequence[Entry]] = (
         "replace",
         "Let a tag stand for another snapshot, by default the newest.",
         lambda job: _called(job.table.tags.replace, job),
-        parameters=action_of("create-tag").parameters[1:4],
+        parameters=map(
+            action_of("create-tag").parameter, ("snapshot", "timestamp", "time_retained")
+        ),
         example="shop.orders monday --snapshot 3",
     ),
     _verb(
