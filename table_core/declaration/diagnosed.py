@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from table_core.shapes.problem import Problem
     from table_core.shapes.shape import Shape
 
-__all__ = ["diagnosed", "glued", "slip"]
+__all__ = ["diagnosed"]
 
 
 def diagnosed(shape: Shape, node: Located, file: str) -> list[Diagnostic]:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from table_core.declaration.located import Diagnostic
     from table_core.declaration.model import Declaration
 
-__all__ = ["faults_of", "parse", "prefixed", "warnings_of"]
+__all__ = ["faults_of", "parse", "warnings_of"]
 
 
 def parse(

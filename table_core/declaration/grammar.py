@@ -34,21 +34,15 @@ if TYPE_CHECKING:
     from table_core.shapes.problem import Problem
 
 __all__ = [
-    "ALLOW",
     "CHECK_RULES",
     "DECLARATION",
     "EXTERNAL",
-    "FRESHNESS",
     "GROUPS",
-    "MOVED",
     "RUN_ACTIONS",
     "TABLE",
-    "TABLE_NAME",
-    "TABLE_OPTIONS",
     "THRESHOLDS",
     "UPKEEP_ACTIONS",
     "VERSION",
-    "Options",
     "json_schema",
 ]
 

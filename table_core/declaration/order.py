@@ -6,6 +6,8 @@ that stand after it.
 
 What is written to an audited table is seen all at once.  So what waits for one of its writers waits for all
 of them, and what one of them waits for all wait for; an action that makes no rows comes after them.
+
+A part of the steps needs of what is left out what ``needs_of`` says.
 """
 
 from __future__ import annotations

@@ -19,15 +19,7 @@ if TYPE_CHECKING:
     from table_core.declaration.model import Declaration, TableDeclaration
     from table_core.declaration.steps import Step
 
-__all__ = [
-    "columns_read",
-    "columns_selected",
-    "merge_diagnostics",
-    "output_problems",
-    "parameter_problems",
-    "query_diagnostics",
-    "template_problems",
-]
+__all__ = ["merge_diagnostics", "query_diagnostics"]
 
 _UNRESOLVED: Final = re.compile(
     r"Column '\"?(?P<name>[^'\"]*)\"?' could not be resolved(?: for table: '(?P<view>[^']*)')?"

@@ -30,19 +30,10 @@ from table_core.options.nearest import hint
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from table_core.declaration.located import Located
     from table_core.declaration.steps import Step
     from table_core.shapes.shape import Shape
 
-__all__ = [
-    "Read",
-    "aimed",
-    "include_names",
-    "policy_of",
-    "read",
-    "read_for_target",
-    "with_included",
-]
+__all__ = ["Read", "aimed", "read", "read_for_target"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,8 @@
 """What a source or flow does, one record for each verb: what it takes, what it reads and makes.
 
-The order of steps, what is refused, the JSON Schema, the reference and the operator with its arguments
-all come from here.
+What is refused, the JSON Schema, the reference and the name of the operator come from here; ``steps`` makes
+typed steps of it.  What stands under ``with`` are the arguments of the verb's action, and a few of Airflow's: a
+test of the provider compares them with the operators' signatures.
 """
 
 from __future__ import annotations
@@ -31,20 +32,15 @@ __all__ = [
     "COMMON",
     "DURATION",
     "MAKES_ROWS",
-    "MERGE_ARGUMENTS",
     "NAME",
     "OF_AIRFLOW",
-    "SQL_ARGUMENTS",
     "STEP",
-    "SYNC_ARGUMENTS",
-    "SYNC_SETTINGS",
     "TAGS",
     "TEXTS",
     "VERBS",
     "RunAction",
     "Verb",
     "upkeep_shape",
-    "with_shape",
 ]
 
 DURATION: Final = OneOf(
