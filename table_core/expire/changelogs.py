@@ -118,8 +118,7 @@ def _expire_one(run: Run, document: Snapshot) -> Steps[None]:
         yield from run.delete_taken_out(document, is_append)
     names = yield fx.ReadMetadata(document, must_read=False)
     assert isinstance(names, fx.Metadata)
-    yield from run.delete_metadata(
-        names.changelog, names.state if run.retention.appends_are_changelog else {}
-    )
+    run.delete_metadata(names.changelog, names.state if run.retention.appends_are_changelog else {})
+    yield from run.flush()
     if not run.retention.dry_run:
         yield fx.DeleteChangelog(document.id)

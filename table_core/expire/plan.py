@@ -24,7 +24,7 @@ __all__ = [
     "CleanFolders",
     "Delete",
     "DeleteChangelog",
-    "DeleteSnapshot",
+    "DeleteSnapshots",
     "DeleteTag",
     "Effect",
     "Expired",
@@ -71,6 +71,8 @@ class Bounds:
     leftovers: tuple[int, ...]
     """Ids below the floor that have a file, ascending: an earlier run was cut short."""
     now_ms: int
+    head: Snapshot | None = None
+    """The snapshot ``latest``, where it was read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +88,8 @@ class ReadBounds:
 class ReadLine:
     """Reply the number of the newest turn of the line, an int; None: one is under way.  Never from a cache.
 
-    The mark of this expiry says before that ``next`` goes now, 0: none yet.  So a turn that goes below it
-    is seen here, or sees the mark (docs/adr/0026).
+    The mark of this expiry says before that snapshots up to ``next`` go now; 0: none more.  So a turn that goes
+    below it is seen here, or sees the mark (docs/adr/0026).
     """
 
     next: int = 0
@@ -201,7 +203,7 @@ class ReadMetadata:
 
 @dataclass(frozen=True, slots=True)
 class Delete:
-    """Delete these files, in batches and in parallel as you like; those gone already are no error.
+    """Delete these files, as given where it is one at a time; those gone already are no error.
 
     ``data``: (partition, bucket, file), extra files included; its path is ``layout.data_file_path``.
     ``paths``: relative to the table.  Reply None when all are deleted.
@@ -233,10 +235,13 @@ class KeepChangelog:
 
 
 @dataclass(frozen=True, slots=True)
-class DeleteSnapshot:
-    """Delete ``snapshot/snapshot-<id>``; reply None."""
+class DeleteSnapshots:
+    """Delete ``snapshot/snapshot-<id>`` for each of ``ids``, ascending; reply None.
 
-    id: int
+    If it is a while since the line was looked at, look again first, as of ``ReadLine``.
+    """
+
+    ids: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -330,7 +335,7 @@ Effect: TypeAlias = (
     | Delete
     | CleanFolders
     | KeepChangelog
-    | DeleteSnapshot
+    | DeleteSnapshots
     | ReadChangelogs
     | ReadChangelog
     | PromiseChangelog

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Run", "batches", "is_append", "read_consumer", "unneeded"]
 
 _BATCH_MAX: Final = 10_000
-"""Data files that are held at once."""
+"""Data files that are held at once, and those that wait to be deleted."""
 
 
 @dataclass(slots=True)
@@ -43,6 +43,10 @@ class Run:
     """Metadata paths that were counted: neighbours name the same ones."""
     read: dict[int, Snapshot] = field(default_factory=dict)
     """Snapshots that are still to come.  Before one goes, it is asked whether the line is the one it was read on."""
+    data: list[ManifestEntry] = field(default_factory=list)
+    """Data files that go with the next ``flush``."""
+    paths: dict[str, None] = field(default_factory=dict)
+    """Metadata files that go with it, each before what names it."""
 
     def expire_each(
         self,
@@ -95,15 +99,23 @@ class Run:
             going = {key_of(e): e for e in batch if key_of(e) not in again and wanted(e.file)}
             yield from self._delete((yield from self._unneeded(tags, going)))
 
-    def delete_metadata(self, *groups: Mapping[str, int]) -> Steps[None]:
-        """Delete what ``groups`` name and nothing that stays does."""
+    def delete_metadata(self, *groups: Mapping[str, int]) -> None:
+        """Let what ``groups`` name, and nothing that stays does, go with the next ``flush``."""
         going = {path: size for group in groups for path, size in group.items()}
         going = {path: size for path, size in going.items() if path not in self.kept}
         fresh = going.keys() - self.gone
         self.gone |= fresh
         self.metadata_bytes += sum(going[path] for path in fresh)
-        if going and not self.retention.dry_run:
-            yield fx.Delete(paths=tuple(going))
+        if not self.retention.dry_run:
+            self.paths |= dict.fromkeys(reversed(going))
+
+    def flush(self) -> Steps[None]:
+        """Delete what waits for it: data files first, because metadata says where they are."""
+        yield from self._flush_data()
+        if self.paths:
+            paths = tuple(self.paths)
+            self.paths.clear()
+            yield fx.Delete(paths=paths)
 
     def expired(self, end: int, held: fx.HeldBy | None) -> fx.Expired:
         """What was done."""
@@ -130,8 +142,17 @@ class Run:
         self.bytes += sum(e.file.file_size for e in entries)
         if self.retention.clean_folders:
             self.buckets.update((e.partition, e.bucket) for e in entries)
-        if not self.retention.dry_run:
-            yield fx.Delete(data=tuple((e.partition, e.bucket, e.file) for e in entries))
+        if self.retention.dry_run:
+            return
+        if len(self.data) + len(entries) > _BATCH_MAX:
+            yield from self._flush_data()
+        self.data.extend(entries)
+
+    def _flush_data(self) -> Steps[None]:
+        if self.data:
+            gone = tuple((e.partition, e.bucket, e.file) for e in self.data)
+            self.data.clear()
+            yield fx.Delete(data=gone)
 
 
 def unneeded(

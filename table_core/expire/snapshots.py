@@ -77,7 +77,8 @@ def newest_positions(bounds: fx.Bounds) -> Steps[int | None]:
     """
     newest: dict[str, int] = {}
     for id in range(bounds.latest, bounds.earliest - 1, -1):
-        snapshot = yield fx.ReadSnapshot(id)
+        head = bounds.head if id == bounds.latest else None
+        snapshot = head or (yield fx.ReadSnapshot(id))
         if not isinstance(snapshot, Snapshot):
             continue
         # That history is incomplete follows as well from its being gone; the list of named commits

@@ -239,7 +239,7 @@ class ExpiryMark:
 
     holder: Holder
     at: int
-    """The snapshot that it deletes now, and none below comes after it; 0: it has not begun."""
+    """It deletes snapshots up to this one now; 0: it has not begun."""
 
     def to_json(self) -> bytes:
         """The document."""

@@ -375,8 +375,9 @@ class FakeTable:
             self.data.pop(file.file_name, None)
         self.forget(effect.paths)
 
-    def do_DeleteSnapshot(self, effect: ex.DeleteSnapshot) -> None:
-        self.snapshots.pop(effect.id, None)
+    def do_DeleteSnapshots(self, effect: ex.DeleteSnapshots) -> None:
+        for id in effect.ids:
+            self.snapshots.pop(id, None)
 
     # -------------------------------------------------------------------------- the world itself
     def spontaneous(self) -> list[str]:

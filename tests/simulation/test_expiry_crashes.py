@@ -10,6 +10,7 @@ Mutants: a snapshot deleted before its files; tags, kept metadata or upgrades ig
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -18,7 +19,8 @@ from table_core.commit.outcome import Outcome
 from table_core.commit.overwrite import Selection
 from table_core.commit.protocol import commit, drive
 from table_core.commit.request import CommitPart, CommitRequest
-from table_core.expire.plan import Expired, HeldBy, Retention
+from table_core.expire import protocol
+from table_core.expire.plan import Delete, DeleteSnapshots, Expired, HeldBy, Retention
 from table_core.expire.protocol import expire_snapshots
 from table_core.ondisk.properties import WRITER_PREFIX
 from table_core.ondisk.snapshot import CommitKind, Snapshot
@@ -86,19 +88,33 @@ def named(table: FakeTable) -> tuple[set[str], set[str], set[str]]:
 
 
 def steps_until(table: FakeTable, retention: Retention, count: int) -> int:
-    """Perform at most ``count`` effects of one expiry, checking after each; how many there were."""
+    """Perform at most ``count`` effects of one expiry, checking after each; how many there were.
+
+    A delete of several files counts as one of each.
+    """
     steps = expire_snapshots(retention)
     done = 0
     reply: Any = None
     try:
         while done < count:
-            effect = steps.send(reply)
-            reply = table.perform(effect)
-            table.check()
-            done += 1
+            for effect in one_by_one(steps.send(reply)):
+                if done < count:
+                    reply = table.perform(effect)
+                    table.check()
+                    done += 1
     except StopIteration:
         pass
     return done
+
+
+def one_by_one(effect: Any) -> Iterator[Any]:
+    if isinstance(effect, DeleteSnapshots):
+        yield from (DeleteSnapshots((id,)) for id in effect.ids)
+    elif isinstance(effect, Delete):
+        yield from (Delete(data=(file,)) for file in effect.data)
+        yield from (Delete(paths=(path,)) for path in effect.paths)
+    else:
+        yield effect
 
 
 def test_what_is_left_is_what_is_named() -> None:
@@ -110,7 +126,11 @@ def test_what_is_left_is_what_is_named() -> None:
     table.check()
 
 
-def test_a_run_cut_short_anywhere_is_finished_by_the_next() -> None:
+@pytest.mark.parametrize("together", [1, 2, 3, 100])
+def test_a_run_cut_short_anywhere_is_finished_by_the_next(
+    together: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(protocol, "_TOGETHER", together)
     whole = worn_table()
     total = steps_until(whole, KEEP_TWO, 10_000)
     assert total > 50

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from table_core.errors import ArgumentError
 
-__all__ = ["inside", "is_local", "joined"]
+__all__ = ["has_no_folders", "inside", "is_local", "joined"]
 
 
 def inside(path: str) -> str:
@@ -31,6 +31,11 @@ def inside(path: str) -> str:
 def is_local(uri: str) -> bool:
     """Whether reading from the store at ``uri`` takes no round trip."""
     return uri.startswith(("file:", "memory:"))
+
+
+def has_no_folders(uri: str) -> bool:
+    """Whether the store at ``uri`` has objects alone, and a folder is gone with the last of them."""
+    return uri.startswith(("s3:", "s3a:", "s3n:"))
 
 
 def joined(prefix: str, path: str) -> str:

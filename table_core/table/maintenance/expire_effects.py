@@ -42,7 +42,7 @@ _HELD_ENTRIES: Final = 50_000
 """A list with no more entries is read once and held; a longer one is read a manifest at a time."""
 
 _LOOK_MS: Final = 1_000
-"""Deleting the files of one snapshot may take as long; then it is looked again before the snapshot goes."""
+"""Deleting the files of snapshots may take as long; then it is looked again before the snapshots go."""
 
 _HELD_STATES: Final = 2
 """A file may be asked for in the tag before and in what comes after."""
@@ -81,20 +81,25 @@ class ExpiryEffects:
     def bounds(self) -> fx.Bounds | None:
         """Which snapshots there are."""
         metadata, now_ms = self.access.metadata, self.access.clock.now_ms()
-        floor, latest = metadata.hinted_floor(), metadata.head_id()
+        floor, head = metadata.hinted_floor(), metadata.head()
+        latest = head.id if head else None
         if self.by_hints and floor is not None and latest is not None and floor <= latest:
             below = floor - 1
             while below >= FIRST_ID and metadata.has_snapshot(below):
                 below -= 1
             if metadata.has_snapshot(floor):
                 left = tuple(range(below + 1, floor))
-                return fx.Bounds(earliest=floor, latest=latest, leftovers=left, now_ms=now_ms)
+                return fx.Bounds(
+                    earliest=floor, latest=latest, leftovers=left, now_ms=now_ms, head=head
+                )
         ids = [id for id in metadata.snapshot_ids() if latest is not None and id <= latest]
         if latest is None or not ids:
             return None
         earliest = floor if floor in ids else ids[0]
         below_floor = tuple(id for id in ids if id < earliest)
-        return fx.Bounds(earliest=earliest, latest=latest, leftovers=below_floor, now_ms=now_ms)
+        return fx.Bounds(
+            earliest=earliest, latest=latest, leftovers=below_floor, now_ms=now_ms, head=head
+        )
 
     @perform.register(fx.ReadLine)
     def _line(self, effect: fx.ReadLine) -> int | None:
@@ -210,13 +215,14 @@ class ExpiryEffects:
         if not storage.exists(earliest):
             storage.write(earliest, str(id).encode())
 
-    @perform.register(fx.DeleteSnapshot)
-    def _delete_snapshot(self, effect: fx.DeleteSnapshot) -> None:
+    @perform.register(fx.DeleteSnapshots)
+    def _delete_snapshots(self, effect: fx.DeleteSnapshots) -> None:
         if self.access.clock.now_ms() - self._looked_ms > _LOOK_MS:
             self._line(fx.ReadLine())
-        self.access.storage.delete([layout.snapshot_path(effect.id, self.access.branch)])
-        self._expired += 1
-        left = max(self._promised - effect.id - 1, 0)
+        branch = self.access.branch
+        self.access.storage.delete([layout.snapshot_path(id, branch) for id in effect.ids])
+        self._expired += len(effect.ids)
+        left = max(self._promised - effect.ids[-1] - 1, 0)
         tell("expiring", self._expired, self._expired + left, "snapshots")
 
     @perform.register(fx.ReadLive)

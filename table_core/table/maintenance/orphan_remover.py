@@ -20,7 +20,7 @@ from table_core.ondisk import layout
 from table_core.ondisk.data_file import EntryKind
 from table_core.ondisk.index_manifest import decode_index_manifest
 from table_core.ondisk.snapshot import Snapshot
-from table_core.storage.stores.paths import is_local
+from table_core.storage.stores.paths import has_no_folders, is_local
 from table_core.table.metadata.documents import Metadata
 from table_core.table.metadata.progress import tell
 from table_core.table.metadata.refs.branches import branch_names
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     from table_core.ondisk.manifest_meta import ManifestMeta
     from table_core.ports import FileInfo
+    from table_core.schema.table_schema import TableSchema
     from table_core.table.metadata.access import TableAccess
     from table_core.table.metadata.sharing import Share
 
@@ -66,15 +67,17 @@ def remove_orphan_files(
         UnsupportedFeatureError: it asks for what this release does not do: it may have files that
             this release does not know.
     """
-    access.require_same()
+    schemas = access.require_same()
     refuse_commits(access)
     started_ms = access.clock.now_ms()
     older_than_ms = None if older_than is None else epoch_ms("older_than", older_than)
     now_ms = started_ms if dry_run else _sure_now_ms(access, started_ms)
     cutoff = cutoff_ms(older_than_ms, now_ms=now_ms, allow_young=allow_young)
     named = _Named(access, share)
-    named.read_new()
-    seen = _Seen(named.rules(), cutoff)
+    branches = named.branches()
+    rules = named.rules(schemas, branches)  # what others call their files is foreign, and stays
+    named.read_new(branches)
+    seen = _Seen(rules, cutoff)
     idle = _idle_staging(access, cutoff)
     files = seen.candidates(access.storage.walk(""))
     while batch := tuple(itertools.islice(files, _BATCH_FILES)):
@@ -127,6 +130,8 @@ def _sure_now_ms(access: TableAccess, now_ms: int) -> int:
 
 def _idle_staging(access: TableAccess, cutoff_ms: int) -> list[str]:
     """Folders of jobs, which nobody has begun lately."""
+    if has_no_folders(access.storage.uri):
+        return []
     return [
         info.path
         for info in access.storage.list("")
@@ -219,14 +224,11 @@ class _Named:
     """Documents that were read, as the listing had them."""
     _manifests: set[str] = field(default_factory=set)
 
-    def rules(self) -> OrphanRules:
-        """What files are called, by the schemas of all branches."""
-        own, storage = self.access.metadata, self.access.storage
-        branches = [own if b == own.branch else Metadata(storage, b) for b in self._branches()]
-        schemas = [m.schema(id) for m in branches for id in m.schema_ids()]
-        if not schemas:
-            raise self.access.is_gone()
-        return OrphanRules.of(schemas)
+    def rules(self, own: Sequence[TableSchema], branches: Sequence[str]) -> OrphanRules:
+        """What files are called, by the schemas of this branch, ``own``, and of the others of ``branches``."""
+        names = [name for name in branches if name != self.access.branch]
+        others = [Metadata(self.access.storage, name) for name in names]
+        return OrphanRules.of([*own, *(schema for m in others for schema in m.schemas())])
 
     def without(self, candidates: Sequence[_Candidate]) -> list[_Candidate]:
         """Those of ``candidates`` that nothing names; nobody names a draft."""
@@ -236,14 +238,14 @@ class _Named:
 
     def catch_up(self) -> None:
         """Read every document that is there and was not read yet, until there is no other."""
-        while self.read_new():
+        while self.read_new(self.branches()):
             pass
 
-    def read_new(self) -> bool:
-        """Read what is listed now and was not read yet; whether there was any."""
+    def read_new(self, branches: Sequence[str]) -> bool:
+        """Read what is listed now in ``branches`` and was not read yet; whether there was any."""
         documents: dict[str, list[_Document]] = defaultdict(list)
         read: set[tuple[str, tuple[int, int, str]]] = set()
-        for branch in self._branches():
+        for branch in branches:
             metadata = Metadata(self.access.storage, branch)
             for info in self._documents(branch):
                 if (info.path, info.stamp) in self._roots:
@@ -257,7 +259,8 @@ class _Named:
         self._roots |= read
         return bool(read)
 
-    def _branches(self) -> list[str]:
+    def branches(self) -> list[str]:
+        """Those that there are now."""
         return [layout.MAIN, *branch_names(self.access)]
 
     def _documents(self, branch: str) -> Iterator[FileInfo]:

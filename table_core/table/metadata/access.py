@@ -144,8 +144,8 @@ class TableAccess:
         if not self.metadata.schema_ids():
             raise self.is_gone()
 
-    def require_same(self) -> None:
-        """Require that the table that was opened is there, and no other in its place.
+    def require_same(self) -> list[TableSchema]:
+        """Require that the table that was opened is there, and no other in its place; its schemas.
 
         Whoever deletes history asks this first: a commit finds it out by itself.
 
@@ -163,6 +163,7 @@ class TableAccess:
                 name=self.name,
                 available=[],
             )
+        return schemas
 
     def require_stayed(self, what: str) -> None:
         """Require that the table is still here, now that ``what`` was done to a name in its folder.

@@ -468,7 +468,7 @@ class HeldMark:
         return f"{self.path}-at"
 
     def move_to(self, id: int) -> None:
-        """Say that snapshot ``id`` goes next."""
+        """Say that snapshots up to ``id`` go next."""
         holder = replace(self.mark.holder, at_ms=self.access.clock.now_ms())
         self.mark = ExpiryMark(holder=holder, at=id)
         self.access.storage.write(self.path_of_moves, self.mark.to_json())
@@ -495,7 +495,7 @@ def expiring(access: TableAccess) -> Iterator[HeldMark]:
 def require_no_expiry(access: TableAccess, id: int) -> None:
     """Require that nobody expires snapshots from ``id`` on: asked by who goes below the floor, in its turn.
 
-    Whoever expires older ones looks at the turns before it goes on to ``id``.
+    Whoever expires older ones alone looks at the turns before it goes on to ``id``.
 
     Raises:
         CommitConflictError: somebody does.
@@ -509,7 +509,7 @@ def require_no_expiry(access: TableAccess, id: int) -> None:
             continue
         if mark.at < id or not _lives(access, mark.holder, _EXPIRY_MAX_MS):
             continue
-        problem = f"snapshot {mark.at} expires just now, and {id} is to be there again"
+        problem = f"snapshots up to {mark.at} expire just now, and {id} is to be there again"
         raise CommitConflictError(
             f"{access.name}: {problem}. Nothing was changed: ask again in a few minutes",
             table=access.name,
