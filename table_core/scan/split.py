@@ -173,6 +173,8 @@ def _packed(
     schema: TableSchema, options: TableOptions, files: Sequence[DataFile], bounds: Bounds
 ) -> list[tuple[tuple[DataFile, ...], bool]]:
     """Files of one bucket as groups, each with whether it is raw convertible."""
+    if len(files) == 1:
+        return [((files[0],), not schema.is_key_table or files[0].delete_row_count == 0)]
     target = options.get(keys_scan.SOURCE_SPLIT_TARGET_SIZE)
     open_cost = options.get(keys_scan.SOURCE_SPLIT_OPEN_FILE_COST)
 

@@ -25,6 +25,8 @@ __all__ = [
 ]
 
 _HISTORY_MAX: Final = 10_000
+_OVER: Final = 8
+"""The oldest are forgotten an eighth at a time: to look for the oldest at each step down would be a step of its own."""
 
 
 def snapshots_backwards(access: TableAccess, newest: int, oldest: int) -> Iterator[Snapshot]:
@@ -76,8 +78,10 @@ def remembered(access: TableAccess, known: dict[int, Snapshot], id: int) -> Snap
             return None
         snapshot = Snapshot.from_json(body, path=layout.snapshot_path(id, access.branch))
         known[id] = snapshot
-        if len(known) > _HISTORY_MAX:
-            del known[min(known)]
+        over = len(known) - _HISTORY_MAX
+        if over > _HISTORY_MAX // _OVER:
+            for oldest in sorted(known)[:over]:
+                del known[oldest]
     return snapshot
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from table_core.datatypes.kinds import Atomic, Root
 from table_core.errors import NotFoundError, SchemaError, UnsupportedFeatureError
@@ -16,6 +17,7 @@ from table_core.scan.plan import ScanPlan, live_entries, plan_batch
 from table_core.scan.prune import Pruner
 from table_core.scan.split import deletion_refs, hides_level0
 from table_core.scan.time_travel import at_or_before
+from table_core.storage.collector import collector_still
 from table_core.table.metadata.refs.branches import branch_access
 from table_core.table.metadata.timeline import TableTimeline
 from table_core.table.metadata.unsupported import refuse_reads
@@ -42,6 +44,8 @@ __all__ = [
     "refuse_unreadable",
 ]
 
+_MANY_FILES: Final = 10_000
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatePlanner:
@@ -65,9 +69,12 @@ class StatePlanner:
         pruner = self.pruner()
         if snapshot is None:
             return ScanPlan((), pruner.explain())
-        entries = live_entries(pruner, self.manifests(snapshot), self.access.metadata.manifests)
-        deletions = deletions_of(self.access, snapshot)
-        return self.plan_of(entries, pruner, deletions, snapshot_id=snapshot.id)
+        manifests = self.manifests(snapshot)
+        is_large = sum(meta.num_added_files for meta in manifests) > _MANY_FILES
+        with collector_still() if is_large else nullcontext():
+            entries = live_entries(pruner, manifests, self.access.metadata.manifests)
+            deletions = deletions_of(self.access, snapshot)
+            return self.plan_of(entries, pruner, deletions, snapshot_id=snapshot.id)
 
     def plan_of(
         self,
