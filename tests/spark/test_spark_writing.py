@@ -322,3 +322,23 @@ def test_the_later_commit_wins_although_tasks_wrote_its_rows_first(
     assert rows_of(table) == expected
     table.compact()
     assert rows_of(table) == expected
+
+
+def test_batches_whose_lists_are_all_empty_are_written(spark: Any, catalog: tc.Catalog) -> None:
+    """Of lists in lists that are all empty Java sends no offsets, and pyarrow read what lay there."""
+    tcs.register(spark)
+    texts = pa.list_(pa.list_(pa.string()))
+    schema = pa.schema([("id", pa.int64()), ("a", texts), ("m", pa.map_(pa.string(), texts))])
+    table = catalog.create_table("d.t", schema, primary_key=("id",), options={"bucket": "2"})
+
+    def rows(first: int) -> Any:
+        empty = "CAST(array() AS ARRAY<ARRAY<STRING>>)"
+        return spark.range(first, first + 20, 1, 3).selectExpr(
+            "id", f"IF(id % 3 = 0, NULL, {empty}) a", f"map('k', {empty}) m"
+        )
+
+    tcs.write(rows(0), table)
+    rows(20).write.format("paimon").mode("append").save(table.uri)
+    tcs.merge_into(spark, table, rows(40), ["id"], [tc.MatchedUpsert(), tc.NotMatchedInsert()])
+    wanted = [(id, None if id % 3 == 0 else [], [("k", [])]) for id in range(60)]
+    assert rows_of(table) == wanted
