@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from table_core.cdc.apply.target import CLAIMS_PROPERTY
 from table_core.cdc.files.source import FilesSource
-from table_core.cdc.model.position import POSITION_PROPERTY
+from table_core.cdc.model.claims import POSITION_PROPERTY
 from table_core.cdc.sync.source_kinds import SOURCE_KINDS
 from table_core.errors import NotFoundError
 from table_core.jobs.action import Target
 from table_core.jobs.engine_choice import Touched
 from table_core.jobs.registry import action_of
 from table_core.position.document import Positions
-from table_core.position.files import FilesRead
+from table_core.position.lines import FilesRead
 from table_core.storage.stores.locate import open_storage
 
 if TYPE_CHECKING:
@@ -85,10 +85,10 @@ def _tables(job: Job) -> Iterator[Table]:
 
 
 def _has_position(table: Table, kind: str) -> bool:
-    """Whether a table has a position in a source of a kind; those of an earlier release are of any."""
+    """Whether a table has a position in a source of a kind; one that somebody has set is of any."""
     held = Positions.parse(table.position(CLAIMS_PROPERTY))
     if held is None:
-        return table.position(POSITION_PROPERTY) is not None
+        return bool(table.position(POSITION_PROPERTY))
     return any(one.source.kind == kind for one in held)
 
 

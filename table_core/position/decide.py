@@ -20,9 +20,11 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from table_core.errors import PositionDivergedError
-from table_core.position.files import FilesRead, FilesTaken
+from table_core.position.files import FilesTaken
 from table_core.position.gtids import gtids_contain
-from table_core.position.place import LogPlace, OffsetsPlace, SnapshotPlace
+from table_core.position.lines import OffsetsPlace
+from table_core.position.log import LogPlace
+from table_core.position.place import SnapshotPlace
 from table_core.position.reader import ReaderKind
 from table_core.position.source import MySqlId, PostgresId, TopicsId
 
@@ -168,8 +170,6 @@ def what_next(stored: Position | None, now: Now) -> Next:
             answer = _in_table(stored.source, place, now)
         case FilesNow(), FilesTaken():
             answer = _in_files(place, now)
-        case FilesNow(), FilesRead():
-            answer = _in_growing(place, now)
         case TopicsNow(), OffsetsPlace():
             answer = _in_topics(stored.source, place, now)
         case LogNow(), LogPlace():
@@ -226,7 +226,7 @@ def _in_table(stored: SourceId, place: SnapshotPlace, now: TableNow) -> Next:
         )
     if now.at is not None:
         if place.is_at(now.at):
-            return GoOn(place)  # stored by a release that kept no mark
+            return GoOn(place)  # set to a number, which has no mark
         return Diverged(
             reason="rolled-back",
             why=f"{place} of {now.source} is another snapshot than the one that was read: the "
@@ -269,18 +269,6 @@ def _in_files(place: FilesTaken, now: FilesNow) -> Next:
             f"one by one, so they may have been taken or not: {_some(names)}",
             actual=_some(names),
             ways_out=("write what was not taken anew, under names of its own", *_WAYS),
-        )
-    return GoOn(place)
-
-
-def _in_growing(place: FilesRead, now: FilesNow) -> Next:
-    shrunk = place.shrunk((file.path, file.size) for file in now.listing)
-    if shrunk:
-        return Diverged(
-            reason="changed",
-            why=f"files are shorter than what was read of them, so they were replaced: "
-            f"{_some(shrunk)}; events go into new files or to the end of old ones",
-            actual=_some(shrunk),
         )
     return GoOn(place)
 

@@ -2,7 +2,7 @@
 
 ``FilesTaken`` is for files that are taken whole.  It is exact for a bounded number of files; beyond
 that the oldest are remembered by their number and the sum of their digests, and a file of which it
-cannot tell is *unclear*, never taken for one or the other.  ``FilesRead`` is for files that grow.
+cannot tell is *unclear*, never taken for one or the other.  ``lines.FilesRead`` is for files that grow.
 
 With room for two files, a (time 1), b (2) and c (3) are taken: b and c are known, a is *sealed*: its count,
 1, and its number.  A listing of a, b, c finds only a at time 1 or before, whose sum is the sealed one:
@@ -14,18 +14,15 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Final
-
-from table_core.position.members import checked
-from table_core.position.packed import MANY, packed, unpacked
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from table_core.ports import FileInfo
 
-__all__ = ["FILES_MAX", "FileFacts", "FilesRead", "FilesTaken", "Look", "Taken"]
+__all__ = ["FILES_MAX", "FileFacts", "FilesTaken", "Look"]
 
 FILES_MAX: Final = 4000
 """So many files are known one by one: about 100 KB of text."""
@@ -62,11 +59,6 @@ class FileFacts:
         """What stands for its content."""
         text = f"{self.size}|{self.modified_ms}|{self.tag}"
         return hashlib.sha256(text.encode()).digest()[:_STATE]
-
-    @property
-    def untagged(self) -> FileFacts:
-        """As earlier releases saw it: a position of theirs knows no tags."""
-        return replace(self, tag="")
 
     @property
     def number(self) -> int:
@@ -115,14 +107,13 @@ class FilesTaken:
         for file in sorted(listing, key=lambda f: f.path):
             entry = self.known.get(file.key)
             if entry is not None:
-                if entry[1] not in {file.state, file.untagged.state}:
+                if entry[1] != file.state:
                     changed.append(file)
             elif file.modified_ms <= self.before_ms:
                 old.append(file)
             else:
                 new.append(file)
-        sums = (_Sealed.of(old), _Sealed.of([file.untagged for file in old]))
-        unclear = () if not old or self.sealed in sums else tuple(old)
+        unclear = () if not old or self.sealed == _Sealed.of(old) else tuple(old)
         return Look(tuple(new), tuple(changed), unclear)
 
     def after(self, listing: Iterable[FileFacts]) -> FilesTaken:
@@ -193,60 +184,3 @@ class FilesTaken:
 
     def __str__(self) -> str:
         return f"{self.count} files"
-
-
-@dataclass(frozen=True, slots=True)
-class Taken:
-    """How far one file was read."""
-
-    lines: int
-    size: int
-    """Bytes."""
-    mark: str = ""
-    """What tells the file from another at its path, e.g. a digest of how it begins."""
-    state: str = ""
-    """How the store showed it then, in a few letters; '' if nobody looked."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FilesRead:
-    """Lines and bytes taken of files that may grow, by their whole paths."""
-
-    kind: ClassVar[str] = "read"
-    files: Mapping[str, Taken] = field(default_factory=dict)
-
-    def shrunk(self, listing: Iterable[tuple[str, int]]) -> list[str]:
-        """Files of ``listing`` (path, size) that are shorter than what was read of them."""
-        return [path for path, size in listing if size < self.files.get(path, _NOTHING).size]
-
-    def to_document(self) -> dict[str, Any]:
-        """JSON members: files by folder; many are packed."""
-        folders: dict[str, dict[str, list[Any]]] = {}
-        for path, taken in sorted(self.files.items()):
-            folder, _, name = path.rpartition("/")
-            members = [taken.lines, taken.size, taken.mark, taken.state]
-            count = 4 if taken.state else 3 if taken.mark else 2
-            folders.setdefault(folder, {})[name] = members[:count]
-        if len(self.files) > MANY:
-            return {"kind": self.kind, "files": len(self.files), "packed": packed(folders)}
-        return {"kind": self.kind, "folders": folders}
-
-    @classmethod
-    def from_document(cls, members: Mapping[str, Any]) -> FilesRead:
-        """Read what ``to_document`` made."""
-        folders = unpacked(members["packed"]) if "packed" in members else members["folders"]
-        return cls(
-            files={
-                f"{folder}/{name}" if folder else name: checked(Taken(*taken))
-                for folder, names in folders.items()
-                for name, taken in names.items()
-            }
-        )
-
-    def __str__(self) -> str:
-        return (
-            f"{sum(taken.lines for taken in self.files.values())} lines of {len(self.files)} files"
-        )
-
-
-_NOTHING: Final = Taken(0, 0)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+from table_core.errors import EventError
+from table_core.validation_errors import UNFORESEEN
 
-__all__ = ["checked", "is_whole"]
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+__all__ = ["checked", "is_whole", "natural", "written_by"]
 
 T = TypeVar("T")
 _LONG: Final = range(-(1 << 63), 1 << 63)
@@ -17,6 +21,34 @@ _LONG: Final = range(-(1 << 63), 1 << 63)
 def is_whole(value: object) -> bool:
     """Whether ``value`` is a whole number of 64 bits."""
     return type(value) is int and value in _LONG
+
+
+def natural(value: object) -> int:
+    """``value``, if it is a whole number of 64 bits that is not below 0.
+
+    Raises:
+        ValueError: it is not.
+    """
+    if type(value) is not int or not 0 <= value < _LONG.stop:
+        raise ValueError(f"{value!r:.80} counts nothing")
+    return value
+
+
+@contextmanager
+def written_by(source: str, text: str) -> Iterator[None]:
+    """Read the text of a position that ``source`` should have written, and anybody may have.
+
+    Raises:
+        EventError: it is none.
+    """
+    try:
+        yield
+    except UNFORESEEN as error:
+        raise EventError(
+            f"the table's position {text[:80]!r} was not written by {source}; "
+            "sync it with the source that wrote it, or drop the table to start again",
+            position=text,
+        ) from error
 
 
 _FITS: Final[Mapping[str, Callable[[Any], bool]]] = {

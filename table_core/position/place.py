@@ -1,29 +1,19 @@
-"""Where in a source a reader stands: everything up to there is taken, nothing after it.
-
-A MySQL transaction begins at binlog.000003:4711 and has ten rows, of which a commit took six: ``order`` is
-(3, 4711) and ``skip`` 6.  A log can be read from the begin of a transaction only, so the next run reads all
-ten and leaves six out.
-"""
+"""Where in a source a reader stands: everything up to there is taken, nothing after it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, TypeAlias
 
-from table_core.position.files import FilesRead, FilesTaken
-from table_core.position.members import checked, is_whole
+from table_core.position.files import FilesTaken
+from table_core.position.lines import FilesRead, OffsetsPlace
+from table_core.position.log import LogPlace
+from table_core.position.members import checked
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = [
-    "LogPlace",
-    "OffsetsPlace",
-    "Place",
-    "SnapshotLike",
-    "SnapshotPlace",
-    "place_from_document",
-]
+__all__ = ["Place", "SnapshotLike", "SnapshotPlace", "SourcePlace", "place_from_document"]
 
 
 class SnapshotLike(Protocol):
@@ -82,72 +72,9 @@ class SnapshotPlace:
         return f"snapshot {self.id}" if self.id else "the start"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OffsetsPlace:
-    """The next offset of every partition of the topics read."""
-
-    kind: ClassVar[str] = "offsets"
-    offsets: Mapping[tuple[str, int], int] = field(default_factory=dict)
-
-    def to_document(self) -> dict[str, Any]:
-        """JSON members."""
-        topics: dict[str, dict[str, int]] = {}
-        for (topic, n), offset in sorted(self.offsets.items()):
-            topics.setdefault(topic, {})[str(n)] = offset
-        return {"kind": self.kind, "topics": topics}
-
-    @classmethod
-    def from_document(cls, members: Mapping[str, Any]) -> OffsetsPlace:
-        """Read what ``to_document`` made."""
-        offsets = {
-            (topic, int(n)): offset
-            for topic, partitions in members["topics"].items()
-            for n, offset in partitions.items()
-        }
-        if not all(map(is_whole, offsets.values())):
-            raise ValueError(f"offsets are {offsets!r:.80}")
-        return cls(offsets=offsets)
-
-    def __str__(self) -> str:
-        ends = (f"{topic}[{n}]={offset}" for (topic, n), offset in sorted(self.offsets.items()))
-        return f"offsets {', '.join(ends)}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LogPlace:
-    """Everything before ``order`` in a server's log is taken, and of the transaction there ``skip``."""
-
-    kind: ClassVar[str] = "log"
-    order: tuple[int, int]
-    """MySQL: number of the file and position; PostgreSQL: LSN and 0."""
-    name: str = ""
-    """MySQL: the file."""
-    gtid: str = ""
-    """MySQL, MariaDB: the GTIDs that were taken."""
-    skip: int = 0
-    rest: Mapping[str, Any] = field(default_factory=dict)
-    """What else its source has to know, JSON-safe: e.g. how far a first snapshot has come."""
-
-    def to_document(self) -> dict[str, Any]:
-        """JSON members."""
-        document: dict[str, Any] = {"kind": self.kind, "order": list(self.order)}
-        for key in ("name", "gtid", "skip", "rest"):
-            if value := getattr(self, key):
-                document[key] = value
-        return document
-
-    @classmethod
-    def from_document(cls, members: Mapping[str, Any]) -> LogPlace:
-        """Read what ``to_document`` made."""
-        first, second = members["order"]
-        return checked(cls(**{**members, "order": (first, second)}))
-
-    def __str__(self) -> str:
-        file, at = self.order
-        return f"{self.name}:{at}" if self.name else f"{file >> 32:X}/{file & 0xFFFFFFFF:X}"
-
-
-Place: TypeAlias = SnapshotPlace | FilesTaken | FilesRead | OffsetsPlace | LogPlace
+SourcePlace: TypeAlias = FilesRead | OffsetsPlace | LogPlace
+"""Where change capture stands in what it reads."""
+Place: TypeAlias = SnapshotPlace | FilesTaken | SourcePlace
 _KINDS: Final[Mapping[str, type[Any]]] = {
     cls.kind: cls for cls in (SnapshotPlace, FilesTaken, FilesRead, OffsetsPlace, LogPlace)
 }

@@ -8,8 +8,8 @@ from collections.abc import Callable
 import pytest
 
 from table_core.cdc.apply.read_again import ReadAgain
-from table_core.cdc.model.log_position import LogPosition
 from table_core.errors import TableError
+from table_core.position.log import LogPlace
 
 __all__ = ["on_top", "require_shown", "too_many_skipped"]
 
@@ -21,12 +21,12 @@ def on_top(patch: pytest.MonkeyPatch) -> None:
 
 def too_many_skipped(patch: pytest.MonkeyPatch) -> None:
     """A row of a transaction that is cut is skipped."""
-    within = LogPosition.within
+    within = LogPlace.within
 
-    def wrong(self: LogPosition, order: tuple[int, int], skip: int) -> LogPosition:
+    def wrong(self: LogPlace, order: tuple[int, int], skip: int) -> LogPlace:
         return within(self, order, skip + 1 if skip else 0)
 
-    patch.setattr(LogPosition, "within", wrong)
+    patch.setattr(LogPlace, "within", wrong)
 
 
 def require_shown(live: Callable[[int], object], most: int) -> None:

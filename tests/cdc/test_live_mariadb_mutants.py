@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from table_core.cdc.apply.source_shapes import SourceShapes
-from table_core.cdc.model.log_position import LogPosition
 from table_core.cdc.model.log_rows import LogRows
 from table_core.cdc.mysql import binlog_rows, reader
 from table_core.cdc.mysql.binlog_rows import BinlogRows, LogStatements
 from table_core.cdc.mysql.open_transaction import OpenTransaction
 from table_core.cdc.mysql.reader import MySqlReader
 from table_core.errors import EventError
+from table_core.position.log import LogPlace
 from tests.cdc.both_sides import same
 from tests.cdc.mariadb_lives import live
 from tests.cdc.mariadb_log import Log
@@ -72,7 +72,7 @@ def _no_missing_columns(patch: Patch) -> None:
 
 
 def _no_since(patch: Patch) -> None:
-    def wrong(_: MySqlReader, __: LogPosition, ___: Any, position: LogPosition) -> LogPosition:
+    def wrong(_: MySqlReader, __: LogPlace, ___: Any, position: LogPlace) -> LogPlace:
         return replace(position, since={})
 
     patch.setattr(MySqlReader, "_count_from", wrong)

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import table_core as tc
-from table_core.cdc.apply.target import POSITION_PROPERTY
+from table_core.cdc.apply.target import CLAIMS_PROPERTY
+from table_core.cdc.model.claims import Claims
 from table_core.errors import NotFoundError
 from tests.lanes import budget
 
@@ -172,6 +173,7 @@ def spelled(names: list[str], rows: list[dict[str, Any]]) -> Counter[Any]:
 def position(torture: Torture, table: str) -> str:
     """Where the sync of a table is in the source; nothing before its first commit."""
     try:
-        return torture.catalog.table(f"lake.{table}").position(POSITION_PROPERTY) or ""
+        text = torture.catalog.table(f"lake.{table}").position(CLAIMS_PROPERTY)
     except NotFoundError:
         return ""
+    return "".join(claim.shown for claim in Claims.parse(text).held[-1:])

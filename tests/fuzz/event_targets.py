@@ -26,9 +26,7 @@ from table_core.cdc.model.complete import Completed
 from table_core.cdc.model.embedded_schema import Declared
 from table_core.cdc.model.encoding import Encoding, LogicalType
 from table_core.cdc.model.geometry import geometry_text
-from table_core.cdc.model.log_position import LogPosition
 from table_core.cdc.model.mysql_types import mysql_column, mysql_type
-from table_core.cdc.model.position import FilesPosition, OffsetsPosition
 from table_core.cdc.model.source_schema import source_schemas_from
 from table_core.cdc.mysql.binlog import ROWS, TABLE_MAP, header_of
 from table_core.cdc.mysql.binlog_reader import _events
@@ -39,6 +37,8 @@ from table_core.cdc.postgres.pgoutput import PgOutputRows, Relation
 from table_core.cdc.postgres.types import postgres_type
 from table_core.datatypes.kinds import STRING
 from table_core.position.document import Positions
+from table_core.position.lines import FilesRead, OffsetsPlace
+from table_core.position.log import LogPlace
 from table_core.schema.type_mapping import TypeMapping
 
 ROOT = Path(__file__).parents[2]
@@ -162,7 +162,7 @@ def pgoutput(body: bytes) -> None:
         wants=lambda _: True,
         described=described,
         slot="s",
-        position=LogPosition("postgres", (0, 0)),
+        position=LogPlace("postgres", (0, 0)),
     )
     at = 0
     while at + 4 <= len(body):
@@ -322,9 +322,8 @@ def one_by_one(events: list[dict[str, Any]]) -> tuple[bytes, ...]:
 def position(text: str) -> None:
     """Every form of a position that a table may hold."""
     for read in (
-        FilesPosition.parse, OffsetsPosition.parse, Positions.parse, source_schemas_from,
-        lambda t: LogPosition.parse(t, "mysql"), lambda t: Claims.parse(t, None, LogPosition.parse),
-        lambda t: Completed.parse(t, lambda p: LogPosition.parse(p, "mysql")),
+        FilesRead.parse, OffsetsPlace.parse, Positions.parse, source_schemas_from,
+        lambda t: LogPlace.parse(t, "mysql"), Claims.parse, Completed.parse,
     ):  # fmt: skip
         try:
             found: Any = read(text)

@@ -24,7 +24,8 @@ from table_core.position.decide import (
 )
 from table_core.position.document import Position, Positions
 from table_core.position.files import FileFacts, FilesTaken
-from table_core.position.place import OffsetsPlace, SnapshotPlace
+from table_core.position.lines import OffsetsPlace
+from table_core.position.place import SnapshotPlace
 from table_core.position.reader import Reader, ReaderKind
 from table_core.position.source import FilesId, SourceId, TableId, TopicsId
 

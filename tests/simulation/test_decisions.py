@@ -11,7 +11,8 @@ import pytest
 
 from table_core.position import decide
 from table_core.position.files import FileFacts, FilesTaken
-from table_core.position.place import OffsetsPlace, SnapshotPlace
+from table_core.position.lines import OffsetsPlace
+from table_core.position.place import SnapshotPlace
 from table_core.position.source import TableId, TopicsId
 from tests.simulation.decisions_world import Decisions
 

@@ -50,7 +50,9 @@ class Checkpoint(Generic[P]):
     @property
     def shown(self) -> str | None:
         """What the run has applied, as people read it; None before it has anything."""
-        return None if self.reached is None else self.reader.shown(self.reached)
+        if self.reached is None:
+            return None
+        return Claim(source=self.who.source, route=self.who.route, at=self.reached).shown
 
     @property
     def _of_all(self) -> Who:
@@ -77,16 +79,16 @@ class Checkpoint(Generic[P]):
     def _begin(self, feed: TableFeed) -> None:
         """Take up what a table says of itself."""
         target = feed.target
-        target.who, target.shown = self.who, self.reader.shown
+        target.who = self.who
         target.fed = lambda: feed.sources
         if target.table is None:
             return
-        target.claims = Claims.parse(target.held, target.stored, self._old)
+        target.claims = Claims.of_table(target.held, target.by_hand, self._set_by_hand)
         target.position = self._own(feed)
         self.reader.recall(target.source_schemas)
 
-    def _old(self, text: str) -> Claim:
-        """A claim of a position that an earlier release stored."""
+    def _set_by_hand(self, text: str) -> Claim:
+        """The claim of a place that somebody has set."""
         return Claim(
             source=self.who.source,
             route=ANY_ROUTE,
@@ -164,8 +166,7 @@ class Checkpoint(Generic[P]):
         target = feed.target
         if target.table is None or target.name not in known.tables:
             return False
-        digest = known.tables[target.name]
-        if digest is not None and digest != target.claims.digest(self.who):
+        if known.tables[target.name] != target.claims.digest(self.who):
             return False
         own = target.position
         return own is None or bool(known.claim.at.covers(own))
@@ -182,7 +183,7 @@ class Checkpoint(Generic[P]):
             table = feed.target.table
             text = table.position(ALL_PROPERTY) if table is not None else None
             self.texts[name] = text
-            self.completed[name] = Completed.parse(text, self._old)
+            self.completed[name] = Completed.parse(text)
             for one in self.completed[name].of(self._of_all):
                 if best is None or one.claim.at.covers(best.claim.at):
                     best = one
@@ -227,7 +228,7 @@ class Checkpoint(Generic[P]):
         """What the last commit of a run says, and what was said there before."""
         name, there = last.target.name, self.tables.there
         assert self.reached is not None
-        tables: dict[str, str | None] = {}
+        tables: dict[str, str] = {}
         for feed in there:
             target = feed.target
             claims = target.claims

@@ -39,7 +39,7 @@ def refuse_diverged(claim: Claim, now: Now, address: str, expired: str = "") -> 
     if type(now.source) is not type(claim.source):
         return
     reader = Reader(ReaderKind.SYNC, claim.route)
-    decision = what_next(Position(reader, claim.source, claim.at.place), now)
+    decision = what_next(Position(reader, claim.source, claim.at), now)
     if isinstance(decision, Diverged):
         why = expired if expired and decision.reason == "expired" else decision.why
         raise diverged(replace(decision, why=why))

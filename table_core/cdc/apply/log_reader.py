@@ -13,12 +13,12 @@ from table_core.cdc.apply.diverged import refuse_diverged
 from table_core.cdc.apply.key_ranges import key_ranges, read_range
 from table_core.cdc.apply.read_again import ReadAgain
 from table_core.cdc.apply.source_shapes import SourceShapes
-from table_core.cdc.model.log_position import LogPosition
 from table_core.cdc.model.log_rows import LogRows
 from table_core.cdc.model.record import Place, SourceTable, shortened
 from table_core.cdc.model.table_pattern import TablePattern
 from table_core.cdc.model.table_shape import TableShape
 from table_core.errors import ArgumentError, TableError, UnsupportedFeatureError
+from table_core.position.log import LogPlace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -141,7 +141,7 @@ class LogReader(ABC):
         assert self._log_now is not None
         for claim in claims:
             at = claim.at
-            if isinstance(at, LogPosition) and at.order <= (0, 0):  # snapshots, and no log yet
+            if isinstance(at, LogPlace) and at.order <= (0, 0):  # snapshots, and no log yet
                 if not at.since:
                     continue
                 first, second = min(at.since.values())
@@ -149,17 +149,13 @@ class LogReader(ABC):
             needed = replace(claim, at=at)
             refuse_diverged(needed, self._log_now, self._address, self._expired)
 
-    def settled(self, position: LogPosition) -> LogPosition:
+    def settled(self, position: LogPlace) -> LogPlace:
         """As it is."""
         return position
 
-    def shown(self, position: LogPosition) -> str:
-        """As it is stored."""
-        return position.text
-
-    def parse(self, text: str | None) -> LogPosition | None:
+    def parse(self, text: str | None) -> LogPlace | None:
         """The position that a table holds."""
-        return None if text is None else LogPosition.parse(text, self.kind)
+        return None if text is None else LogPlace.parse(text, self.kind)
 
     def remembered(self, tables: Iterable[SourceTable], _: int | None = None) -> str | None:  # noqa: ARG002 - see Reader
         """Nothing: the log tells all."""
@@ -173,22 +169,20 @@ class LogReader(ABC):
         """Nothing."""
 
     @abstractmethod
-    def at_snapshot(self) -> tuple[ServerConnection, LogPosition]:
+    def at_snapshot(self) -> tuple[ServerConnection, LogPlace]:
         """A connection that reads all tables as they are now, without locks, and where in the log that is.
 
         Raises:
             UnsupportedFeatureError: the server does not tell.
         """
 
-    def ahead_of(self, position: LogPosition) -> set[SourceTable]:
+    def ahead_of(self, position: LogPlace) -> set[SourceTable]:
         """Source tables whose rows here come from a snapshot that was taken behind a place."""
         return {table for table, order in self._since.items() if order > position.order}
 
-    def batch_of(
-        self, info: CatalogTable, rows: Sequence[Sequence[Any]]
-    ) -> SourceBatch[LogPosition]:
+    def batch_of(self, info: CatalogTable, rows: Sequence[Sequence[Any]]) -> SourceBatch[LogPlace]:
         """Rows of a query as a batch that brings them, and stands nowhere in the log."""
-        nowhere = LogPosition(self.kind, (0, 0))
+        nowhere = LogPlace(self.kind, (0, 0))
         return self._gathered(info, rows).batch(nowhere, lambda _: info.key)
 
     def _gathered(self, info: CatalogTable, rows: Sequence[Sequence[Any]]) -> LogRows:
@@ -264,16 +258,16 @@ class LogReader(ABC):
         now = {table: self._catalog[table] for table in tables if table in self._catalog}
         self._catalog = {**before, **now}
 
-    def _known(self) -> list[LogPosition]:
+    def _known(self) -> list[LogPlace]:
         """The positions of the tables that have one."""
         positions = (feed.target.position for feed in self.fed.feeds.values())
-        return [position for position in positions if isinstance(position, LogPosition)]
+        return [position for position in positions if isinstance(position, LogPlace)]
 
     def _recall_since(self) -> None:
         """What earlier runs left: snapshots that are newer than the log read so far."""
         for feed in self.fed.feeds.values():
             position = feed.target.position
-            if isinstance(position, LogPosition):
+            if isinstance(position, LogPlace):
                 for table in feed.sources:
                     if (order := position.since.get(str(table))) is not None:
                         self._since[table] = (order[0], order[1])
@@ -309,7 +303,7 @@ class LogReader(ABC):
         name = self.context.route(table)
         feed = self.fed.feeds.get(name) if name is not None else None
         at = feed.target.position if feed is not None else None
-        if feed is not None and isinstance(at, LogPosition) and table in feed.sources:
+        if feed is not None and isinstance(at, LogPlace) and table in feed.sources:
             return order >= max(at.order, self._since.get(table, (0, 0)))
         return order >= self._since.get(table, (0, 0))
 
@@ -325,18 +319,18 @@ class LogReader(ABC):
         fields = self.fed.fields_of(table) or ()
         return any(field.name.lower() == name.lower() for field in fields)
 
-    def _since_text(self, position: LogPosition) -> dict[str, list[int]]:
+    def _since_text(self, position: LogPlace) -> dict[str, list[int]]:
         return {
             str(table): list(order)
             for table, order in self._since.items()
             if order > position.order
         }
 
-    def _with_since(self, batch: SourceBatch[LogPosition]) -> SourceBatch[LogPosition]:
+    def _with_since(self, batch: SourceBatch[LogPlace]) -> SourceBatch[LogPlace]:
         """A batch of the log whose positions tell of snapshots that are newer than they."""
         due: dict[str, list[Any] | None] = {str(table): None for table in self._again.due}
 
-        def with_since(position: LogPosition) -> LogPosition:
+        def with_since(position: LogPlace) -> LogPlace:
             return replace(position, since=self._since_text(position), snapshots=due)
 
         before = batch.before
@@ -353,15 +347,15 @@ class LogReader(ABC):
             name = self.context.route(table)
             feed = self.fed.feeds.get(name) if name is not None else None
             position = feed.target.position if feed is not None else None
-            if feed is None or not isinstance(position, LogPosition) or table not in feed.sources:
+            if feed is None or not isinstance(position, LogPlace) or table not in feed.sources:
                 pending[table] = None
             elif str(table) in position.snapshots:
                 pending[table] = position.snapshots[str(table)]
         return pending
 
     def _read(
-        self, connection: ServerConnection, info: CatalogTable, position: LogPosition
-    ) -> Iterator[SourceBatch[LogPosition]]:
+        self, connection: ServerConnection, info: CatalogTable, position: LogPlace
+    ) -> Iterator[SourceBatch[LogPlace]]:
         """The rows of a table from where ``position`` says, a part at a time."""
         table = SourceTable(info.database, info.name)
         for rows, reached in self._parts(connection, info, position):
@@ -406,8 +400,8 @@ class LogReader(ABC):
         return ranges if len(ranges) > 1 else []
 
     def _parts(
-        self, connection: ServerConnection, info: CatalogTable, position: LogPosition
-    ) -> Iterator[tuple[list[tuple[Any, ...]], LogPosition]]:
+        self, connection: ServerConnection, info: CatalogTable, position: LogPlace
+    ) -> Iterator[tuple[list[tuple[Any, ...]], LogPlace]]:
         """Rows, and the position once they are applied: one for each part if there is a key."""
         name, size = str(SourceTable(info.database, info.name)), self.chunk_rows
         if not info.key:

@@ -55,10 +55,6 @@ class Reader(Protocol[P]):
         """A stored position as it is to be taken now, e.g. with the new paths of files."""
         ...
 
-    def shown(self, position: P) -> str:
-        """A position as people read it."""
-        ...
-
     def batches(self, start: P | None, end: P | None) -> Iterator[SourceBatch[P]]:
         """What comes after ``start``, in source order."""
         ...

@@ -10,8 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from table_core.cdc.model.claims import Claims
-from table_core.cdc.model.position import POSITION_PROPERTY
+from table_core.cdc.model.claims import POSITION_PROPERTY, Claims
 from table_core.cdc.model.routing import takes
 from table_core.commit.request import CommitPart
 from table_core.errors import ArgumentError, NotFoundError
@@ -70,14 +69,12 @@ class SyncTarget:
     commit: CommitAs
     handle_options: Mapping[str, str] = field(default_factory=dict)
     table: Table | None = None
-    stored: str | None = None
-    """The position that the table's newest snapshot says, as text."""
+    by_hand: str | None = None
+    """Where somebody has set the table to; '' once that was taken over."""
     held: str | None = None
     """The claims that it says, as text."""
     claims: Claims = field(default_factory=Claims)
     who: Who | None = None
-    shown: Callable[[Any], str] = lambda at: str(at.text)
-    """A position as people read it."""
     fed: Callable[[], Iterable[SourceTable]] = tuple
     """The source tables that gave it rows."""
     position: Position | None = None
@@ -111,7 +108,7 @@ class SyncTarget:
             self.table = self._handle()
         except NotFoundError:
             return
-        self.stored = self.table.position(POSITION_PROPERTY)
+        self.by_hand = self.table.position(POSITION_PROPERTY)
         self.source_schemas = self.table.position(SOURCE_SCHEMA_PROPERTY)
         self.held = self.table.position(CLAIMS_PROPERTY)
         self._find_landed(self.table)
@@ -167,7 +164,7 @@ class SyncTarget:
             if_not_exists=True,
         )
         self.table = self._handle()
-        self.stored = self.table.position(POSITION_PROPERTY)
+        self.by_hand = self.table.position(POSITION_PROPERTY)
         self.held = self.table.position(CLAIMS_PROPERTY)
         return self.table
 
@@ -234,10 +231,9 @@ class SyncTarget:
             self.replaces, None, False, 0, 0,
         )  # fmt: skip
         assert self.who is not None
-        position = self.shown(self.reached)
         claims = self.claims.moved(self.who, self.reached, self.fed(), self.takes)
-        held = claims.text(position)
-        commit = self._commit_as(position, held, complete=complete)
+        held = claims.text
+        commit = self._commit_as(held, complete=complete)
         done = None
         if writer is not None:
             over = "table" if replaces else None
@@ -247,7 +243,7 @@ class SyncTarget:
             nothing = CommitPart(kind=CommitKind.APPEND)
             done = commit_parts(table.access, commit, append=nothing, force=True)
         self.commits.append(done)
-        self.stored, self.held, self.claims = position, held, claims
+        self.by_hand, self.held, self.claims = self.by_hand and "", held, claims
         self.position = self.reached
         self.properties.clear()
         self.expect.clear()
@@ -256,20 +252,18 @@ class SyncTarget:
         """Whether a route brings a source table here."""
         return takes(route, table, self.name.partition(".")[2])
 
-    def _commit_as(self, position: str, held: str, *, complete: bool) -> CommitAs:
+    def _commit_as(self, held: str, *, complete: bool) -> CommitAs:
         commit = self.commit.nth(len(self.commits))
-        standing = {
-            POSITION_PROPERTY: position,
-            CLAIMS_PROPERTY: held,
-            COMPLETE: str(complete).lower(),
-        }
+        standing = {CLAIMS_PROPERTY: held, COMPLETE: str(complete).lower()}
+        if self.by_hand:
+            standing[POSITION_PROPERTY] = ""
         if (known := self.remembered()) is not None:
             self.source_schemas = standing[SOURCE_SCHEMA_PROPERTY] = known
         return replace(
             commit,
             properties={**commit.properties, **self.told(), **standing, **self.properties},
             expect={
-                POSITION_PROPERTY: self.stored,
+                POSITION_PROPERTY: self.by_hand,
                 CLAIMS_PROPERTY: self.held,
                 **self.expect,
                 **commit.expect,
@@ -284,6 +278,14 @@ class SyncTarget:
         if self.remembered() not in {None, self.source_schemas}:
             self.seen += 1
         return self.writer is not None or self.seen > 0
+
+    @property
+    def shown(self) -> str | None:
+        """Up to where the table's newest snapshot says that it has its source, as people read it."""
+        if self.by_hand:
+            return self.by_hand
+        held = Claims.parse(self.held).held
+        return held[-1].shown if held else None
 
     @property
     def done(self) -> list[Commit]:

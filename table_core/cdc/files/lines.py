@@ -13,10 +13,10 @@ from table_core.cdc.debezium.tombstones import lone_tombstones, topics_of
 from table_core.cdc.model.bad import BadEvents
 from table_core.cdc.model.batch import SourceBatch
 from table_core.cdc.model.encoding import PlainSettings
-from table_core.cdc.model.position import FilesPosition, OffsetsPosition
 from table_core.cdc.model.schema_change_event import schema_change_events
 from table_core.cdc.model.source_schema import source_schema_text, source_schemas_from
 from table_core.cdc.model.units import settled, without_sign
+from table_core.position.lines import FilesRead, OffsetsPlace
 from table_core.schema.type_mapping import TypeMapping
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 __all__ = ["WINDOW_BYTES", "LineDecoder", "LineReader", "plain_settings", "window_is_full"]
 
-AtLines = TypeVar("AtLines", FilesPosition, OffsetsPosition)
+AtLines = TypeVar("AtLines", FilesRead, OffsetsPlace)
 """How far lines were read: in files, or in topics."""
 WINDOW_BYTES: Final = 8 << 20
 WINDOW_LINES: Final = 20_000
@@ -272,10 +272,6 @@ class LineReader(ABC, Generic[AtLines]):
     def settled(self, position: AtLines) -> AtLines:
         """A stored position as it is to be taken now."""
         return position
-
-    def shown(self, position: AtLines) -> str:
-        """A position as people read it."""
-        return position.text
 
     @abstractmethod
     def _pass(self, start: AtLines, end: AtLines | None) -> Iterator[SourceBatch[AtLines]]:

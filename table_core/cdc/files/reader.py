@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any, Final
 from table_core.cdc.apply.diverged import diverged
 from table_core.cdc.files.content import ContentSum
 from table_core.cdc.files.lines import WINDOW_BYTES, LineReader, window_is_full
-from table_core.cdc.model.position import FileMark, FilesPosition
 from table_core.cdc.model.record import LineBlock
 from table_core.cdc.model.window import Window
 from table_core.errors import EventError, NotFoundError
 from table_core.position.decide import Diverged
 from table_core.position.files import FILES_MAX, FileFacts
+from table_core.position.lines import FilesRead, Taken
 from table_core.position.source import FilesId
 from table_core.storage.stores.locate import open_storage
 
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from table_core.cdc.files.source import FilesSource, TextBlock
     from table_core.cdc.model.batch import SourceBatch
     from table_core.cdc.model.claims import Claim
-    from table_core.cdc.model.position import Piece
     from table_core.ports import Storage
+    from table_core.position.lines import Piece
     from table_core.position.source import SourceId
 
 __all__ = ["FilesReader"]
@@ -46,7 +46,7 @@ _THEN: Final = "/"
 
 
 @dataclass(kw_only=True)
-class FilesReader(LineReader[FilesPosition]):
+class FilesReader(LineReader[FilesRead]):
     """Batches of a ``FilesSource``."""
 
     source: FilesSource
@@ -67,13 +67,9 @@ class FilesReader(LineReader[FilesPosition]):
         }
         return {name: part for name, part in parts.items() if part}
 
-    def parse(self, text: str | None) -> FilesPosition:
+    def parse(self, text: str | None) -> FilesRead:
         """The position that a table holds; names without a folder are of this one."""
-        return FilesPosition.parse(text).renamed(self._whole)
-
-    def shown(self, position: FilesPosition) -> str:
-        """With short names for the files of this folder."""
-        return position.renamed(lambda name: name.removeprefix(f"{self._root}/")).short
+        return FilesRead.parse(text).renamed(self._whole)
 
     def identity(self) -> tuple[SourceId, str]:
         """Files are files, wherever they are: each is known by its path."""
@@ -88,12 +84,12 @@ class FilesReader(LineReader[FilesPosition]):
         listing = self._listing()
         for claim in claims:
             at = claim.at
-            if not isinstance(at, FilesPosition):
+            if not isinstance(at, FilesRead):
                 continue
-            for path, (lines, read) in at.consumed.items():
+            for path, taken in at.files.items():
                 file = listing.get(path)
-                if file is not None and not self._is_same(at.marks.get(path), read, file):
-                    raise diverged(self._changed(path, lines, read, file.size))
+                if file is not None and not self._is_same(taken, file):
+                    raise diverged(self._changed(path, taken.lines, taken.size, file.size))
 
     @staticmethod
     def _changed(path: str, lines: int, read: int, size: int) -> Diverged:
@@ -108,20 +104,19 @@ class FilesReader(LineReader[FilesPosition]):
             actual=f"{size} bytes",
         )
 
-    def _is_same(self, mark: FileMark | None, read: int, file: FileFacts) -> bool:
-        """Whether a file of which ``read`` bytes were read is still that file.
+    def _is_same(self, taken: Taken, file: FileFacts) -> bool:
+        """Whether a file that was ``taken`` so far is still that file.
 
         It has what it had.  That is looked at if its store shows it otherwise than it did then.
         """
-        if mark is None or file.size < read:
-            return file.size >= read
-        is_untouched = file.size == read and mark.state in {"", _state(file)}
-        if is_untouched:
+        if file.size < taken.size:
+            return False
+        if file.size == taken.size and taken.state in {"", _state(file)}:
             return True
-        content = _content_of(mark)
-        if content and read:  # all of it: another file may begin so, with the same schema
-            return self._content(file.path, read) == content
-        return self._begins(file.path, mark.head)
+        content = _content_of(taken)
+        if content and taken.size:  # all of it: another file may begin so, with the same schema
+            return self._content(file.path, taken.size) == content
+        return self._begins(file.path, taken.mark)
 
     def _begins(self, path: str, head: str) -> bool:
         """Whether a file begins with what ``head`` was made of; '' says nothing."""
@@ -144,75 +139,71 @@ class FilesReader(LineReader[FilesPosition]):
         return content
 
     # ------------------------------------------------------------------------------- reading
-    def _pass(
-        self, start: FilesPosition, end: FilesPosition | None
-    ) -> Iterator[SourceBatch[FilesPosition]]:
+    def _pass(self, start: FilesRead, end: FilesRead | None) -> Iterator[SourceBatch[FilesRead]]:
         reached = start
         for blocks in self._windows(start, end):
             before = reached
             lines = [(path, LineBlock(path, b.first_line, _unmarked(b))) for path, b in blocks]
             for path, block in blocks:
-                reached = reached.after(path, block.lines, block.offset)
-                marks = {**reached.marks, path: self._mark(reached.marks.get(path), path, block)}
-                reached = replace(reached, marks=marks)
+                reached = reached.after(path, self._read_to(reached.files.get(path), path, block))
             yield self._batch(Window.of(lines), before, reached)
 
-    def _mark(self, known: FileMark | None, path: str, block: TextBlock) -> FileMark:
-        """What tells the file from now on: what it has, or how it begins, and how the store shows it."""
-        known, file = known or FileMark(), self._seen.get(path)
-        state = known.state if file is None else _state(file)
+    def _read_to(self, known: Taken | None, path: str, block: TextBlock) -> Taken:
+        """How far a file is read behind a block, and what tells it from now on.
+
+        That is what it has, or how it begins, and how the store shows it.
+        """
+        known, file = known or Taken(0, 0), self._seen.get(path)
+        taken = Taken(
+            block.lines, block.offset, state=known.state if file is None else _state(file)
+        )
         content = block.content
         if block.start is None and file is not None and block.offset:
             content = self._content(path, block.offset)
         if content:  # says more than how it begins, and a snapshot has it for every file
-            return FileMark(f"{_THEN}{content}", state)
-        head = known.head
+            return replace(taken, mark=f"{_THEN}{content}")
+        head = known.mark
         if block.start == 0:
             head = _digest_of(block.body[: min(_HEAD_BYTES, block.offset)])
         elif block.start is None and not head and file is not None:
             head = self._head(path, min(_HEAD_BYTES, file.size))
-        return FileMark(head.partition(_THEN)[0], state)
+        return replace(taken, mark=head.partition(_THEN)[0])
 
-    def settled(self, position: FilesPosition) -> FilesPosition:
+    def settled(self, position: FilesRead) -> FilesRead:
         """``position`` with the new paths of files that were moved, and without many that are gone."""
         present = self._listing()
-        gone = [path for path in position.consumed if path not in present]
+        gone = [path for path in position.files if path not in present]
         paths: dict[str, str] = {}
         for path, file in present.items():
-            if path in position.consumed:
+            if path in position.files:
                 continue
             for old in gone:
                 if old not in paths and self._is_moved(position, old, file):
                     paths[old] = path
                     break
         start = position.renamed(lambda name: paths.get(name, name))
-        gone = [path for path in start.consumed if path not in present]
-        if len(start.consumed) <= FILES_MAX or not gone:
+        gone = sorted(path for path in start.files if path not in present)
+        if len(start.files) <= FILES_MAX or not gone:
             return start
-        kept = set(start.consumed) - set(sorted(gone)[: len(start.consumed) - FILES_MAX])
-        return FilesPosition(
-            {p: v for p, v in start.consumed.items() if p in kept},
-            {p: v for p, v in start.marks.items() if p in kept},
-            {p: v for p, v in start.beyond.items() if p in kept},
-        )
+        return start.only(set(start.files) - set(gone[: len(start.files) - FILES_MAX]))
 
-    def _is_moved(self, start: FilesPosition, old: str, file: FileFacts) -> bool:
+    def _is_moved(self, start: FilesRead, old: str, file: FileFacts) -> bool:
         """Whether a file that was read is gone, and stands at another place now.
 
         It has the same name or was renamed, which leaves its time, and the same content: that of which no
-        digest is known, of an earlier release, has the same size and begins as it did.
+        digest is known has the same size and begins as it did.
         """
-        mark, read = start.marks.get(old), start.consumed[old][1]
-        if mark is None or not mark.head:
+        taken = start.files[old]
+        if not taken.mark:
             return False
-        is_renamed = bool(mark.state) and mark.state == _state(file)
+        is_renamed = bool(taken.state) and taken.state == _state(file)
         has_name = old.rpartition("/")[2] == file.path.rpartition("/")[2]
-        if not (is_renamed or (has_name and file.size == read)):
+        if not (is_renamed or (has_name and file.size == taken.size)):
             return False
-        content = _content_of(mark)
-        if not self._begins(file.path, mark.head):
+        content = _content_of(taken)
+        if not self._begins(file.path, taken.mark):
             return False
-        if content and (not read or self._sum(file.path, read) != content):
+        if content and (not taken.size or self._sum(file.path, taken.size) != content):
             return False
         try:
             storage, name = self._at(old)
@@ -226,7 +217,7 @@ class FilesReader(LineReader[FilesPosition]):
         return self._sums[path, length]
 
     def _windows(
-        self, start: FilesPosition, end: FilesPosition | None
+        self, start: FilesRead, end: FilesRead | None
     ) -> Iterator[list[tuple[str, TextBlock]]]:
         waiting: list[tuple[str, TextBlock]] = []
         size = lines = 0
@@ -240,9 +231,7 @@ class FilesReader(LineReader[FilesPosition]):
         if waiting:
             yield waiting
 
-    def _blocks(
-        self, start: FilesPosition, end: FilesPosition | None
-    ) -> Iterator[tuple[str, TextBlock]]:
+    def _blocks(self, start: FilesRead, end: FilesRead | None) -> Iterator[tuple[str, TextBlock]]:
         for piece in self._pieces(start, end):
             storage, name = self._at(piece.name)
             lines, read = piece.lines, piece.offset
@@ -252,7 +241,7 @@ class FilesReader(LineReader[FilesPosition]):
                 size=piece.size,
                 lines=piece.lines,
                 offset=piece.offset,
-                content=_content_of(start.marks.get(piece.name)),
+                content=_content_of(start.files.get(piece.name)),
                 block_bytes=_BLOCK_BYTES,
             )
             try:
@@ -276,11 +265,11 @@ class FilesReader(LineReader[FilesPosition]):
             raise error
         self.decoder.dead_letters.put(error, place, b"")
 
-    def _pieces(self, start: FilesPosition, end: FilesPosition | None) -> list[Piece]:
+    def _pieces(self, start: FilesRead, end: FilesRead | None) -> list[Piece]:
         self._seen = self._listing() if end is None else {}
         if end is None:
             return start.ahead([(path, file.size) for path, file in self._seen.items()])
-        return start.ahead([(path, size) for path, (_, size) in end.consumed.items()])
+        return start.ahead([(path, taken.size) for path, taken in end.files.items()])
 
     def line(self, path: str, number: int) -> bytes | None:
         """A line of a file, counted from 1; None if there is no such file or line any more."""
@@ -325,9 +314,9 @@ def _unmarked(block: TextBlock) -> bytes:
     return block.body.removeprefix(BOM_UTF8) if block.first_line == 1 else block.body
 
 
-def _content_of(mark: FileMark | None) -> str:
-    """What a mark says of all that was read; '' in one of an earlier release."""
-    return "" if mark is None else mark.head.partition(_THEN)[2]
+def _content_of(taken: Taken | None) -> str:
+    """What a mark says of all that was read; '' where it says only how the file begins."""
+    return "" if taken is None else taken.mark.partition(_THEN)[2]
 
 
 def _digest_of(head: bytes) -> str:

@@ -13,8 +13,8 @@ from table_core.cdc.kafka.parallel_batches import records_window
 from table_core.cdc.kafka.records import JsonRecords
 from table_core.cdc.model.batch import SourceBatch
 from table_core.cdc.model.claims import Claim, together
-from table_core.cdc.model.position import OffsetsPosition
 from table_core.errors import EventError
+from table_core.position.lines import OffsetsPlace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -29,7 +29,7 @@ __all__ = ["KafkaReader"]
 
 
 @dataclass(slots=True, kw_only=True)
-class KafkaReader(LineReader[OffsetsPosition]):
+class KafkaReader(LineReader[OffsetsPlace]):
     """Batches of a ``KafkaSource``."""
 
     source: KafkaSource
@@ -40,9 +40,9 @@ class KafkaReader(LineReader[OffsetsPosition]):
     _waited: bool = False
     """Whether the topics were read before, and may have become others since."""
 
-    def parse(self, text: str | None) -> OffsetsPosition:
+    def parse(self, text: str | None) -> OffsetsPlace:
         """The position that a table holds."""
-        return OffsetsPosition.parse(text)
+        return OffsetsPlace.parse(text)
 
     @property
     def forgets(self) -> bool:
@@ -74,8 +74,8 @@ class KafkaReader(LineReader[OffsetsPosition]):
             refuse_diverged(claim, self._now, self.source.servers)
 
     def _pass(
-        self, start: OffsetsPosition, end: OffsetsPosition | None
-    ) -> Iterator[SourceBatch[OffsetsPosition]]:
+        self, start: OffsetsPlace, end: OffsetsPlace | None
+    ) -> Iterator[SourceBatch[OffsetsPlace]]:
         reading = self.source.open()
         try:
             there = self._there(reading, start)
@@ -89,7 +89,7 @@ class KafkaReader(LineReader[OffsetsPosition]):
             reading.close()
 
     def _there(
-        self, reading: KafkaReading, start: OffsetsPosition
+        self, reading: KafkaReading, start: OffsetsPlace
     ) -> Mapping[tuple[str, int], tuple[int, int]]:
         """The partitions; after a wait, if they still are those that were read.
 
@@ -109,10 +109,10 @@ class KafkaReader(LineReader[OffsetsPosition]):
     def _windows(
         self,
         reading: KafkaReading,
-        start: OffsetsPosition,
+        start: OffsetsPlace,
         begin: dict[tuple[str, int], int],
         last: dict[tuple[str, int], int],
-    ) -> Iterator[SourceBatch[OffsetsPosition]]:
+    ) -> Iterator[SourceBatch[OffsetsPlace]]:
         reached, windows = start, self._here(reading, begin, last)
         if self.parallel is not None and self.parallel.worth(begin, last):
             count = 0
@@ -146,7 +146,7 @@ class KafkaReader(LineReader[OffsetsPosition]):
         """Windows of records that this process reads: topic, partition and offset, and lines."""
         return merged_windows(reading, begin, last, self.form)
 
-    def history(self, until: OffsetsPosition) -> Iterator[SourceBatch[OffsetsPosition]]:
+    def history(self, until: OffsetsPlace) -> Iterator[SourceBatch[OffsetsPlace]]:
         """All that was consumed at ``until``, once more.
 
         Raises:
@@ -166,4 +166,4 @@ class KafkaReader(LineReader[OffsetsPosition]):
                     )
         finally:
             reading.close()
-        return LineReader[OffsetsPosition].history(self, until)
+        return LineReader[OffsetsPlace].history(self, until)

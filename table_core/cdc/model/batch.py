@@ -23,7 +23,7 @@ Flags = np.ndarray[Any, np.dtype[np.bool_]]
 
 
 class Position(Protocol):
-    """How far a source was read.  ``text`` goes into a snapshot property."""
+    """How far a source was read."""
 
     @property
     def text(self) -> str:
@@ -31,8 +31,8 @@ class Position(Protocol):
         ...
 
     @property
-    def place(self) -> Any:
-        """The same for a document of positions."""
+    def short(self) -> str:
+        """``text`` for people."""
         ...
 
     def covers(self, other: Self) -> bool:

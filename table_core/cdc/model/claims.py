@@ -12,16 +12,16 @@ left out; those of ``refunds`` are taken.  Once the new claim has passed 100, th
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from table_core.cdc.model.log_position import LogPosition
-from table_core.cdc.model.position import FilesPosition, OffsetsPosition
 from table_core.position.document import Position as Held
 from table_core.position.document import Positions
+from table_core.position.lines import FilesRead, LinesPlace
+from table_core.position.place import SourcePlace
 from table_core.position.reader import Reader, ReaderKind, digest_of
-from table_core.position.source import TopicsId
+from table_core.position.source import FilesId, TopicsId
 from table_core.validation_errors import stored as stored_text
 
 if TYPE_CHECKING:
@@ -34,35 +34,15 @@ if TYPE_CHECKING:
     Flags = np.ndarray[Any, np.dtype[np.bool_]]
     Ints = np.ndarray[Any, np.dtype[np.int64]]
 
-__all__ = ["ANY_ROUTE", "At", "Claim", "Claims", "Who", "together"]
+__all__ = ["ANY_ROUTE", "POSITION_PROPERTY", "Claim", "Claims", "Who", "together"]
 
+POSITION_PROPERTY: Final = "tc.source.position"
+"""Property by which somebody lets a table go on at a place; read, and emptied when it is taken over."""
 ANY_ROUTE: Final = "*"
-"""Of a position that an earlier release stored: it does not say what the filter was."""
+"""Of a place that somebody has set: it does not say what the filter was."""
 _AHEAD: Final = "ahead"
-_TOLD: Final = "text"
-_POSITIONS: Final[dict[str, Any]] = {
-    "read": FilesPosition,
-    "offsets": OffsetsPosition,
-    "log": LogPosition,
-}
-
-
-class At(Protocol):
-    """A position in any source."""
-
-    @property
-    def place(self) -> Any:
-        """For a document of positions."""
-        ...
-
-    @property
-    def text(self) -> str:
-        """For people, and for telling it from another."""
-        ...
-
-    def covers(self, other: Any) -> bool:
-        """Whether everything that ``other`` consumed is consumed here too."""
-        ...
+_BESIDE: Final = "text"
+"""Member: digest of what ``POSITION_PROPERTY`` was when the claims were written."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +68,14 @@ class Claim:
     at: Any
     address: str = ""
 
+    @property
+    def shown(self) -> str:
+        """The place as people read it, with short names for the files of the source's folder."""
+        at, source = self.at, self.source
+        if isinstance(at, FilesRead) and isinstance(source, FilesId):
+            at = at.renamed(lambda name: name.removeprefix(f"{source.folder}/"))
+        return str(at.short)
+
 
 @dataclass(frozen=True, slots=True)
 class Claims:
@@ -96,40 +84,63 @@ class Claims:
     held: tuple[Claim, ...] = ()
 
     @classmethod
-    def parse(cls, text: str | None, stored: str | None, old: Callable[[str], Claim]) -> Claims:
+    def parse(cls, text: str | None) -> Claims:
+        """Read what ``text`` wrote; there are none without.
+
+        Raises:
+            CorruptFileError: it holds no positions of change capture.
+        """
+        with stored_text("positions", text):
+            return cls._of(_document(text))
+
+    @classmethod
+    def of_table(
+        cls, text: str | None, by_hand: str | None, claim: Callable[[str], Claim]
+    ) -> Claims:
         """What a table says.
 
         Args:
             text: what ``text`` wrote; None if there is none.
-            stored: the position beside it, which earlier releases know only.
-            old: a claim of that.
+            by_hand: ``POSITION_PROPERTY``: where it is another one than the claims were written beside, somebody
+                has set it since, and it goes before them.
+            claim: the claim of a place that somebody has set.
         """
-        document = None if text is None else Positions.parse(text)
-        if document is None or document.extra.get(_TOLD) != _digest(stored):
-            was_reset = stored is None or Positions.parse(stored) == Positions()
-            return cls() if stored is None or was_reset else cls((old(stored),))
-        ahead: Mapping[str, Any] = document.extra.get(_AHEAD, {})
         with stored_text("positions", text):
-            return cls(
-                tuple(
-                    Claim(
-                        source=held.source,
-                        route=held.reader.name,
-                        at=_POSITIONS[held.place.kind].of_place(held.place, ahead.get(str(n), {})),
-                        address=held.reader.definition,
-                    )
-                    for n, held in enumerate(document.held)
-                )
-            )
+            document = _document(text)
+            claims = cls._of(document)
+        if not by_hand or document.extra.get(_BESIDE) == digest_of(by_hand):
+            return claims
+        if Positions.parse(by_hand) == Positions():  # reset
+            return cls()
+        set_to = claim(by_hand)
+        for known in claims.held:
+            if isinstance(set_to.at, FilesRead) and isinstance(known.at, FilesRead):
+                set_to = replace(set_to, at=set_to.at.marked_by(known.at))
+        return cls((set_to,))
 
-    def text(self, stored: str | None) -> str:
-        """Compact JSON; ``stored`` is the position beside it."""
+    @classmethod
+    def _of(cls, document: Positions) -> Claims:
+        ahead: Mapping[str, Any] = document.extra.get(_AHEAD, {})
+        return cls(
+            tuple(
+                Claim(
+                    source=held.source,
+                    route=held.reader.name,
+                    at=_with_ahead(held.place, ahead.get(str(n), {})),
+                    address=held.reader.definition,
+                )
+                for n, held in enumerate(document)
+            )
+        )
+
+    @property
+    def text(self) -> str:
+        """Compact JSON."""
         held = tuple(
-            Held(Reader(ReaderKind.SYNC, c.route, c.address), c.source, c.at.place)
-            for c in self.held
+            Held(Reader(ReaderKind.SYNC, c.route, c.address), c.source, c.at) for c in self.held
         )
         ahead = {str(n): dict(a) for n, c in enumerate(self.held) if (a := _ahead(c.at))}
-        extra: dict[str, Any] = {_TOLD: _digest(stored)}
+        extra: dict[str, Any] = {_BESIDE: digest_of("")}
         return Positions(held, {**extra, _AHEAD: ahead} if ahead else extra).text
 
     def of(self, who: Who) -> list[Claim]:
@@ -137,7 +148,7 @@ class Claims:
         return [claim for claim in self.held if who.is_of(claim)]
 
     def own(self, who: Who) -> Claim | None:
-        """That of the source and route; of an earlier release it is of any route."""
+        """That of the source and route; one that somebody has set is of any route."""
         mine = [c for c in self.of(who) if c.route in {who.route, ANY_ROUTE}]
         return next((c for c in mine if c.route == who.route), mine[0] if mine else None)
 
@@ -151,7 +162,7 @@ class Claims:
     def moved(
         self,
         who: Who,
-        at: At,
+        at: Any,
         fed: Iterable[SourceTable],
         takes: Callable[[str, SourceTable], bool],
     ) -> Claims:
@@ -191,12 +202,21 @@ class Claims:
         return is_covered
 
 
+def _document(text: str | None) -> Positions:
+    document = Positions.parse(text) if text else Positions()
+    if document is None:
+        raise ValueError("no document of positions")
+    return document
+
+
 def _ahead(at: Any) -> Mapping[str, str]:
-    return getattr(at, "beyond", {})
+    return at.beyond if isinstance(at, LinesPlace) else {}
 
 
-def _digest(stored: str | None) -> str:
-    return digest_of(stored or "")
+def _with_ahead(place: Any, ahead: Mapping[str, str]) -> Any:
+    if not isinstance(place, SourcePlace):
+        raise ValueError(f"{place} is no place of change capture")  # noqa: TRY004 - a stored value
+    return replace(place, beyond=ahead) if isinstance(place, LinesPlace) else place
 
 
 def together(old: SourceId, new: SourceId) -> SourceId:

@@ -10,11 +10,11 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from table_core.cdc.model.claims import ANY_ROUTE, Claim, Claims
+from table_core.cdc.model.claims import Claim, Claims
 from table_core.validation_errors import stored
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from table_core.cdc.model.claims import Who
 
@@ -29,8 +29,8 @@ class Complete:
     """All that ``claim`` takes is in ``tables``."""
 
     claim: Claim
-    tables: Mapping[str, str | None]
-    """How far each was itself, as a digest of its claims; None: an earlier release did not say."""
+    tables: Mapping[str, str]
+    """How far each was itself, as a digest of its claims."""
     source_schemas: str | None = None
     """What is known of source tables that feed none yet."""
 
@@ -42,32 +42,23 @@ class Completed:
     held: tuple[Complete, ...] = ()
 
     @classmethod
-    def parse(cls, text: str | None, old: Callable[[str], Any]) -> Completed:
-        """Read what ``text`` wrote, or an earlier release.
+    def parse(cls, text: str | None) -> Completed:
+        """Read what ``text`` wrote.
 
-        ``old`` reads a position of that.
+        Raises:
+            CorruptFileError: it tells of no runs.
         """
         with stored("runs", text):
-            return cls._of(json.loads(text or "{}"), old)
-
-    @classmethod
-    def _of(cls, document: Any, old: Callable[[str], Any]) -> Completed:
-        if "filter" in document:
-            claim = old(document["position"])
-            one = Claim(
-                source=claim.source, route=document["filter"], at=claim.at, address=claim.address
-            )
-            return cls((Complete(claim=one, tables=dict.fromkeys(document["tables"])),))
-        return cls(
-            tuple(
-                Complete(
-                    claim=Claims.parse(run["claim"], None, old).held[0],
-                    tables=run["tables"],
-                    source_schemas=run.get("told"),
+            return cls(
+                tuple(
+                    Complete(
+                        claim=Claims.parse(run["claim"]).held[0],
+                        tables=run["tables"],
+                        source_schemas=run.get("told"),
+                    )
+                    for run in json.loads(text or '{"runs":[]}')["runs"]
                 )
-                for run in document.get("runs", ())
             )
-        )
 
     @property
     def text(self) -> str:
@@ -75,7 +66,7 @@ class Completed:
         runs = []
         for entry in self.held:
             run: dict[str, Any] = {
-                "claim": Claims((entry.claim,)).text(None),
+                "claim": Claims((entry.claim,)).text,
                 "tables": dict(sorted(entry.tables.items())),
             }
             runs.append(
@@ -88,7 +79,7 @@ class Completed:
         return [
             entry
             for entry in self.held
-            if who.is_of(entry.claim) and entry.claim.route in {who.route, ANY_ROUTE}
+            if who.is_of(entry.claim) and entry.claim.route == who.route
         ]
 
     def after(self, who: Who, complete: Complete) -> Completed:

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Mapping, Sequence
 
     from table_core.cdc.model.embedded_schema import Declared
-    from table_core.cdc.model.log_position import LogPosition
     from table_core.cdc.model.schema_change_event import SchemaChangeEvent
+    from table_core.position.log import LogPlace
 
 __all__ = ["LogRows", "TableRows"]
 
@@ -197,8 +197,8 @@ class LogRows:
         return older
 
     def batch(
-        self, position: LogPosition, keys: Callable[[SourceTable], tuple[str, ...] | None]
-    ) -> SourceBatch[LogPosition]:
+        self, position: LogPlace, keys: Callable[[SourceTable], tuple[str, ...] | None]
+    ) -> SourceBatch[LogPlace]:
         """What was gathered."""
         starts = np.array(self.starts, np.int64).reshape(-1, 2)
         ordinals = np.array(self.ordinals, np.int64)
@@ -213,7 +213,7 @@ class LogRows:
             text = f"{places[number]}, row {ordinals[number]}"
             return Place(text, {"position": text}, number)
 
-        def consumed(at: LogPosition, numbers: Ints) -> Flags:
+        def consumed(at: LogPlace, numbers: Ints) -> Flags:
             mine = starts[numbers]
             before = (mine[:, 0] < at.order[0]) | (
                 (mine[:, 0] == at.order[0]) & (mine[:, 1] < at.order[1])
@@ -222,7 +222,7 @@ class LogRows:
             covered: Flags = before | (same & (ordinals[numbers] < at.skip))
             return covered
 
-        def before(number: int) -> LogPosition:
+        def before(number: int) -> LogPlace:
             order = (int(starts[number, 0]), int(starts[number, 1]))
             return position.within(order, int(ordinals[number]))
 

@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from table_core.cdc.model.ahead import lines_ahead, taken_ahead
 from table_core.cdc.model.bad import UNFORESEEN
 from table_core.cdc.model.delivered import Deliveries
 from table_core.cdc.model.envelope import read_event, unwrap
 from table_core.cdc.model.order import source_order
 from table_core.cdc.model.record import LineBlock, Place
 from table_core.errors import EventError
+from table_core.position.ahead import lines_ahead, taken_ahead
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from table_core.cdc.model.position import FilesPosition, OffsetsPosition
     from table_core.cdc.model.record import SourceTable
+    from table_core.position.lines import LinesPlace
 
 __all__ = ["Segment", "Window"]
 
@@ -102,9 +102,9 @@ class Window:
             numbers, lines = numbers[kept], lines.filter(pa.array(kept))
         return Segment(self, lines, numbers)
 
-    def consumed(self, position: FilesPosition | OffsetsPosition, numbers: Ints) -> Flags:
+    def consumed(self, position: LinesPlace, numbers: Ints) -> Flags:
         """Which of the lines a position covers."""
-        ends = np.array([position.consumed.get(n, (0, 0))[0] for n in self.names], np.int64)
+        ends = np.array([position.end_of(n) for n in self.names], np.int64)
         files, lines = self.file_of[numbers], self.line_of[numbers]
         consumed: Flags = lines <= ends[files]
         for name, text in position.beyond.items():
@@ -112,14 +112,14 @@ class Window:
             consumed[here] |= taken_ahead(text, lines[here])
         return consumed
 
-    def beyond(self, number: int, start: FilesPosition | OffsetsPosition) -> dict[str, str]:
+    def beyond(self, number: int, start: LinesPlace) -> dict[str, str]:
         """Which lines that ``start`` does not cover come before the one with ``number``, by file."""
         before = np.arange(len(self.lines)) < number
         covered = self.consumed(start, self.numbers)
         beyond = dict(start.beyond)
         for name in dict.fromkeys(self.names):
             mine = np.isin(self.file_of, [n for n, other in enumerate(self.names) if other == name])
-            behind = start.consumed.get(name, (0, 0))[0]
+            behind = start.end_of(name)
             taken = self.line_of[mine & (before | covered)]
             if text := lines_ahead(taken[taken > behind], behind):
                 beyond[name] = text

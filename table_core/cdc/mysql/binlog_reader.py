@@ -11,7 +11,6 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from table_core.cdc.model.added_defaults import added_defaults_text, recall_added_defaults
-from table_core.cdc.model.log_position import LogPosition
 from table_core.cdc.mysql.binlog import (
     EVENT_BYTES,
     FORMAT,
@@ -23,6 +22,7 @@ from table_core.cdc.mysql.binlog import (
 from table_core.cdc.mysql.binlog_rows import BinlogRows, file_number
 from table_core.cdc.mysql.surroundings import Surroundings
 from table_core.errors import EventError
+from table_core.position.log import LogPlace
 from table_core.position.source import MySqlId
 from table_core.storage.stores.locate import open_storage
 from table_core.validation_errors import too_large
@@ -59,9 +59,9 @@ class BinlogFilesReader:
     defaults: dict[SourceTable, dict[str, str | None]] = field(default_factory=dict)
     """Of columns that were added, by source table."""
 
-    def parse(self, text: str | None) -> LogPosition:
+    def parse(self, text: str | None) -> LogPlace:
         """The position that a table holds."""
-        return _START if text is None else LogPosition.parse(text, "mysql")
+        return _START if text is None else LogPlace.parse(text, "mysql")
 
     @property
     def by_table(self) -> bool:
@@ -78,13 +78,9 @@ class BinlogFilesReader:
         """No: what was read of files may stay or go."""
         return False
 
-    def settled(self, position: LogPosition) -> LogPosition:
+    def settled(self, position: LogPlace) -> LogPlace:
         """As it is."""
         return position
-
-    def shown(self, position: LogPosition) -> str:
-        """As it is stored."""
-        return position.text
 
     def identity(self) -> tuple[SourceId, str]:
         """The server that wrote the files, by its number in the first of them."""
@@ -100,7 +96,7 @@ class BinlogFilesReader:
     def check(self, claims: Sequence[Claim]) -> None:
         """Nothing: gaps between files are refused where they are read."""
 
-    def history(self, until: LogPosition) -> Iterator[SourceBatch[LogPosition]]:
+    def history(self, until: LogPlace) -> Iterator[SourceBatch[LogPlace]]:
         """All that was consumed at ``until``, once more."""
         return self.batches(_START, until)
 
@@ -116,7 +112,7 @@ class BinlogFilesReader:
         """Take up what an earlier run remembered."""
         recall_added_defaults(self.defaults, text)
 
-    def committed(self, position: LogPosition) -> None:
+    def committed(self, position: LogPlace) -> None:
         """Nothing: files stay."""
 
     def tables(self) -> list[SourceTable]:
@@ -127,8 +123,8 @@ class BinlogFilesReader:
         return list(tables)
 
     def batches(
-        self, start: LogPosition | None, end: LogPosition | None
-    ) -> Iterator[SourceBatch[LogPosition]]:
+        self, start: LogPlace | None, end: LogPlace | None
+    ) -> Iterator[SourceBatch[LogPlace]]:
         """What comes after ``start``: until ``end``, or what is there now."""
         start = start or _START
         storage = open_storage(self.source.folder, self.source.storage_options)
@@ -165,10 +161,10 @@ class BinlogFilesReader:
             yield rows.batch()
 
 
-_START: Final = LogPosition("mysql", (0, 0))
+_START: Final = LogPlace("mysql", (0, 0))
 
 
-def _one_after_the_other(names: Iterable[str], start: LogPosition) -> list[str]:
+def _one_after_the_other(names: Iterable[str], start: LogPlace) -> list[str]:
     """The files that are left to read, in order.
 
     Raises:

@@ -25,7 +25,6 @@ import pyarrow as pa
 
 from table_core.cdc.model.embedded_schema import Declared
 from table_core.cdc.model.encoding import LogicalType
-from table_core.cdc.model.log_position import LogPosition
 from table_core.cdc.model.log_rows import LogRows, TableRows
 from table_core.cdc.model.mysql_types import mysql_type
 from table_core.cdc.model.record import SourceTable, shortened
@@ -42,6 +41,7 @@ from table_core.cdc.mysql.surroundings import Surroundings
 from table_core.datatypes.kinds import STRING
 from table_core.errors import EventError, TableError
 from table_core.position.gtids import gtids_after
+from table_core.position.log import LogPlace
 from table_core.validation_errors import UNFORESEEN
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class BinlogRows:
     file: str = ""
     gtid: str = ""
     mark: str = ""
-    """Of ``file``: ``LogPosition.mark``."""
+    """Of ``file``: ``LogPlace.mark``."""
     transaction: tuple[int, int] = (0, 4)
     """Where the transaction at hand begins."""
     ordinal: int = 0
@@ -167,13 +167,13 @@ class BinlogRows:
         return f"{self.file}, position {header.end - header.size}"
 
     @property
-    def position(self) -> LogPosition:
+    def position(self) -> LogPlace:
         """What a batch of the rows so far reaches."""
         at, skip = self.transaction, self.ordinal
         waiting = self.open.waiting
-        return LogPosition("mysql", at, self.file, self.gtid, skip, mark=self.mark, xa=waiting)
+        return LogPlace("mysql", at, self.file, self.gtid, skip, mark=self.mark, xa=waiting)
 
-    def batch(self) -> SourceBatch[LogPosition]:
+    def batch(self) -> SourceBatch[LogPlace]:
         """The rows so far."""
         self.open.hands_out(self.rows)
         rows, self.rows = self.rows, LogRows()

@@ -12,10 +12,10 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from table_core.cdc.apply.diverged import diverged
-from table_core.cdc.model.log_position import LogPosition
 from table_core.cdc.mysql.log_connection import gtids_at, mark_of, replicated
 from table_core.position.decide import Diverged
 from table_core.position.gtids import gtids_contain
+from table_core.position.log import LogPlace
 
 if TYPE_CHECKING:
     from table_core.cdc.model.claims import Claim
@@ -38,11 +38,11 @@ class LogIdentity:
             self._marks[file] = mark_of(self.source, file)
         return self._marks[file]
 
-    def has_file_of(self, at: LogPosition) -> bool:
+    def has_file_of(self, at: LogPlace) -> bool:
         """Whether a place is in a file that is there, as far as is known."""
         return not at.mark or not at.name or self.mark(at.name) == at.mark
 
-    def refused(self, connection: MySqlConnection, at: LogPosition) -> Diverged | None:
+    def refused(self, connection: MySqlConnection, at: LogPlace) -> Diverged | None:
         """Why nothing may be read behind a place; None if nothing speaks against it.
 
         With ``use_gtid`` another server may take over: it has to have taken the transactions that
@@ -62,7 +62,7 @@ class LogIdentity:
     def _where(self) -> str:
         return f"{self.source.host}:{self.source.port}"
 
-    def _another_file(self, at: LogPosition) -> Diverged:
+    def _another_file(self, at: LogPlace) -> Diverged:
         now = self.mark(at.name)
         is_now = f"the one there now was begun {_told(now)}" if now else "there is none now"
         return self._diverged(
@@ -74,7 +74,7 @@ class LogIdentity:
             now,
         )
 
-    def _not_followed(self, at: LogPosition, taken: str) -> Diverged | None:
+    def _not_followed(self, at: LogPlace, taken: str) -> Diverged | None:
         if taken and gtids_contain(taken, at.gtid):
             return None
         return self._diverged(
@@ -86,7 +86,7 @@ class LogIdentity:
             taken,
         )
 
-    def _reset(self, at: LogPosition, gtids: str) -> Diverged:
+    def _reset(self, at: LogPlace, gtids: str) -> Diverged:
         return self._diverged(
             "went-back",
             f"the log of {self._where} was read up to {at.name}, position {at.order[1]}, with "
@@ -96,7 +96,7 @@ class LogIdentity:
             gtids,
         )
 
-    def _diverged(self, reason: str, why: str, at: LogPosition, actual: str) -> Diverged:
+    def _diverged(self, reason: str, why: str, at: LogPlace, actual: str) -> Diverged:
         return Diverged(
             reason=reason, why=why, reader="sync", source=self._where, stored=at.text, actual=actual
         )
@@ -114,7 +114,7 @@ def refuse_another_server(claim: Claim, now: LogNow, address: str) -> None:
 
     Of MariaDB the ids of transactions do not tell: every server counts from one.
     """
-    gtid = claim.at.gtid if isinstance(claim.at, LogPosition) else ""
+    gtid = claim.at.gtid if isinstance(claim.at, LogPlace) else ""
     follows = ":" in gtid and gtids_contain(now.gtids, gtid)
     if follows or claim.address == address:
         raise diverged(

@@ -10,7 +10,6 @@ from table_core.cdc.apply.diverged import diverged
 from table_core.cdc.apply.log_reader import LogReader
 from table_core.cdc.model.added_defaults import added_defaults_text, recall_added_defaults
 from table_core.cdc.model.claims import Claim
-from table_core.cdc.model.log_position import LogPosition
 from table_core.cdc.model.log_rows import LogRows, TableRows
 from table_core.cdc.model.mysql_types import mysql_column
 from table_core.cdc.model.record import SourceTable
@@ -30,6 +29,7 @@ from table_core.cdc.mysql.values import (
 )
 from table_core.errors import EventError, UnsupportedFeatureError
 from table_core.position.decide import LogNow
+from table_core.position.log import LogPlace
 from table_core.position.source import MySqlId
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class MySqlReader(LogReader):
         """See ``LogReader``."""
         return self.source.databases
 
-    def committed(self, position: LogPosition) -> None:
+    def committed(self, position: LogPlace) -> None:
         """Nothing: the server does not wait for us."""
 
     def remembered(self, tables: Iterable[SourceTable], _: int | None = None) -> str | None:
@@ -139,13 +139,13 @@ class MySqlReader(LogReader):
         mine = [c.at for c in claims if now.source.is_same(c.source)]
         connection = self.source.connect()
         try:
-            for at in {at.text: at for at in mine if isinstance(at, LogPosition)}.values():
+            for at in {at.text: at for at in mine if isinstance(at, LogPlace)}.values():
                 if (divergence := self._identity.refused(connection, at)) is not None:
                     raise diverged(divergence)
         finally:
             connection.close()
 
-    def settled(self, position: LogPosition) -> LogPosition:
+    def settled(self, position: LogPlace) -> LogPlace:
         """By transaction ids another master goes on, whose files have other numbers."""
         if not self.source.use_gtid or not position.gtid:
             return position
@@ -161,8 +161,8 @@ class MySqlReader(LogReader):
 
     # ------------------------------------------------------------------------------- reading
     def batches(
-        self, start: LogPosition | None, end: LogPosition | None
-    ) -> Iterator[SourceBatch[LogPosition]]:
+        self, start: LogPlace | None, end: LogPlace | None
+    ) -> Iterator[SourceBatch[LogPlace]]:
         """Snapshots of tables that have none yet, then the log until ``end`` or its end now."""
         connection = self.source.connect()
         try:
@@ -171,7 +171,7 @@ class MySqlReader(LogReader):
             self._recall_xa(start)
             self._recall_due(start)
             self._compare_shapes(connection, self._address)
-            stream_from: LogPosition | None = None
+            stream_from: LogPlace | None = None
             if pending := self._pending():
                 now = self._begin(connection)
                 base = self._earliest(start, now)
@@ -200,7 +200,7 @@ class MySqlReader(LogReader):
             yield LogRows().batch(stream_from, lambda _: None)
             stream_from = self._still_there(stream_from)
 
-    def _still_there(self, position: LogPosition) -> LogPosition:
+    def _still_there(self, position: LogPlace) -> LogPlace:
         """A place to go on from, after a while in which the server may have become another one."""
         self._identity = LogIdentity(self.source)
         position = self.settled(position)
@@ -210,11 +210,11 @@ class MySqlReader(LogReader):
         )
         return position
 
-    def _at(self, name: str, at: int, gtid: str) -> LogPosition:
+    def _at(self, name: str, at: int, gtid: str) -> LogPlace:
         mark = self._identity.mark(name)
-        return LogPosition("mysql", (file_number(name), at), name, gtid, mark=mark)
+        return LogPlace("mysql", (file_number(name), at), name, gtid, mark=mark)
 
-    def _end_now(self) -> LogPosition:
+    def _end_now(self) -> LogPlace:
         connection = self.source.connect()
         try:
             name, at, gtid = connection.end_of_log()
@@ -223,7 +223,7 @@ class MySqlReader(LogReader):
         return self._at(name, at, gtid)
 
     # ------------------------------------------------------------------------------ snapshots
-    def _read_due(self, reached: LogPosition) -> Iterator[SourceBatch[LogPosition]]:
+    def _read_due(self, reached: LogPlace) -> Iterator[SourceBatch[LogPlace]]:
         """Tables of which the log did not tell all, once more."""
         if not self._again.due:
             return
@@ -246,9 +246,9 @@ class MySqlReader(LogReader):
         self,
         connection: MySqlConnection,
         pending: dict[SourceTable, list[Any] | None],
-        base: LogPosition,
-        now: LogPosition,
-    ) -> Iterator[SourceBatch[LogPosition]]:
+        base: LogPlace,
+        now: LogPlace,
+    ) -> Iterator[SourceBatch[LogPlace]]:
         self._begin_anew(pending)
         self._compared.shapes |= self._shapes_now(connection, pending)
         due = dict.fromkeys(self._again.due)
@@ -272,7 +272,7 @@ class MySqlReader(LogReader):
                     now = self._begin(connection)
                     position = self._count_from(now, pending, position)
 
-    def at_snapshot(self) -> tuple[MySqlConnection, LogPosition]:
+    def at_snapshot(self) -> tuple[MySqlConnection, LogPlace]:
         """See ``LogReader``."""
         connection = self.source.connect()
         try:
@@ -287,20 +287,20 @@ class MySqlReader(LogReader):
             connection.close()
             raise
 
-    def _begin(self, connection: MySqlConnection) -> LogPosition:
+    def _begin(self, connection: MySqlConnection) -> LogPlace:
         name, at, gtid = connection.begin_snapshot()
         return self._at(name, at, gtid)
 
     def _count_from(
-        self, now: LogPosition, tables: Iterable[SourceTable], position: LogPosition
-    ) -> LogPosition:
+        self, now: LogPlace, tables: Iterable[SourceTable], position: LogPlace
+    ) -> LogPlace:
         """Changes before ``now`` are in the snapshots of those of ``tables`` that begin there."""
         if position.order < now.order:
             begin = [t for t in tables if position.snapshots.get(str(t), ()) is None]
             self._since |= dict.fromkeys(begin, now.order)
         return replace(position, since=self._since_text(position))
 
-    def _earliest(self, start: LogPosition | None, now: LogPosition) -> LogPosition:
+    def _earliest(self, start: LogPlace | None, now: LogPlace) -> LogPlace:
         """Where the log has to be read from: a table that was begun earlier needs it from there."""
         positions = [*self._known(), *([start] if start is not None else [])]
         return min([now, *positions], key=lambda p: (*p.order, p.skip))
@@ -333,7 +333,7 @@ class MySqlReader(LogReader):
         return declared_columns(self._catalog.get(table), self.context.settings.mapping)
 
     # ------------------------------------------------------------------------------------ log
-    def _log(self, start: LogPosition, stop: LogPosition) -> Iterator[SourceBatch[LogPosition]]:
+    def _log(self, start: LogPlace, stop: LogPlace) -> Iterator[SourceBatch[LogPlace]]:
         by_gtid = start.gtid if self.source.use_gtid and start.gtid and not start.skip else None
         if by_gtid is None and start.covers(stop):
             return
@@ -385,7 +385,7 @@ class MySqlReader(LogReader):
             asks_server=True,
         )
 
-    def _recall_due(self, start: LogPosition | None) -> None:
+    def _recall_due(self, start: LogPlace | None) -> None:
         """What earlier runs left: tables that were to be read again and are gone, e.g. renamed back.
 
         The log may have more of their changes, which are nothing without the rows before.
@@ -395,14 +395,14 @@ class MySqlReader(LogReader):
             if table not in self._catalog:
                 self._again.due[table] = "it was another one for a while"
 
-    def _recall_xa(self, start: LogPosition | None) -> None:
+    def _recall_xa(self, start: LogPlace | None) -> None:
         """What earlier runs left: XA transactions without an end."""
         for position in [*self._known(), *([start] if start is not None else [])]:
             for xid, tables in position.xa.items():
                 named = {SourceTable(*map(str, one[:2])) for one in tables or ()}
                 self._xa.setdefault(xid, Prepared(set(), None)).tables |= named
 
-    def _logged(self, rows: BinlogRows) -> SourceBatch[LogPosition]:
+    def _logged(self, rows: BinlogRows) -> SourceBatch[LogPlace]:
         rows.rows.since, rows.rows.due = self._since, frozenset(self._again.due)
         return self._with_since(rows.batch())
 

@@ -13,11 +13,11 @@ import pyarrow as pa
 
 from table_core.cdc.apply.diverged import diverged
 from table_core.cdc.model.log_cursor import Cursor
-from table_core.cdc.model.log_position import LogPosition
 from table_core.cdc.model.log_rows import LogRows, TableRows
 from table_core.cdc.model.record import SourceTable
 from table_core.errors import EventError, TableError
 from table_core.position.decide import Diverged
+from table_core.position.log import LogPlace
 from table_core.validation_errors import UNFORESEEN
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class PgOutputRows:
     wants: Callable[[SourceTable], bool]
     described: Callable[[Relation], Mapping[str, Declared]]
     slot: str
-    position: LogPosition
+    position: LogPlace
     keys: dict[SourceTable, tuple[str, ...]] = field(default_factory=dict)
     homes: Mapping[int, SourceTable] = field(default_factory=dict)
     """The names that tables have by their numbers, of those whose rows are here."""
@@ -130,7 +130,7 @@ class PgOutputRows:
         if self.expected.get(lsn) == self._mark:
             del self.expected[lsn]
         self.refuse_lacking(lsn)
-        self.position = LogPosition("postgres", (lsn, 0), self.slot, mark=self._mark)
+        self.position = LogPlace("postgres", (lsn, 0), self.slot, mark=self._mark)
 
     def passed(self, lsn: int) -> None:
         """There is nothing for us up to ``lsn``: if that is far, the server need not keep it."""
@@ -138,7 +138,7 @@ class PgOutputRows:
             mark = self.position.mark
             if mark and mark.count("@") == 1:
                 mark += f"@{self.position.order[0]}"
-            self.position = LogPosition("postgres", (lsn, 0), self.slot, mark=mark)
+            self.position = LogPlace("postgres", (lsn, 0), self.slot, mark=mark)
 
     def refuse_lacking(self, until: int) -> None:
         """Refuse a log that lacks a transaction before ``until`` which was read before.
@@ -150,12 +150,12 @@ class PgOutputRows:
             if lsn <= until:
                 raise diverged(_lacking(self.slot, lsn, mark))
 
-    def batch(self) -> SourceBatch[LogPosition]:
+    def batch(self) -> SourceBatch[LogPlace]:
         """The rows so far."""
         rows, self.rows = self.rows, LogRows()
         at = self.position
         if self._is_open:  # the rows of the transaction that are to come count from here on
-            at = LogPosition("postgres", (self._commit, 0), self.slot, skip=self._ordinal)
+            at = LogPlace("postgres", (self._commit, 0), self.slot, skip=self._ordinal)
         return rows.batch(at, self.keys.get)
 
     def _relation(self, cursor: Cursor) -> None:
@@ -267,7 +267,7 @@ class PgOutputRows:
         return part
 
 
-def mark_of(position: LogPosition) -> tuple[int, str]:
+def mark_of(position: LogPlace) -> tuple[int, str]:
     """Where the transaction ends that was read last, and its mark: ``number@time``.
 
     Behind it there may be much log about other tables; then the mark has the place too.

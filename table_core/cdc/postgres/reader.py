@@ -14,7 +14,6 @@ from table_core.cdc.apply.log_reader import LogReader
 from table_core.cdc.model.batch import CommitAfter
 from table_core.cdc.model.embedded_schema import Declared
 from table_core.cdc.model.encoding import Encoding, LogicalType
-from table_core.cdc.model.log_position import LogPosition
 from table_core.cdc.model.log_rows import LogRows, TableRows
 from table_core.cdc.model.record import SourceTable
 from table_core.cdc.model.schema_change_event import SchemaChangeEvent
@@ -32,6 +31,7 @@ from table_core.cdc.postgres.shapes import came_with_rows, shapes_of
 from table_core.cdc.postgres.types import postgres_type
 from table_core.datatypes.kinds import Array, Atomic, DataType, Root
 from table_core.position.decide import LogNow
+from table_core.position.log import LogPlace
 from table_core.position.source import PostgresId
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ class PostgresReader(LogReader):
             end=(connection.end_of_log(), 0),
         )
 
-    def committed(self, position: LogPosition) -> None:
+    def committed(self, position: LogPlace) -> None:
         """Every table is complete up to here: the server may forget what comes before."""
         connection = self._connection
         if connection is None:
@@ -131,8 +131,8 @@ class PostgresReader(LogReader):
         return unfit
 
     def batches(
-        self, start: LogPosition | None, end: LogPosition | None
-    ) -> Iterator[SourceBatch[LogPosition]]:
+        self, start: LogPlace | None, end: LogPlace | None
+    ) -> Iterator[SourceBatch[LogPlace]]:
         """Snapshots of tables that have none yet, then the slot until its end now."""
         known = self._known()
         self._connection = connection = self.source.connect()
@@ -147,7 +147,7 @@ class PostgresReader(LogReader):
             gone = self._gone(connection)
             begin = min((p.order for p in [*known, *([start] if start else [])]), default=(0, 0))
             mark = next((p.mark for p in known if p.order == begin), "")
-            position = LogPosition("postgres", begin, self.source.slot, mark=mark)
+            position = LogPlace("postgres", begin, self.source.slot, mark=mark)
             for batch in self._snapshots(position):
                 position = batch.position
                 yield batch
@@ -159,8 +159,8 @@ class PostgresReader(LogReader):
             connection.close()
 
     def _stream(
-        self, connection: PostgresConnection, position: LogPosition, end: LogPosition | None
-    ) -> Iterator[SourceBatch[LogPosition]]:
+        self, connection: PostgresConnection, position: LogPlace, end: LogPlace | None
+    ) -> Iterator[SourceBatch[LogPlace]]:
         until = None if end is None else end.order[0]
         stop = connection.end_of_log() if until is None else until
         rows = PgOutputRows(
@@ -222,7 +222,7 @@ class PostgresReader(LogReader):
         self._compare_shapes(connection, self._address)
         return bool(self._again.due or self._catalog.keys() - before)
 
-    def _taken(self, rows: PgOutputRows, messages: Sequence[bytes]) -> SourceBatch[LogPosition]:
+    def _taken(self, rows: PgOutputRows, messages: Sequence[bytes]) -> SourceBatch[LogPlace]:
         self._tell_tables(rows)
         for message in messages:
             rows.take(message)
@@ -265,9 +265,7 @@ class PostgresReader(LogReader):
         self._since |= dict.fromkeys(gone, (end, 0))
         return sorted(gone)
 
-    def _dropped(
-        self, tables: Sequence[SourceTable], position: LogPosition
-    ) -> SourceBatch[LogPosition]:
+    def _dropped(self, tables: Sequence[SourceTable], position: LogPlace) -> SourceBatch[LogPlace]:
         """The log does not tell that a table was dropped, so it happens before the log."""
         rows = LogRows()
         for table in tables:
@@ -280,7 +278,7 @@ class PostgresReader(LogReader):
         return replace(batch, consumed=lambda _, numbers: numbers < 0)
 
     # ------------------------------------------------------------------------------ snapshots
-    def at_snapshot(self) -> tuple[PostgresConnection, LogPosition]:
+    def at_snapshot(self) -> tuple[PostgresConnection, LogPlace]:
         """See ``LogReader``."""
         exporter, reader = self.source.connect(replication=True), self.source.connect()
         try:
@@ -291,9 +289,9 @@ class PostgresReader(LogReader):
             raise
         finally:
             exporter.close()
-        return reader, LogPosition("postgres", (lsn, 0), self.source.slot)
+        return reader, LogPlace("postgres", (lsn, 0), self.source.slot)
 
-    def _snapshots(self, base: LogPosition) -> Iterator[SourceBatch[LogPosition]]:
+    def _snapshots(self, base: LogPlace) -> Iterator[SourceBatch[LogPlace]]:
         due = dict.fromkeys(table for table in self._again.due if table in self._catalog)
         pending = {**self._pending(), **due}
         if not pending:

@@ -39,11 +39,11 @@ if TYPE_CHECKING:
     from table_core.cdc.apply.target import SyncTarget
     from table_core.cdc.audit.differences import Difference
     from table_core.cdc.audit.table_audit import Part
-    from table_core.cdc.model.log_position import LogPosition
     from table_core.cdc.model.source_table import CatalogTable
     from table_core.cdc.sync.fed_by import FeedingSync
     from table_core.cdc.sync.readers import Source
     from table_core.ondisk.snapshot import Snapshot
+    from table_core.position.log import LogPlace
     from table_core.table.api.catalog import Catalog
     from table_core.table.api.table import Table
     from table_core.table.metadata.results import ResultDocument
@@ -192,7 +192,7 @@ class _AtSnapshot:
     before: Mapping[str, Snapshot | None]
     """The newest snapshots of the tables, when the run began."""
     connection: ServerConnection
-    position: LogPosition
+    position: LogPlace
 
     @classmethod
     def begin(cls, sync: FeedingSync) -> _AtSnapshot:

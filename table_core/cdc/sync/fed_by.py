@@ -7,8 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from table_core.cdc.apply.target import CLAIMS_PROPERTY
-from table_core.cdc.model.claims import Claim, Claims
-from table_core.cdc.model.position import POSITION_PROPERTY
+from table_core.cdc.model.claims import Claims
 from table_core.cdc.mysql.source import MySqlSource
 from table_core.cdc.postgres.source import PostgresSource
 from table_core.cdc.sync.sync import database_context, sync_database, sync_table, table_context
@@ -127,16 +126,7 @@ def feeding_syncs(
 
 def _routes(catalog: Catalog, name: str, source: Source) -> list[str]:
     """The choices of tables of the syncs by which ``source`` feeds a table."""
-    table = catalog.table(name)
-
-    def old(_: str) -> Claim:
-        raise ArgumentError(
-            f"{name} was last synced by an earlier release: sync it once, and then again",
-            argument="tables",
-            value=name,
-        )
-
-    claims = Claims.parse(table.position(CLAIMS_PROPERTY), table.position(POSITION_PROPERTY), old)
+    claims = Claims.parse(catalog.table(name).position(CLAIMS_PROPERTY))
     routes = [c.route for c in claims.held if isinstance(c.source, _IDS[type(source)])]
     if not routes:
         raise ArgumentError(

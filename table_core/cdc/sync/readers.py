@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from table_core.cdc.apply.reader import Reader
     from table_core.cdc.apply.tables import SyncTables
     from table_core.cdc.kafka.records import RecordForm
-    from table_core.cdc.model.position import OffsetsPosition
     from table_core.ports import Clock
+    from table_core.position.lines import OffsetsPlace
 
 __all__ = ["Source", "open_reader", "plain_of", "record_form", "source_from_spec"]
 
@@ -90,7 +90,7 @@ def _kafka_reader(
     tables: SyncTables,
     decoder: LineDecoder,
     poll: Clock | None,
-) -> Reader[OffsetsPosition]:
+) -> Reader[OffsetsPlace]:
     from table_core.cdc.kafka.parallel_batches import ParallelReader
     from table_core.cdc.kafka.reader import KafkaReader
 

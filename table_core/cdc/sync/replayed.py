@@ -129,10 +129,6 @@ class LetterReader(LineReader[Any]):
         """As the source does."""
         return self.inner.settled(position)
 
-    def shown(self, position: Any) -> str:
-        """As the source does."""
-        return self.inner.shown(position)
-
     def _pass(self, start: Any, end: Any) -> Iterator[SourceBatch[Any]]:  # noqa: ARG002 - see LineReader
         if start == self.parse(None):
             raise ArgumentError(

@@ -408,7 +408,7 @@ def _limits(catalog: Catalog, until: str, max_duration: str | None, max_rows: in
 
 def _details(target: SyncTarget) -> dict[str, object]:
     return {
-        "position": target.stored,
+        "position": target.shown,
         "commits": len(target.done),
         "replayed": any(commit.replayed for commit in target.done),
         "event_time_ms": target.time_ms,

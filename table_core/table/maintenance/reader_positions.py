@@ -13,7 +13,7 @@ from table_core.commit.request import CommitPart
 from table_core.errors import ArgumentError, NotFoundError
 from table_core.ondisk.snapshot import CommitKind
 from table_core.position.document import Position, Positions
-from table_core.position.place import SnapshotPlace
+from table_core.position.place import SnapshotPlace, SourcePlace
 from table_core.position.reader import Reader, ReaderKind, require_position_name
 from table_core.position.source import TableId
 from table_core.table.commit_io.committer import commit_parts, find_commit
@@ -46,13 +46,13 @@ class ReaderPositions:
     def list(self) -> Records:
         """A record for each: ``position, reader, kind, source, place``.
 
-        ``position`` is the property that holds it, or ``consumer:<id>``.  What an earlier release has kept
-        is shown as it is, as ``place``.
+        ``position`` is the property that holds it, or ``consumer:<id>``.  What is no document of positions is
+        shown as it is, as ``place``; what change capture has taken over is not.
         """
         records = []
         for name, text in sorted(self._properties().items()):
             held = Positions.parse(text)
-            if held is None:
+            if held is None and text:
                 records.append(_record(name, None, text))
             records += [_record(name, one, str(one.place)) for one in held or ()]
         for id in sorted(consumers(self.access)):
@@ -63,12 +63,14 @@ class ReaderPositions:
     def show(self, name: str) -> Records:
         """What the property ``name`` holds, whole.
 
+        Of change capture ``text`` is what ``set`` takes for the property ``tc.source.position``.
+
         Raises:
             NotFoundError: there is none.
         """
         text = self._text(name)
         held = Positions.parse(text)
-        return [{"text": text}] if held is None else [one.to_document() for one in held]
+        return [{"text": text}] if held is None else list(map(_shown, held))
 
     def set(
         self,
@@ -274,6 +276,11 @@ class _Change:
 
     def _told(self, done: Commit | None, details: Mapping[str, object]) -> ResultDocument:
         return committed(self.access, self.action, done, None, details, started_ms=self.started_ms)
+
+
+def _shown(position: Position) -> dict[str, Any]:
+    document, place = position.to_document(), position.place
+    return {**document, "text": place.short} if isinstance(place, SourcePlace) else document
 
 
 def _record(name: str, position: Position | None, place: str) -> dict[str, Any]:

@@ -14,14 +14,14 @@ import pytest
 import table_core as tc
 from table_core.cdc.model.embedded_schema import Declared
 from table_core.cdc.model.encoding import Encoding, LogicalType
-from table_core.cdc.model.log_position import LogPosition
-from table_core.cdc.model.position import OffsetsPosition
 from table_core.cdc.model.source_schema import source_schemas_from
 from table_core.cdc.mysql.binlog_rows import BinlogRows
 from table_core.cdc.postgres.pgoutput import PgOutputRows
 from table_core.datatypes.kinds import STRING
 from table_core.errors import CorruptFileError, EventError
 from table_core.position.document import Positions
+from table_core.position.lines import OffsetsPlace
+from table_core.position.log import LogPlace
 from table_core.schema.type_mapping import TypeMapping
 from tests.unit.cdc.binlog import LOG, event, sync
 from tests.unit.cdc.lake import Lake
@@ -173,7 +173,7 @@ def test_a_damaged_message_of_postgres_is_an_error_with_its_place(message: bytes
         wants=lambda _: True,
         described=lambda r: {n: Declared(STRING, Encoding(LogicalType.RAW), None) for n in r.names},
         slot="s",
-        position=LogPosition("postgres", (0, 0)),
+        position=LogPlace("postgres", (0, 0)),
     )
     log.take(relation(b"id", b"n"))
     log.take(b"I" + SEVEN + b"N" + values(b"1", b"x"))
@@ -225,7 +225,7 @@ def test_a_hostile_event_of_another_form_is_a_dead_letter(
     ],
 )  # fmt: skip
 def test_a_position_that_somebody_else_wrote_is_told(text: str) -> None:
-    for parse in (OffsetsPosition.parse, lambda t: LogPosition.parse(t, "mysql")):
+    for parse in (OffsetsPlace.parse, lambda t: LogPlace.parse(t, "mysql")):
         with pytest.raises(EventError, match="was not written by a source"):
             parse(text)
     with pytest.raises(CorruptFileError, match="the table stores no columns"):
@@ -235,10 +235,14 @@ def test_a_position_that_somebody_else_wrote_is_told(text: str) -> None:
 def test_a_document_of_positions_has_members_of_their_types() -> None:
     reader = '{"kind":"sync","name":"x","as":"y"}'
     whole = f'{{"v":2,"positions":[{{"reader":{reader},"source":%s,"place":%s}}]}}'
-    source, place = '{"kind":"mysql","server":"1"}', '{"kind":"log","order":[1,4],"skip":1}'
+    source, place = (
+        '{"kind":"mysql","server":"1"}',
+        '{"kind":"log","order":[1,4],"skip":1,"rest":{"kind":"mysql"}}',
+    )
     assert Positions.parse(whole % (source, place)) is not None
     for wrong in (
-        (source, place.replace("[1,4]", '["1",4]')), (source, place.replace(":1}", ':"1"}')),
+        (source, place.replace("[1,4]", '["1",4]')), (source, place.replace(":1,", ':"1",')),
+        (source, place.replace(',"rest":{"kind":"mysql"}', "")),
         (source.replace('"1"', "1"), place), (source, '{"kind":"snapshot","id":true}'),
         (source, '{"kind":"offsets","topics":{"t":{"0":null}}}'),
         (source, '{"kind":"read","folders":{"a":{"b":["1",2]}}}'),

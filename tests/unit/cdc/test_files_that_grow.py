@@ -189,7 +189,7 @@ def test_many_files_are_packed_and_known_one_by_one(lake: Lake) -> None:
     (lake.events / "part-8.jsonl").rename(lake.events / "old" / "part-8.jsonl")
     assert sync(lake).rows_written == 1
     assert ids(lake) == list(range(251))
-    (shown,) = lake.catalog.table("lake.t").positions.show("tc.source.position")
+    (shown,) = lake.catalog.table("lake.t").positions.show("tc.source.positions")
     lake.catalog.table("lake.t").positions.set("tc.source.position", text=shown["text"])
     assert sync(lake).rows_written == 0
     (lake.events / "part-9.jsonl").write_text('{"id": 9.5}\n')

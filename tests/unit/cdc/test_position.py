@@ -7,21 +7,27 @@ from dataclasses import replace
 import pytest
 
 from table_core.cdc.model.claims import together
-from table_core.cdc.model.position import FilesPosition, Piece
 from table_core.errors import EventError
+from table_core.position.lines import FilesRead, Piece, Taken
 from table_core.position.source import TopicsId
 
 
 def test_text_and_parse_are_inverse_and_the_text_is_one() -> None:
-    position = FilesPosition().after("b.jsonl", 3, 40).after("a.gz", 7, 0)
+    position = FilesRead().after("b.jsonl", Taken(3, 40)).after("a.gz", Taken(7, 0))
     assert position.text == '{"v":1,"files":{"a.gz":[7,0],"b.jsonl":[3,40]}}'
-    assert FilesPosition.parse(position.text) == position
-    assert FilesPosition.parse(None) == FilesPosition()
+    assert FilesRead.parse(position.text) == position
+    assert FilesRead.parse(None) == FilesRead()
 
 
 def test_what_is_ahead_goes_by_name_and_starts_where_it_was_left() -> None:
-    position = FilesPosition(
-        {"b.jsonl": (3, 40), "c.gz": (2, 0), "d.gz": (9, 90), "e.jsonl": (1, 5), "f.gz": (4, 30)}
+    position = FilesRead(
+        files={
+            "b.jsonl": Taken(3, 40),
+            "c.gz": Taken(2, 0),
+            "d.gz": Taken(9, 90),
+            "e.jsonl": Taken(1, 5),
+            "f.gz": Taken(4, 30),
+        }
     )
     listing = [
         ("f.gz", 60),
@@ -41,11 +47,11 @@ def test_what_is_ahead_goes_by_name_and_starts_where_it_was_left() -> None:
 
 def test_a_file_that_became_shorter_was_replaced() -> None:
     with pytest.raises(EventError, match="it was replaced"):
-        FilesPosition({"a": (3, 40)}).ahead([("a", 39)])
+        FilesRead(files={"a": Taken(3, 40)}).ahead([("a", 39)])
 
 
 def test_a_file_that_is_gone_is_done_with() -> None:
-    assert FilesPosition({"a": (3, 40)}).ahead([]) == []
+    assert FilesRead(files={"a": Taken(3, 40)}).ahead([]) == []
 
 
 @pytest.mark.parametrize(
@@ -53,7 +59,7 @@ def test_a_file_that_is_gone_is_done_with() -> None:
 )  # fmt: skip
 def test_a_position_of_something_else_is_refused(text: str) -> None:
     with pytest.raises(EventError, match="not written by a source of files"):
-        FilesPosition.parse(text)
+        FilesRead.parse(text)
 
 
 def test_an_id_of_a_topic_that_is_not_told_now_is_not_forgotten() -> None:

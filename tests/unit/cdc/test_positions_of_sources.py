@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 import table_core as tc
-from table_core.errors import ErrorKind, TableError
-from tests.tables import write_rows
+from table_core.errors import CorruptFileError, ErrorKind, TableError
+from tests.both_positions import write_both_properties
 from tests.unit.cdc.lake import Lake
 from tests.unit.cdc.records import record
 
@@ -183,27 +183,55 @@ def test_two_sources_may_feed_one_database_under_one_filter(lake: Lake) -> None:
         assert (ids(lake, "a"), ids(lake, "b")) == (list(range(1, n + 1)),) * 2
 
 
-def test_positions_of_an_earlier_release_are_gone_on_from(lake: Lake) -> None:
-    lake.put("1.jsonl", logged("s.a", 1), logged("s.b", 1))
+def position(line: int, size: int) -> str:
+    return json.dumps({"v": 1, "files": {"1.jsonl": [line, size]}}, separators=(",", ":"))
+
+
+def test_a_table_whose_snapshots_hold_both_properties_is_gone_on_from(lake: Lake) -> None:
+    path = put(lake.events, "1.jsonl", logged("s.a", 1), logged("s.b", 1))
     lake.sync()
-    size = (lake.events / "1.jsonl").stat().st_size
-    old = json.dumps({"v": 1, "files": {"1.jsonl": [2, size]}}, separators=(",", ":"))
-    everything = {
-        "v": 1,
-        "filter": json.dumps([".*", "", ["", "", True]]),
-        "position": old,
-        "tables": ["lake.a", "lake.b"],
-    }
-    told = {
-        "tc.source.position": old,
-        "tc.source.positions": "",
-        "tc.source.all": json.dumps(everything),
-    }
     for table in "ab":
-        target = lake.catalog.table(f"lake.{table}")
-        write_rows(
-            target, target.read().to_arrow().slice(0, 0), commit=tc.CommitAs(properties=told)
-        )
+        write_both_properties(lake.catalog.table(f"lake.{table}"))
     lake.put("2.jsonl", logged("s.a", 2), logged("s.c", 1))
     lake.sync()
     assert (ids(lake, "a"), ids(lake, "b"), ids(lake, "c")) == ([1, 2], [1], [1])
+    assert lake.catalog.table("lake.a").position("tc.source.position") == "", (
+        "it is not true any more"
+    )
+    assert lake.catalog.table("lake.c").position("tc.source.position") is None
+    shown = [r["position"] for r in lake.catalog.table("lake.a").positions.list()]
+    assert "tc.source.positions" in shown
+    assert "tc.source.position" not in shown
+    path.write_text(path.read_text().replace('"id": 1', '"id": 7'))
+    with pytest.raises(TableError, match="it was replaced"):  # what tells the files is known still
+        lake.sync()
+
+
+def test_a_position_that_somebody_sets_goes_before_what_the_table_says_each_time(
+    lake: Lake,
+) -> None:
+    path = put(lake.events, "1.jsonl", logged("s.a", 1), logged("s.a", 2))
+    lake.sync()
+    begin = position(1, len(path.read_bytes().splitlines(keepends=True)[0]))
+    for n in (1, 2, 3):
+        lake.catalog.table("lake.a").positions.set("tc.source.position", text=begin)
+        assert lake.sync().rows_written == 1
+        assert ids(lake, "a") == [1, 2, *[2] * n]
+        assert lake.sync().rows_written == 0
+
+
+def test_a_text_that_is_no_document_of_positions_is_refused(lake: Lake) -> None:
+    lake.put("1.jsonl", logged("s.a", 1))
+    lake.sync()
+    positions = lake.catalog.table("lake.a").positions
+    for wrong in (
+        position(0, 0),
+        '{"v":2,"positions":[{"reader":{"kind":"sync"},"source":{"kind":"files","folder":"x"},'
+        '"place":{"kind":"snapshot","id":1}}]}',
+    ):
+        positions.set("tc.source.positions", text=wrong)
+        with pytest.raises(CorruptFileError, match="the table stores no positions"):
+            lake.sync()
+    positions.reset("tc.source.positions")
+    lake.sync()
+    assert ids(lake, "a") == [1, 1]

@@ -10,7 +10,6 @@ import pyarrow as pa
 import pytest
 
 from table_core.cdc.model.geometry import geometry_text
-from table_core.cdc.model.log_position import LogPosition
 from table_core.cdc.model.mysql_types import mysql_column, mysql_type
 from table_core.cdc.mysql.source import MySqlSource
 from table_core.cdc.postgres.pgoutput import (
@@ -25,6 +24,7 @@ from table_core.cdc.postgres.types import postgres_type
 from table_core.cdc.sync.readers import source_from_spec
 from table_core.datatypes.text import type_text
 from table_core.errors import ArgumentError, EventError
+from table_core.position.log import LogPlace
 from table_core.position.place import place_from_document
 from table_core.schema.type_mapping import TypeMapping
 
@@ -117,23 +117,23 @@ def test_geometries_are_geojson() -> None:
 
 
 def test_positions_are_written_and_read_and_do_not_mix() -> None:
-    position = LogPosition("mysql", (3, 400), "binlog.000003", "0-1-7", 5).snapshotted("a.t", ["7"])
-    assert LogPosition.parse(position.text, "mysql") == position
+    position = LogPlace("mysql", (3, 400), "binlog.000003", "0-1-7", 5).snapshotted("a.t", ["7"])
+    assert LogPlace.parse(position.text, "mysql") == position
     with pytest.raises(EventError, match="'postgres'"):
-        LogPosition.parse(position.text, "postgres")
+        LogPlace.parse(position.text, "postgres")
     done = position.finished("a.t")
-    assert done.covers(LogPosition("mysql", (3, 399)))
-    assert not position.covers(LogPosition("mysql", (3, 399))), "a snapshot is not complete"
+    assert done.covers(LogPlace("mysql", (3, 399)))
+    assert not position.covers(LogPlace("mysql", (3, 399))), "a snapshot is not complete"
 
 
 def test_a_place_keeps_what_tells_its_log_from_another_and_an_older_one_has_none() -> None:
-    position = LogPosition("mysql", (3, 400), "binlog.000003", "0-1-7", mark="1700000000@1")
-    assert LogPosition.parse(position.text, "mysql") == position
-    assert LogPosition.of_place(place_from_document(position.place.to_document()), {}) == position
+    position = LogPlace("mysql", (3, 400), "binlog.000003", "0-1-7", mark="1700000000@1")
+    assert LogPlace.parse(position.text, "mysql") == position
+    assert place_from_document(position.to_document()) == position
     assert position.within((3, 90), 2).mark == position.mark
     assert position.within((2, 90), 2).mark == "", "it is in the file before"
     old = '{"at":[3,400],"gtid":"0-1-7","kind":"mysql","name":"binlog.000003","v":1}'
-    assert LogPosition.parse(old, "mysql") == replace(position, mark="")
+    assert LogPlace.parse(old, "mysql") == replace(position, mark="")
 
 
 def test_secrets_come_from_the_environment_and_are_never_shown(
@@ -155,7 +155,7 @@ def test_log_about_other_tables_is_passed_once_it_is_long_and_the_mark_keeps_its
         wants=lambda _: True,
         described=lambda _: {},
         slot="s",
-        position=LogPosition("postgres", (100, 0), "s", mark="7@5"),
+        position=LogPlace("postgres", (100, 0), "s", mark="7@5"),
     )
     rows.passed(100 + (1 << 20))
     assert rows.position.order == (100, 0), "it is no work to read so much again"
@@ -163,11 +163,11 @@ def test_log_about_other_tables_is_passed_once_it_is_long_and_the_mark_keeps_its
         rows.passed(far)
         assert rows.position.order == (far, 0)
         assert mark_of(rows.position) == (100, "7@5")
-    assert mark_of(LogPosition("postgres", (100, 0), "s", mark="7@5")) == (100, "7@5")
+    assert mark_of(LogPlace("postgres", (100, 0), "s", mark="7@5")) == (100, "7@5")
 
 
 def test_a_snapshot_that_is_due_comes_after_what_was_read_before() -> None:
-    early, late = LogPosition("postgres", (5, 0)), LogPosition("postgres", (9, 0))
+    early, late = LogPlace("postgres", (5, 0)), LogPlace("postgres", (9, 0))
     due = late.snapshotted("s.t", None)
     assert due.covers(early)
     assert late.covers(due)

@@ -11,8 +11,6 @@ from hypothesis import strategies as st
 
 from table_core.cdc.apply.diverged import refuse_diverged
 from table_core.cdc.model.claims import Claim
-from table_core.cdc.model.log_position import LogPosition
-from table_core.cdc.model.position import FilesPosition
 from table_core.errors import (
     ArgumentError,
     CorruptFileError,
@@ -37,10 +35,12 @@ from table_core.position.decide import (
     what_next,
 )
 from table_core.position.document import Position, Positions
-from table_core.position.files import FileFacts, FilesRead, FilesTaken, Taken
+from table_core.position.files import FileFacts, FilesTaken
 from table_core.position.gtids import gtids_after, gtids_contain
+from table_core.position.lines import FilesRead, OffsetsPlace, Taken
+from table_core.position.log import LogPlace
 from table_core.position.packed import packed
-from table_core.position.place import LogPlace, OffsetsPlace, SnapshotPlace
+from table_core.position.place import SnapshotPlace
 from table_core.position.reader import Reader, ReaderKind, require_position_name
 from table_core.position.source import FilesId, MySqlId, PostgresId, TableId, TopicsId
 
@@ -83,8 +83,11 @@ EVERY = [
         FilesTaken().after([FileFacts(path="s3://in/a", size=1, modified_ms=-5)]),
     ),
     (TopicsId(cluster="c", topics={"t": "id"}), OffsetsPlace(offsets={("t", 0): 3, ("t", 11): 0})),
-    (MySqlId(server="u"), LogPlace(order=(3, 400), name="binlog.000003", gtid="u:1-5", skip=2)),
-    (PostgresId(system="s", slot="p", timeline="1"), LogPlace(order=(9, 0), rest={"a": [1]})),
+    (MySqlId(server="u"), LogPlace("mysql", (3, 400), "binlog.000003", "u:1-5", 2, xa={"x": None})),
+    (
+        PostgresId(system="s", slot="p", timeline="1"),
+        LogPlace("postgres", (9, 0), snapshots={"a": [1]}),
+    ),
 ]
 
 
@@ -115,12 +118,12 @@ def test_many_files_are_packed_and_come_back() -> None:
     ):
         with pytest.raises((ValueError, AttributeError)):
             FilesRead.from_document({**document, "packed": wrong})
-    short = FilesPosition.of_place(place, {}).short
-    assert FilesPosition.parse(short).consumed == FilesPosition.of_place(place, {}).consumed
+    short = place.short
+    assert FilesRead.parse(short).marked_by(place) == place
     assert len(short) < plain / 8
     for wrong in ('"packed":5', '"packed":"AAAA"', f'"packed":"{packed([])}"'):
         with pytest.raises(EventError, match="was not written by a source of files"):
-            FilesPosition.parse(f'{{"v":1,"files":3,{wrong}}}')
+            FilesRead.parse(f'{{"v":1,"files":3,{wrong}}}')
 
 
 @pytest.mark.parametrize("text", [None, "17", "part-1.parquet", '{"v":1,"files":{}}', "{", "[1]"])
@@ -244,14 +247,16 @@ def test_a_file_that_changed_under_its_name_is_noticed(now_it_is: FileFacts) -> 
     assert reason(position, FilesNow(source=FilesId(folder="f"), listing=(now_it_is,))) == "changed"
 
 
-def test_files_that_a_release_without_tags_took_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_whose_store_tells_of_their_content_only_now_may_be_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(files_module, "FILES_MAX", 1)
     names = "abc"
     place = FilesTaken().after([facts(name, ms=n) for n, name in enumerate(names)])
     tagged = [facts(name, ms=n, tag="d") for n, name in enumerate(names)]
-    assert place.look(tagged) == files_module.Look()
-    assert place.look([*tagged, facts("d", ms=9, tag="d")]).new == (facts("d", ms=9, tag="d"),)
-    assert place.after(tagged).look(tagged) == files_module.Look()
+    look = place.look([*tagged, facts("d", ms=9, tag="d")])
+    assert look.new == (facts("d", ms=9, tag="d"),)
+    assert (look.unclear, look.changed) == (tuple(tagged[:2]), (tagged[2],))
 
 
 @st.composite
@@ -294,14 +299,6 @@ def test_each_file_is_taken_once_or_said_to_be_unclear_however_few_are_known(
         files_module.FILES_MAX = before
 
 
-def test_a_file_that_is_shorter_than_what_was_read_of_it_has_changed() -> None:
-    place = FilesRead(files={"ev/d1/1.jsonl": Taken(3, 30)})
-    listing = [("ev/d1/1.jsonl", 30), ("ev/d2/1.jsonl", 30)]
-    assert place.shrunk(listing) == []
-    shorter = FilesNow(source=FilesId(folder="ev"), listing=(facts("ev/d1/1.jsonl", 20),))
-    assert reason(stored(FilesId(folder="ev"), place), shorter) == "changed"
-
-
 # ---------------------------------------------------------------------------- topics and logs
 def test_topics_that_were_made_anew_or_went_back_or_lost_records_diverge() -> None:
     source = TopicsId(topics={"t": "one"})
@@ -322,7 +319,7 @@ def test_topics_that_were_made_anew_or_went_back_or_lost_records_diverge() -> No
 
 
 def test_logs_that_went_back_or_are_of_another_server_diverge() -> None:
-    place = LogPlace(order=(100, 4), name="binlog.000100", gtid="aa:1-9")
+    place = LogPlace("mysql", (100, 4), "binlog.000100", "aa:1-9")
     position = stored(MySqlId(server="aa"), place)
 
     def next_of(server: str, first: int, end: int, gtids: str = "") -> str:
@@ -334,7 +331,7 @@ def test_logs_that_went_back_or_are_of_another_server_diverge() -> None:
     assert next_of("aa", 101, 102) == "expired"
     assert next_of("bb", 1, 200) == "made-anew"
     assert next_of("bb", 1, 3, "aa:1-9,bb:1-4") == "GoOn"  # a replica that took over
-    slot = stored(PostgresId(system="s", slot="p", timeline="1"), LogPlace(order=(900, 0)))
+    slot = stored(PostgresId(system="s", slot="p", timeline="1"), LogPlace("postgres", (900, 0)))
     anew = LogNow(
         source=PostgresId(system="s", slot="p", timeline="1"), first=(950, 0), end=(999, 0)
     )
@@ -371,7 +368,7 @@ def test_a_transaction_joins_the_set_of_those_before_it() -> None:
 def test_a_promoted_standby_is_refused_wherever_it_is_and_another_system_elsewhere_is_not() -> None:
     read = PostgresId(system="s", slot="db/slot", timeline="1")
     claim = Claim(
-        source=read, route="r", at=LogPosition("postgres", (900, 0), "slot"), address="old:5432/db"
+        source=read, route="r", at=LogPlace("postgres", (900, 0), "slot"), address="old:5432/db"
     )
 
     def look(**other: str) -> None:
