@@ -30,9 +30,9 @@ from table_core.position.place import SnapshotPlace
 from table_core.position.reader import Reader, ReaderKind, digest_of, require_position_name
 from table_core.position.source import TableId
 from table_core.table.metadata.documents import Metadata
-from table_core.table.metadata.positions import came_to, positions_of, standing, table_now
+from table_core.table.metadata.positions import came_to, positions_of, standing, table_at, table_now
 from table_core.table.metadata.refs.branches import is_to_be_published
-from table_core.table.metadata.refs.consumers import delete_consumer, next_snapshot_of, set_consumer
+from table_core.table.metadata.refs.consumers import next_snapshot_of, set_consumer
 from table_core.table.metadata.timeline import find_snapshot
 from table_core.table.read.source_rows import first_rows, new_rows
 
@@ -81,10 +81,6 @@ class _Consumer:
 
     table: Table
     name: str
-    old: str
-    """What earlier releases called it."""
-    takes_over: bool = False
-    """Whether the position was one of an earlier release."""
     main: Kept | None = None
     """What main holds, where a branch is written that main is to take over."""
 
@@ -107,8 +103,6 @@ class _Consumer:
             return
         if id:
             set_consumer(self.table.access, self.name, id)
-        if self.takes_over:
-            delete_consumer(self.table.access, self.old)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -143,7 +137,7 @@ class Pinned:
         if id is not None:
             place = SnapshotPlace.of(table.snapshot(id))
         reader = self.flow.state_reader(view)
-        table_id = TableId(location=table.uri, branch=table.access.branch)
+        table_id = table_at(table.access)
         old = self.kept.find(reader, table_id, self.flow.key(view))
         source = old.source if old is not None else table_id
         self.kept.put(self.flow.key(view), Position(reader, source, place), old)
@@ -155,7 +149,7 @@ class Pinned:
             if view.changes:
                 consumer.advance(view.snapshot or 0)
                 continue
-            source = TableId(location=consumer.table.uri, branch=consumer.table.access.branch)
+            source = table_at(consumer.table.access)
             kept = self.kept.now(self.flow.state_reader(name), source, self.flow.key(name))
             if kept is not None and isinstance(kept.place, SnapshotPlace):
                 consumer.advance(kept.place.id)
@@ -232,16 +226,14 @@ class _Source:
             require_position_name(f"position of source {self.view!r}", key)
             reader = Reader(reader.kind, key, explicit=True)
         key = key or flow.key(self.view)
-        stored, is_old = self._stored(reader, key)
+        self.pinned.kept.refuse_unreadable(reader, (key, PREFIX + self.view))
+        stored = self._stored(reader, key)
         if stored is None and not complete:
             positions_of(self.target.access, needed=key)
         if mode == "changes":
             self._pin_changes(reader, key, stored)
-            self.pinned.consumers[self.view].takes_over = is_old
         else:
             self._pin_state(reader, key, stored)
-        if is_old and key != self._old_key:
-            self.pinned.kept.forget(self._old_key)
         if stored is not None:
             self.pinned.first = False
 
@@ -252,29 +244,17 @@ class _Source:
         if self.spec.get("mode") != "changes":
             return view
         reader = flow.reader if key is None else Reader(ReaderKind.FLOW, key, explicit=True)
-        stored, _ = self._stored(reader, key or flow.key(self.view))
+        stored = self._stored(reader, key or flow.key(self.view))
         place = stored and stored.place
         after = place.id or None if isinstance(place, SnapshotPlace) else None
         return replace(view, changes=True, after=after)
 
-    @property
-    def _old_key(self) -> str:
-        return PREFIX + self.view
-
-    def _stored(self, reader: Reader, key: str) -> tuple[Position | None, bool]:
-        """The position, and whether an earlier release, or a hand, has stored it as a number."""
-        kept, table_id = self.pinned.kept, TableId(
-            location=self.table.uri, branch=self.table.access.branch
-        )  # fmt: skip
-        for name in dict.fromkeys((key, *(() if self.spec.get("position") else (self._old_key,)))):
-            text = kept.read.get(name, "")
-            if text.isdecimal():
-                return Position(reader, table_id, SnapshotPlace(id=int(text))), True
-        position = kept.find(reader, table_id, key)
+    def _stored(self, reader: Reader, key: str) -> Position | None:
+        kept, source = self.pinned.kept, table_at(self.table.access)
+        position = kept.find(reader, source, key)
         if position is None and reader.kind is ReaderKind.FLOW:  # it read states before
-            state = self.pinned.flow.state_reader(self.view)
-            position = kept.find(replace(state), table_id, key)
-        return position, False
+            position = kept.find(self.pinned.flow.state_reader(self.view), source, key)
+        return position
 
     def _pin_changes(self, reader: Reader, key: str, stored: Position | None) -> None:
         access, kept = self.table.access, self.pinned.kept
@@ -310,11 +290,10 @@ class _Source:
 
     def _pin_state(self, reader: Reader, key: str, stored: Position | None) -> None:
         newest = SnapshotPlace.of(self.head)
-        table_id = TableId(location=self.table.uri, branch=self.table.access.branch)
         self.pinned.views[self.view] = View(table=self.table, snapshot=newest.id or None)
         same = stored is not None and newest.id == 0 and stored.place == newest
         self.pinned.moved |= not same
-        self.pinned.kept.put(key, Position(reader, table_id, newest), stored)
+        self.pinned.kept.put(key, Position(reader, table_at(self.table.access), newest), stored)
 
     def _refuse_moved(self, elsewhere: list[Position]) -> None:
         """Refuse to start in what is perhaps a table that was read at another place, and is gone there."""
@@ -337,16 +316,10 @@ def _pin_pending(pinned: Pinned, target: Table, view: str, table: Table) -> None
     """The rows that wait: of the snapshot that the last commit names, not of the newest."""
     flow, access = pinned.flow, table.access
     reader, key = flow.state_reader(view), flow.key(view)
-    table_id = TableId(location=table.uri, branch=access.branch)
+    source = table_at(access)
     place: SnapshotPlace | None = None
-    text = next(
-        (t for name in (key, PREFIX + view) if (t := pinned.kept.read.get(name, "")).isdecimal()),
-        None,
-    )
-    if text is not None:
-        place = SnapshotPlace(id=int(text))
-        pinned.kept.forget(PREFIX + view)
-    elif (stored := pinned.kept.find(reader, table_id, key)) is not None:
+    pinned.kept.refuse_unreadable(reader, (key, PREFIX + view))
+    if (stored := pinned.kept.find(reader, source, key)) is not None:
         assert isinstance(stored.place, SnapshotPlace)
         place = stored.place
         snapshot = find_snapshot(access, place.id) if place.id else None
@@ -356,7 +329,7 @@ def _pin_pending(pinned: Pinned, target: Table, view: str, table: Table) -> None
                 "table was rolled back or recreated. Nothing was read. Restore them, or run 'table-core "
                 "position reset' if no rows wait",
                 reader=str(flow.reader),
-                source=str(table_id),
+                source=str(source),
                 reason="rolled-back",
                 stored=str(place),
                 found=str(snapshot and snapshot.id),
@@ -364,7 +337,7 @@ def _pin_pending(pinned: Pinned, target: Table, view: str, table: Table) -> None
             )
     consumer = _consumer(pinned, target, table, key, view)
     consumer.hold(place.id if place is not None and place.id else access.metadata.floor())
-    consumer.hold_for_main(reader, table_id, key, place.id if place is not None else 0)
+    consumer.hold_for_main(reader, source, key, place.id if place is not None else 0)
     pinned.consumers[view] = consumer
     pinned.views[view] = View(table=table, snapshot=place.id or None if place else None)
     pinned.moved |= not pinned.views[view].is_empty
@@ -382,6 +355,5 @@ def _consumer(pinned: Pinned, target: Table, table: Table, key: str, view: str) 
     return _Consumer(
         table=table,
         name=f"flow-{label[:60]}-{digest_of(birth, branch, key, view)}",
-        old=f"flow-{target.name}-{view}",
         main=pinned.main,
     )

@@ -49,6 +49,7 @@ __all__ = [
     "TableNow",
     "TopicsNow",
     "another_reader",
+    "unreadable",
     "what_next",
 ]
 
@@ -208,6 +209,16 @@ def another_reader(reader: Reader, other: Position) -> Diverged:
             "give it a name ('name=') of its own, and it starts; or the name of the other",
             *_WAYS[:1],
         ),
+    )
+
+
+def unreadable(reader: Reader, name: str, text: str) -> Diverged:
+    """``reader`` looks for its position in the property ``name``, and somebody has put something else there."""
+    return Diverged(
+        reason="unreadable",
+        why=f"property {name!r} holds {text!r:.80}, which is no document of positions",
+        reader=str(reader),
+        stored=text,
     )
 
 

@@ -1,8 +1,8 @@
 """Positions as text: compact JSON for a property of a snapshot, or for the state of a task.
 
 One text holds the positions of one reader, or of several that share a property, in the sources that
-they read.  What earlier releases stored is no such text: ``Positions.parse`` says so with None, and
-who knows what it was reads it once and writes the new form.
+they read.  A property may hold something else, e.g. a number that somebody has set: ``Positions.parse``
+says so with None, and who looks for a position there refuses it (``decide.unreadable``).
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Positions:
 
     @classmethod
     def parse(cls, text: str | None) -> Positions | None:
-        """Read what ``text`` wrote; None if it is None or of an earlier release's form.
+        """Read what ``text`` wrote; None if it is None or no document of positions.
 
         Raises:
             UnsupportedFeatureError: a newer release wrote it.

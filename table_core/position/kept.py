@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from table_core.position.decide import unreadable
 from table_core.position.document import Positions
 from table_core.position.reader import POSITION_PREFIX
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from table_core.position.document import Position
     from table_core.position.reader import Reader
@@ -19,7 +20,7 @@ __all__ = ["Kept", "positions_in"]
 
 
 def positions_in(properties: Mapping[str, str]) -> dict[str, Positions]:
-    """Every property that holds positions in today's form."""
+    """Every property that holds positions."""
     positions = {}
     for name, text in properties.items():
         if name.startswith(POSITION_PREFIX) and (held := Positions.parse(text)) is not None:
@@ -46,6 +47,16 @@ class Kept:
         about whose it is.
         """
         return _position_in(positions_in(self.read), reader, source, first)
+
+    def refuse_unreadable(self, reader: Reader, names: Iterable[str]) -> None:
+        """Refuse to start where one of the properties ``names`` is there and holds no positions, e.g. a number.
+
+        Raises:
+            PositionDivergedError: nobody can tell what it means.
+        """
+        for name in names:
+            if name in self.read and Positions.parse(self.read[name]) is None:
+                raise unreadable(reader, name, self.read[name]).error()
 
     def now(self, reader: Reader, source: SourceId, first: str) -> Position | None:
         """The position that ``reader`` will have in ``source``."""
@@ -77,11 +88,6 @@ class Kept:
                 self._moved.add(other)
         held = self.held.get(name, Positions())
         self.held[name] = held.moved(position)
-        self._moved.add(name)
-
-    def forget(self, name: str) -> None:
-        """What an earlier release kept under ``name`` has been taken over."""
-        self.held.setdefault(name, Positions())
         self._moved.add(name)
 
     @property

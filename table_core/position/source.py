@@ -1,7 +1,7 @@
 """Which source is read, with what tells it from another one of that name.
 
 All of it is plain text, so that it is stored and compared as it is.  An empty member is one that
-nobody knows, e.g. because an earlier release did not store it: it equals every other.
+nobody knows, e.g. because a server does not tell it: it equals every other.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from table_core.errors import ArgumentError, DataError, NotFoundError, PositionD
 from table_core.jobs.job_spec import JobSpec
 from table_core.jobs.run import run_embedded
 from table_core.position.document import Position
+from table_core.position.lines import FilesRead
 from table_core.position.place import SnapshotPlace
 from table_core.position.reader import Reader, ReaderKind
 from table_core.position.source import TableId
@@ -150,29 +151,25 @@ def test_a_position_that_is_not_carried_on_is_refused(job: Any, tmp_path: Path) 
     assert ids_of(tmp_path) == []
 
 
-def test_the_last_name_that_an_earlier_release_kept_is_read_once(job: Any, tmp_path: Path) -> None:
-    for name in ("2", "3"):
-        lines(tmp_path / "in" / f"{name}.jsonl", int(name))
-    job(
-        "write",
-        "old",
-        rows_uri=f"file://{tmp_path}/in/*.jsonl",
-        properties={"tc.files.in": "3.jsonl"},
-    )
-    job("compact")
-    time.sleep(0.01)
+@pytest.mark.parametrize("text", ["3.jsonl", '{"v":1,"files":{}}'])
+def test_a_property_that_holds_no_document_of_positions_is_refused(
+    job: Any, tmp_path: Path, text: str
+) -> None:
     lines(tmp_path / "in" / "1.jsonl", 1)
-    lines(tmp_path / "in" / "4.jsonl", 4)
+    job("write", "f", sql="SELECT CAST(0 AS BIGINT) AS id", properties={"tc.files.in": text})
     take = {"rows_uri": f"file://{tmp_path}/in/*.jsonl", "rows_position": "tc.files.in"}
-    for n in range(3):
-        job("write", f"new-{n}", **take)
-    assert ids_of(tmp_path) == [1, 2, 3, 4]
+    with pytest.raises(PositionDivergedError, match="no document of positions"):
+        job("write", "one", **take)
+    assert ids_of(tmp_path) == [0]
 
 
-def test_a_position_of_something_else_is_no_position_of_files(job: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("place", [SnapshotPlace(id=3), FilesRead()])
+def test_a_position_of_something_else_is_no_position_of_files(
+    job: Any, tmp_path: Path, place: Any
+) -> None:
     lines(tmp_path / "in" / "1.jsonl", 1)
     table = TableId(location="x", birth="y")
-    other = Position(Reader(ReaderKind.FLOW, "f"), table, SnapshotPlace(id=3))
+    other = Position(Reader(ReaderKind.FLOW, "f"), table, place)
     job("write", "f", sql="SELECT CAST(0 AS BIGINT) AS id", properties={"tc.p": other.text})
     take = {"rows_uri": f"file://{tmp_path}/in/*.jsonl", "rows_position": "tc.p"}
     with pytest.raises(PositionDivergedError):

@@ -15,8 +15,7 @@ from urllib.parse import unquote
 import pyarrow as pa
 
 from table_core.errors import ArgumentError, DataError, NotFoundError
-from table_core.ondisk.properties import is_ours
-from table_core.position.decide import Diverged, FilesNow, GoOn, what_next
+from table_core.position.decide import Diverged, FilesNow, GoOn, unreadable, what_next
 from table_core.position.document import Position, Positions
 from table_core.position.files import FileFacts, FilesTaken
 from table_core.position.reader import Reader, ReaderKind, require_position_name
@@ -25,7 +24,6 @@ from table_core.storage.globs import meant_files, split_glob
 from table_core.storage.row_files import read_rows, wrong_row
 from table_core.storage.stores.locate import open_storage
 from table_core.table.commit_io.committer import find_commit
-from table_core.table.metadata.carried import snapshots_backwards
 from table_core.table.metadata.describing import committed
 from table_core.table.metadata.progress import tell
 
@@ -149,9 +147,11 @@ class _Stored:
     @classmethod
     def of(cls, table: Table, key: str, source: FilesId) -> _Stored:
         require_position_name("rows_position", key)
-        text = table.position(key)
+        reader, text = Reader(ReaderKind.FLOW, key, explicit=True), table.position(key)
         held = Positions.parse(text)
-        position = held.of(Reader(ReaderKind.FLOW, key, explicit=True), source) if held else None
+        if text is not None and held is None:
+            raise unreadable(reader, key, text).error()
+        position = held.of(reader, source) if held else None
         if held and position is None and held.held:
             position = held.held[0]  # of something else: refused below
         return cls(table, key, text, source, position)
@@ -159,8 +159,7 @@ class _Stored:
     def ahead(self, listing: Sequence[FileFacts]) -> frozenset[FileFacts]:
         """What of ``listing`` is to be taken."""
         if self.position is None:
-            known = self._by_name(listing)
-            return frozenset(file for file in listing if file not in known)
+            return frozenset(listing)
         step = what_next(self.position, FilesNow(source=self.source, listing=tuple(listing)))
         if isinstance(step, Diverged):
             raise step.error()
@@ -174,31 +173,6 @@ class _Stored:
         assert isinstance(place, FilesTaken)
         reader = Reader(ReaderKind.FLOW, self.key, explicit=True)
         return Position(reader, self.source, place.after(listing)).text
-
-    def _by_name(self, listing: Sequence[FileFacts]) -> frozenset[FileFacts]:
-        """What an earlier release took: it kept the last name, and what came later sorted behind.
-
-        What has come since under names that sort before is told apart by its time.
-        """
-        if self.text is None or Positions.parse(self.text) is not None:
-            return frozenset()
-        last, since_ms = f"{self.source.folder}/{self.text}", _set_at(self.table, self.key)
-        return frozenset(f for f in listing if f.path <= last and f.modified_ms <= since_ms)
-
-
-def _set_at(table: Table, key: str) -> int:
-    """When the property ``key`` got its value, as far back as snapshots are there."""
-    access, set_ms = table.access, 0
-    head = access.metadata.head()
-    assert head is not None
-    value = table.position(key)
-    for snapshot in snapshots_backwards(access, head.id, 1):
-        if not is_ours(snapshot):
-            continue
-        if (snapshot.properties or {}).get(key) != value:
-            break
-        set_ms = snapshot.time_millis
-    return set_ms
 
 
 def _named(uri: str, storage_options: Mapping[str, str]) -> tuple[Storage, FileInfo]:

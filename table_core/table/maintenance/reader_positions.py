@@ -19,7 +19,7 @@ from table_core.position.source import TableId
 from table_core.table.commit_io.committer import commit_parts, find_commit
 from table_core.table.metadata.carried import carried_as_of
 from table_core.table.metadata.describing import committed, unchanged
-from table_core.table.metadata.positions import place_at, positions_of, table_id
+from table_core.table.metadata.positions import place_at, positions_of, table_at, table_id
 from table_core.table.metadata.refs.consumers import consumers, position_of
 from table_core.table.metadata.results import CommitAs, ResultDocument
 from table_core.table.metadata.timeline import find_snapshot
@@ -206,7 +206,7 @@ class ReaderPositions:
     ) -> Position | None:
         fits = [one for one in held if reader is None or one.reader.name == reader]
         if source is not None:
-            here = TableId(location=source.access.storage.uri, branch=source.access.branch)
+            here = table_at(source.access)
             fits = [one for one in fits if here.in_place_of(one.source)]
         if len(fits) > 1 or (not fits and needed):
             readers = [f"{one.reader} in {one.source}" for one in held]

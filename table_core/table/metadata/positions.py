@@ -27,15 +27,20 @@ __all__ = [
     "positions_of",
     "read_by",
     "standing",
+    "table_at",
     "table_id",
     "table_now",
 ]
 
 
+def table_at(access: TableAccess) -> TableId:
+    """Whatever table is there, as positions name it: nothing is asked for."""
+    return TableId(location=access.storage.uri, branch=access.branch)
+
+
 def table_id(access: TableAccess) -> TableId:
     """The table, as positions name it; asks for its birth."""
-    birth = access.metadata.birth()
-    return TableId(location=access.storage.uri, birth=birth, branch=access.branch)
+    return replace(table_at(access), birth=access.metadata.birth())
 
 
 def table_now(
@@ -118,7 +123,7 @@ def standing(
     more is asked for.  Otherwise its birth tells, and ``elsewhere`` gives what the reader has read of
     tables of that birth in other places: where its snapshot is here, the table was moved.
     """
-    here = TableId(location=access.storage.uri, branch=access.branch)
+    here = table_at(access)
     if stored is not None and _has(access, stored.place, head):
         assert isinstance(stored.source, TableId)
         if stored.source.birth:

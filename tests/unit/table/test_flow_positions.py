@@ -213,20 +213,29 @@ def test_a_flow_is_known_again_under_another_task_name_or_with_other_sql_or_once
         house.run("SELECT id - 0 AS id FROM src", task="dag.fourth")
 
 
-def test_a_number_that_an_earlier_release_kept_is_read_once_and_written_anew(house: House) -> None:
+@pytest.mark.parametrize("flow", [{"task": "dag.t"}, {"name": "src"}, {"name": "f"}])
+@pytest.mark.parametrize("text", ["1", ""])
+def test_a_property_that_should_hold_a_position_and_holds_something_else_is_refused(
+    house: House, flow: dict[str, str], text: str
+) -> None:
     for id in (1, 2):
         house.put(id)
     write_rows(
         house.catalog.table("d.out"),
         pa.table({"id": [1]}),
-        commit=tc.CommitAs(properties={"tc.flow.src": "1"}),
+        commit=tc.CommitAs(properties={"tc.flow.src": text}),
     )
-    house.run(task="dag.t")
-    assert house.ids() == [1, 2]
+    with pytest.raises(PositionDivergedError, match="'tc.flow.src' holds") as told:
+        house.run(**flow)
+    assert told.value.facts["reason"] == "unreadable"
+    assert (house.ids(), house.catalog.table("d.src").consumers.list()) == ([1], {})
+    house.catalog.table("d.out").positions.set(
+        "tc.flow.src", snapshot=1, source=house.catalog.table("d.src"), reader=flow.get("name")
+    )
+    house.run(name=flow.get("name", "src"))
     house.put(3)
-    house.run(task="dag.t")
+    house.run(name=flow.get("name", "src"))
     assert house.ids() == [1, 2, 3]
-    assert Positions.parse(house.catalog.table("d.out").position("tc.flow.src")) == Positions()
 
 
 def test_flows_of_targets_whose_names_join_to_one_text_hold_their_own_consumers(
