@@ -56,7 +56,7 @@ class Completed:
                         tables=run["tables"],
                         source_schemas=run.get("told"),
                     )
-                    for run in json.loads(text or '{"runs":[]}')["runs"]
+                    for run in json.loads(text or "{}").get("runs", ())
                 )
             )
 

@@ -10,7 +10,6 @@ import pytest
 
 import table_core as tc
 from table_core.errors import ArgumentError, CommitConflictError, PositionDivergedError
-from table_core.position.document import Positions
 from tests.sql_here import SqlHere
 from tests.tables import write_rows
 from tests.unit.table.flow_house import SCHEMA, SHORT, House
@@ -225,7 +224,7 @@ def test_a_property_that_should_hold_a_position_and_holds_something_else_is_refu
         pa.table({"id": [1]}),
         commit=tc.CommitAs(properties={"tc.flow.src": text}),
     )
-    with pytest.raises(PositionDivergedError, match="'tc.flow.src' holds") as told:
+    with pytest.raises(PositionDivergedError, match=r"'tc\.flow\.src' holds") as told:
         house.run(**flow)
     assert told.value.facts["reason"] == "unreadable"
     assert (house.ids(), house.catalog.table("d.src").consumers.list()) == ([1], {})
