@@ -54,9 +54,12 @@ class SnapshotPlace:
         return cls(id=snapshot.id, mark=name, time_ms=snapshot.time_millis)
 
     def is_at(self, other: SnapshotPlace) -> bool:
-        """Whether both are one snapshot, as far as their marks tell."""
-        marks_agree = not self.mark or not other.mark or self.mark == other.mark
-        return self.id == other.id and marks_agree
+        """Whether both are one snapshot, as far as their marks tell; without them their times, if both have one."""
+        if self.id != other.id:
+            return False
+        if self.mark and other.mark:
+            return self.mark == other.mark
+        return not (self.time_ms and other.time_ms) or self.time_ms == other.time_ms
 
     def to_document(self) -> dict[str, Any]:
         """JSON members."""

@@ -20,6 +20,7 @@ from paimon_provider.watching.conditions import (
 )
 from table_core.errors import ArgumentError
 from table_core.ondisk.snapshot import CommitKind, Snapshot
+from table_core.position.place import SnapshotPlace
 
 
 def facts(id: int = 1, kind: str = "APPEND", **more: Any) -> SnapshotFacts:
@@ -142,15 +143,18 @@ def test_the_event_says_what_is_in_the_range() -> None:
 def test_numbers_that_go_on_are_compared(count: int, mark: int, expired: int) -> None:
     """As long as a table is only appended to, new is what has a larger number."""
     alive = [facts(n) for n in range(1 + expired, 1 + expired + count)]
-    seen = Seen(snapshot_id=min(mark, alive[-1].id), time_millis=min(mark, alive[-1].id) * 1000)
-    assert unseen(alive, seen) == [s for s in alive if s.id > seen.snapshot_id]
+    at = min(mark, alive[-1].id)
+    seen = Seen(place=SnapshotPlace(id=at, time_ms=at * 1000))
+    assert unseen(alive, seen) == [s for s in alive if s.id > seen.place.id]
 
 
 def test_after_a_rollback_nothing_is_new() -> None:
-    assert unseen([facts(n) for n in (1, 2, 3)], Seen(snapshot_id=9, time_millis=9000)) == []
+    assert (
+        unseen([facts(n) for n in (1, 2, 3)], Seen(place=SnapshotPlace(id=9, time_ms=9000))) == []
+    )
 
 
 @pytest.mark.parametrize("count", [2, 3, 8])
 def test_a_table_made_anew_is_all_new(count: int) -> None:
     made_anew = [facts(n, time_millis=50_000 + n) for n in range(1, 1 + count)]
-    assert unseen(made_anew, Seen(snapshot_id=3, time_millis=3000)) == made_anew
+    assert unseen(made_anew, Seen(place=SnapshotPlace(id=3, time_ms=3000))) == made_anew

@@ -56,7 +56,7 @@ async def until(what: Callable[[], Any], seconds: float = 180) -> None:
 def knows_head(id: int) -> bool:
     """Whether the watcher has looked, and begins after that snapshot."""
     watches = poll.watches_of("paimon_default").of("shop.t")
-    return any(watch.seen and watch.seen.snapshot_id == id for watch in watches)
+    return any(watch.seen and watch.seen.place.id == id for watch in watches)
 
 
 def watched(steps: Callable[[list[Any]], Any], **arguments: Any) -> list[dict[str, Any]]:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from airflow.sdk.exceptions import AirflowFailException
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -300,14 +301,18 @@ def test_a_relay_that_is_named_keeps_its_place_when_the_dag_is_renamed(table: Ta
     assert task.execute(context) == ["dt=b"]
 
 
-def test_positions_of_earlier_releases_are_read_once(table: Table) -> None:
-    for day in "abc":
-        write(table, day)
+@pytest.mark.parametrize(
+    "kept",
+    [2, "x", {"to": 2}, {"from": 1, "to": 2, "run": "old"}, {"snapshot_id": 2, "time_millis": 0}],
+)
+def test_a_state_that_holds_no_position_is_refused_and_stays(table: Table, kept: Any) -> None:
+    write(table, "a")
     airflow = Airflow()
     task = PaimonRelayPartitionsOperator(task_id="relay", table="shop.t")
-    airflow.state[task.asset]["partitions.d.relay"] = {"to": 2, "from": 1, "run": "old"}
-    assert airflow.run("new") == ["dt=c"]
-    assert airflow.state[task.asset]["partitions.d.relay"]["to"]["snapshot_id"] == 3
+    airflow.state[task.asset]["partitions.d.relay"] = kept
+    with pytest.raises(AirflowFailException, match=r"no position of a reader|place of a snapshot"):
+        airflow.run("new")
+    assert airflow.state[task.asset]["partitions.d.relay"] == kept
 
 
 STEPS = st.one_of(

@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from airflow.sdk.exceptions import AirflowFailException
 
 from paimon_provider.operators.report import PaimonChangeReportOperator
 from table_core.table.api.catalog import Catalog
@@ -95,13 +96,14 @@ def test_a_table_made_anew_is_told_whole(table: Table, warehouse: Catalog) -> No
     assert airflow.run("3") == 0
 
 
-def test_a_position_of_an_earlier_release_is_read_once(table: Table) -> None:
+@pytest.mark.parametrize("kept", [1, {"from": 1, "to": 1, "run": "old"}])
+def test_a_state_that_holds_no_position_is_refused_and_stays(table: Table, kept: Any) -> None:
     airflow = Airflow()
-    for name in "abc":
-        write(table, name)
+    write(table, "a")
     asset = PaimonChangeReportOperator(
         task_id="report", table="shop.t", label_column="name", value_column="n"
     ).inlets[0]
-    airflow.states[asset]["report.d.report"] = 1
-    assert airflow.run("1") == 2
-    assert airflow.states[asset]["report.d.report"]["to"]["snapshot_id"] == 3
+    airflow.states[asset]["report.d.report"] = kept
+    with pytest.raises(AirflowFailException, match=r"no position of a reader|place of a snapshot"):
+        airflow.run("1")
+    assert airflow.states[asset]["report.d.report"] == kept

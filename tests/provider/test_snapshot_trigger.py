@@ -93,7 +93,7 @@ def heard_of(head: SnapshotFacts) -> None:
     until = time.monotonic() + 2
     watches = watches_of("c").of("a.b")
     while time.monotonic() < until and not all(
-        w.seen and w.seen.snapshot_id == head.id for w in watches
+        w.seen and w.seen.place.id == head.id for w in watches
     ):
         time.sleep(0.005)
 
@@ -377,12 +377,12 @@ def test_watchers_of_one_asset_keep_places_of_their_own(
     assert event["snapshots"] == {"first": 1, "last": 3, "count": 3}, "what waited still counts"
 
 
-def test_a_watcher_goes_on_where_an_earlier_release_kept_its_place(
+def test_a_watcher_of_filters_keeps_a_place_of_its_own(
     monkeypatch: pytest.MonkeyPatch, supervisor: Supervisor
 ) -> None:
     supervisor.kept["paimon.seen"] = {"snapshot_id": 1, "time_millis": 1000}
-    script(monkeypatch, [fact(1), fact(2)])
-    assert ids(events(watcher(on="append"))) == [2]
+    script(monkeypatch, [fact(1), fact(2)], [fact(1), fact(2), fact(3)])
+    assert ids(events(watcher(on="append"))) == [3], "it is new, and begins with what comes"
     assert supervisor.kept["paimon.seen"]["snapshot_id"] == 1
 
 
@@ -467,7 +467,7 @@ def test_many_tables_need_few_threads_and_each_hears_of_its_own(
         polling.cancel()
         for one in all_of_them:
             watches.remove(one)
-        return [unseen.head.snapshot_id for unseen in found]
+        return [unseen.head.place.id for unseen in found]
 
     assert asyncio.run(watch()) == list(range(1, 501))
     assert len(threads) <= looking.PARALLEL
@@ -525,7 +525,7 @@ def test_a_table_that_hangs_keeps_no_other_waiting(
         polling.cancel()
         for one in (slow, quick):
             watches.remove(one)
-        return unseen.head.snapshot_id, spent
+        return unseen.head.place.id, spent
 
     id, spent = asyncio.run(watch())
     assert id == 1

@@ -38,7 +38,7 @@ class Watcher:
         if stored is None:
             stored = Seen() if self.trigger.start == "earliest" else unseen.head
             self._keep(stored)
-            if stored.snapshot_id == 0:
+            if stored.place.id == 0:
                 unseen = self.hook.unseen_snapshots(self.trigger.table, stored)
         return asyncio.run(self._told(unseen, stored, dies_after))
 

@@ -287,7 +287,9 @@ class PaimonHook(BaseHook):
         try:
             handle = self._watched.get(table) or self.table(table)
             head = handle.latest_snapshot()
-            if head is not None and (since is None or not _mark(head).is_at(since)):
+            if head is not None and (
+                since is None or not SnapshotFacts.of(head).place.is_at(since.place)
+            ):
                 handle = self.table(table)  # its options may be others by now
             birth = handle.birth if since is None else ""
         except NotFoundError:
@@ -301,8 +303,8 @@ class PaimonHook(BaseHook):
             except NotFoundError:
                 whole = True
                 break
-        if facts and since is not None and since.snapshot_id:
-            there = any(Seen.up_to(one).is_at(since) for one in facts)
+        if facts and since is not None and since.place.id:
+            there = any(one.place.is_at(since.place) for one in facts)
             birth = "" if there else _birth(handle)
         return UnseenSnapshots(
             snapshots=tuple(reversed(facts)),
@@ -403,7 +405,3 @@ def _birth(handle: Any) -> str:
         return str(handle.birth)
     except NotFoundError:
         return ""
-
-
-def _mark(head: Any) -> Seen:
-    return Seen.up_to(SnapshotFacts.of(head))

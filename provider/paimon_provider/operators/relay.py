@@ -15,6 +15,7 @@ from paimon_provider.watching.conditions import delivers_changes
 from paimon_provider.watching.run_positions import RunPosition
 from paimon_provider.watching.seen import Seen, since
 from table_core.errors import ErrorKind, TableError
+from table_core.position.place import SnapshotPlace
 
 if TYPE_CHECKING:
     from paimon_provider._compat import Context
@@ -107,12 +108,12 @@ class PaimonRelayPartitionsOperator(ChecksArguments, BaseOperator):
         self.outlets = own_of(self.outlets, self.asset.uri)
         name = self.reader or f"{ti.dag_id}.{ti.task_id}"
         position = RunPosition(asset_state(context, self.asset), f"partitions.{name}", ti)
-        start = position.start
-        if start is None and self.ready == "changed":
-            start = self._first_told(context)
-            if start is not None:
-                position.begin(start)
         with airflow_failures():
+            start = position.start
+            if start is None and self.ready == "changed":
+                start = self._first_told(context)
+                if start is not None:
+                    position.begin(start)
             hook = PaimonHook(self.paimon_conn_id)
             require_named_so([self.asset.uri], self.table, catalog=hook.warehouse.catalog_name)
             find = self._done if self.ready == "done" else self._changed
@@ -140,7 +141,7 @@ class PaimonRelayPartitionsOperator(ChecksArguments, BaseOperator):
             for extra in extras
             if extra.get("snapshots") and extra.get("table", self.table) == self.table
         ]
-        return Seen(snapshot_id=min(firsts) - 1).to_json() if firsts else None
+        return Seen(place=SnapshotPlace(id=min(firsts) - 1)).to_json() if firsts else None
 
     def _changed(self, hook: PaimonHook, start: Any) -> tuple[list[Any], Any, Any]:
         """Partitions, and where the reading has begun and ended."""
@@ -153,7 +154,7 @@ class PaimonRelayPartitionsOperator(ChecksArguments, BaseOperator):
                 head = head.moved(snapshots[-1], snapshots)
             here = head.to_json()
             return [], here if start is None else start, here if start is None else start
-        seen = Seen.stored(start)
+        seen = Seen.from_json(start)
         step = since(snapshots, seen, birth)
         to = seen.moved(snapshots[-1], step.new, birth).to_json()
         if step.reset:

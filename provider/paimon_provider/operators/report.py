@@ -99,8 +99,8 @@ class PaimonChangeReportOperator(ChecksArguments, BaseOperator):
         state = asset_state(context, self.inlets[0])
         reader = self.reader or f"{ti.dag_id}.{ti.task_id}"
         position = RunPosition(state, f"{self.position_key}.{reader}", ti)
-        start = Seen.stored(position.start or 0)
         with airflow_failures():
+            start = Seen() if position.start is None else Seen.from_json(position.start)
             require_arguments(self)
             report, to = self._read(start)
             name = report_name(ti.dag_id, ti.run_id, ti.task_id, ti.map_index)
@@ -131,9 +131,9 @@ class PaimonChangeReportOperator(ChecksArguments, BaseOperator):
         step = since(snapshots, start, birth)
         warnings = []
         if step.reset:
-            was = f"snapshot {start.snapshot_id} is gone"
+            was = f"snapshot {start.place.id} is gone"
             warnings.append(f"The table was rolled back or recreated: {was}.")
-        if step.gap and start.snapshot_id:
+        if step.gap and start.place.id:
             first, last = step.gap
             warnings.append(f"Snapshots {first} to {last} expired before they were read.")
         after = step.new[0].id - 1 if step.new else head.id

@@ -252,7 +252,9 @@ class _Table:
             self._failed(error)
             return False
         else:
-            moved = any(told is None or not told.is_at(unseen.head) for _, told in self._marks)
+            moved = any(
+                told is None or not told.place.is_at(unseen.head.place) for _, told in self._marks
+            )
             if moved:
                 self.unseen = unseen
             self.pause.reset()
@@ -274,7 +276,7 @@ class _Table:
 
     def _since(self) -> Seen | None:
         behind = [seen for seen, told in self._marks if told is not None or seen]
-        return min(_known(behind), key=lambda seen: seen.snapshot_id, default=None)
+        return min(_known(behind), key=lambda seen: seen.place.id, default=None)
 
 
 def _known(marks: Iterable[Seen | None]) -> Iterator[Seen]:

@@ -12,9 +12,9 @@ from paimon_provider.arguments.table_identity import TableIdentity
 from paimon_provider.watching.seen import Seen
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
-__all__ = ["Announcement", "SavedPositions", "TakenOverError", "mark_keys", "stored_mark"]
+__all__ = ["Announcement", "SavedPositions", "TakenOverError", "mark_key"]
 
 _WATERMARK: Final = "paimon.seen"
 """Never change it: it holds the place of watchers that are running."""
@@ -59,12 +59,12 @@ class SavedPositions:
     told, and the triggerer is killed.  It is told again as 238 to 272, and what follows begins at 273.
 
     :param store: the asset's state: ``aget`` and ``aset``; None where Airflow has none: nothing is kept.
-    :param keys: what ``mark_keys`` names.
+    :param key: what ``mark_key`` names.
     """
 
-    def __init__(self, store: Any, keys: Sequence[str], log: Any) -> None:
+    def __init__(self, store: Any, key: str, log: Any) -> None:
         self._store = store
-        self._keys = keys
+        self._key = key
         self._log = log
         self._settled: Seen | None = None
         self._telling: list[Announcement] = []
@@ -78,12 +78,10 @@ class SavedPositions:
         return tuple(self._telling)
 
     async def load(self) -> Seen | None:
-        """What has settled, or was settled by an earlier release; None: nothing is kept."""
+        """What has settled; None: nothing is kept."""
         self._waiting = asyncio.Queue()
-        own = stored = None if self._store is None else await self._store.aget(self._keys[0])
-        if stored is None and self._store is not None:
-            stored = await stored_mark(self._store, self._keys[1:])
-        self._kept = _text(own)
+        stored = None if self._store is None else await self._store.aget(self._key)
+        self._kept = _text(stored)
         self._settled = None if stored is None else Seen.from_json(stored)
         told = () if stored is None else stored.get(_TELLING, ())
         self._telling = [Announcement.from_json(one) for one in told]
@@ -132,20 +130,20 @@ class SavedPositions:
         except TakenOverError:
             raise
         except Exception as error:  # noqa: BLE001 - at worst an event comes again after a restart
-            self._log.warning("Cannot keep the watermark %s: %s", self._keys[0], error)
+            self._log.warning("Cannot keep the watermark %s: %s", self._key, error)
 
     async def _write(self) -> None:
         """Keep the place, unless somebody else has kept another one."""
         if self._store is None:
             return
         async with self._writing:
-            if _text(await self._store.aget(self._keys[0])) != self._kept:
+            if _text(await self._store.aget(self._key)) != self._kept:
                 raise TakenOverError
             document = (self._settled or Seen()).to_json()
             if self._telling:
                 document[_TELLING] = [one.to_json() for one in self._telling]
             kept = _text(document)
-            await self._store.aset(self._keys[0], json.loads(kept))  # it takes no tuples
+            await self._store.aset(self._key, json.loads(kept))  # it takes no tuples
             self._kept = kept
 
 
@@ -153,28 +151,17 @@ def _text(stored: Any) -> str:
     return "" if stored is None else json.dumps(stored, sort_keys=True)
 
 
-def mark_keys(arguments: Mapping[str, Any]) -> tuple[str, ...]:
+def mark_key(arguments: Mapping[str, Any]) -> str:
     """Under which key of the asset's state a watcher of these ``arguments`` keeps its place.
 
     An asset that is named after the table and the filters has one watcher.  Any other may have several, and
-    each keeps its own place; where that is not there yet, the place that earlier releases kept is under the
-    second key.
+    each keeps its own place.
     """
     plain, _, query = str(arguments["asset_uri"]).partition("?")
     identity, filters = TableIdentity.of_uri(plain), {n: arguments[n] for n in _DEFAULTS}
     named = identity and f"{identity.database}.{identity.name}" == arguments["table"].lower()
     if named and (query or filters == _DEFAULTS):
-        return (_WATERMARK,)
+        return _WATERMARK
     told = filters | {name: arguments[name] for name in ("table", "paimon_conn_id")}
     digest = hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
-    own = f"{_WATERMARK}.{digest[:16]}"
-    another_may_keep_it = named and arguments["start"] != "latest"  # who has no filters, now
-    return (own,) if another_may_keep_it else (own, _WATERMARK)
-
-
-async def stored_mark(store: Any, keys: Sequence[str]) -> Any:
-    """What is kept under the first of ``keys`` that there is; None: under none."""
-    for key in keys:
-        if (stored := await store.aget(key)) is not None:
-            return stored
-    return None
+    return f"{_WATERMARK}.{digest[:16]}"

@@ -15,7 +15,7 @@ from paimon_provider.arguments.checks import require_values
 from paimon_provider.arguments.table_identity import require_named_so
 from paimon_provider.triggers.blocking_calls import BlockingCalls, Pause
 from paimon_provider.triggers.poll import Watch, one_poll, poll, stream_key, watches_of
-from paimon_provider.triggers.saved_positions import SavedPositions, TakenOverError, mark_keys
+from paimon_provider.triggers.saved_positions import SavedPositions, TakenOverError, mark_key
 from paimon_provider.triggers.wait import PaimonSnapshotWaitTrigger
 from paimon_provider.watching.conditions import RESET, NewSnapshots, counts, matching_partitions
 from paimon_provider.watching.events import Gathered, gathered
@@ -104,7 +104,7 @@ class PaimonSnapshotTrigger(BaseEventTrigger):
         self.min_rows = min_rows
         self.partitions = _read(partitions)
         self.events = events
-        self._checked, self._mark_keys = False, mark_keys(self.serialize()[1])
+        self._checked, self._mark_key = False, mark_key(self.serialize()[1])
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
         """Name this class and every argument of ``__init__``."""
@@ -150,7 +150,7 @@ class PaimonSnapshotTrigger(BaseEventTrigger):
         """Our events of what the poll tells; for ever, whatever fails."""
         watch = Watch(self.table, self.poll_seconds)
         pause = Pause(self.poll_seconds)
-        saved = SavedPositions(trigger_state(self, self.asset_uri), self._mark_keys, self.log)
+        saved = SavedPositions(trigger_state(self, self.asset_uri), self._mark_key, self.log)
         calls = BlockingCalls(self.table)
         async for event in self._begin(watch, saved, pause):
             yield event
@@ -220,7 +220,7 @@ class PaimonSnapshotTrigger(BaseEventTrigger):
         if not unseen.snapshots:  # away: what it was is known when it is back
             return
         step = since(unseen.snapshots, seen, unseen.birth)
-        if seen.snapshot_id == 0 and self.start == "earliest":
+        if seen.place.id == 0 and self.start == "earliest":
             step = replace(step, gap=None)  # earliest is what is there
         if not (step.new or step.reset or seen.due):
             return

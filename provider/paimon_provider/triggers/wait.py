@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from paimon_provider._compat import AirflowNotFoundException, BaseTrigger, TriggerEvent
@@ -10,7 +9,7 @@ from paimon_provider.arguments.checks import require_values
 from paimon_provider.triggers.blocking_calls import BlockingCalls, Pause, poll_until
 from paimon_provider.waiting import wait_conditions
 from paimon_provider.watching.conditions import ON, Seen
-from table_core.errors import ArgumentError, StorageUnavailableError, TableError, error_to_document
+from table_core.errors import StorageUnavailableError, TableError, error_to_document
 from table_core.shapes import kinds
 from table_core.shapes.around import Judged, OrNothing
 from table_core.shapes.shape import AnyValue
@@ -128,13 +127,7 @@ class PaimonWaitTrigger(BaseTrigger):
 
 def _require_place(value: Any) -> None:
     """Refuse what no sensor has noted of a snapshot."""
-    try:
-        Seen.from_json(value if isinstance(value, Mapping) else {})
-    except (KeyError, TypeError, ValueError) as error:
-        raise ArgumentError(
-            f"expected the place of a snapshot, as a sensor notes it, found {value!r:.60}",
-            argument="place",
-        ) from error
+    Seen.from_json(value)
 
 
 class PaimonSnapshotWaitTrigger(PaimonWaitTrigger):

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from table_core.errors import ArgumentError
+
 __all__ = ["RunPosition"]
 
 _VERSION: Final = 2
@@ -31,13 +33,19 @@ class RunPosition:
 
     @property
     def start(self) -> Any:
-        """Where this run begins, as it was kept; a number if an earlier release kept it; None: never."""
-        stored = self._stored
-        if not isinstance(stored, dict):
-            return stored
-        if "run" not in stored or ("from" not in stored and "to" not in stored):
-            return stored
-        return stored["from" if self._again(stored.get("run"), stored.get("index")) else "to"]
+        """Where this run begins, as it was kept; None: never."""
+        if self._stored is None:
+            return None
+        try:
+            run_id, index = self._stored["run"], self._stored.get("index")
+            return self._stored["from" if self._again(run_id, index) else "to"]
+        except (AttributeError, KeyError, TypeError) as error:
+            raise ArgumentError(
+                f"the state {self._key!r} of the asset is no position of a reader: {self._stored!r:.80}; "
+                "clear it, or give the reader another name",
+                argument="reader",
+                value=self._key,
+            ) from error
 
     def begin(self, start: Any) -> None:
         """Keep where the very first run begins, before it reads: should it fail, the next begins there."""
@@ -56,8 +64,7 @@ class RunPosition:
     def _again(self, run_id: Any, index: Any) -> bool:
         """Whether what ``run_id`` has read has to be read again.
 
-        ``index``: of the mapped task that read it, -1 of one that is not mapped; None: an earlier release did
-        not say, so all of them have to have succeeded.
+        ``index``: of the mapped task that read it, -1 of one that is not mapped.
         """
         if run_id == self._ti.run_id:
             return True

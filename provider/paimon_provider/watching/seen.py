@@ -10,6 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from table_core.errors import ArgumentError
+from table_core.position.place import SnapshotPlace
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Seen", "Since", "UnseenSnapshots", "reaches", "since", "unseen"]
 
+_NOWHERE: Final = SnapshotPlace(id=0)
 _PATH_MAX: Final = 64
 _NEWEST: Final = 32
 
@@ -25,11 +29,8 @@ _NEWEST: Final = 32
 class Seen:
     """How far a watcher has come, and what it has seen and not told yet."""
 
-    snapshot_id: int = 0
-    """0: nothing; the table was empty, or not there."""
-    time_millis: int = 0
-    mark: str = ""
-    """What tells the snapshot from another of that number; '' in marks of earlier releases."""
+    place: SnapshotPlace = _NOWHERE
+    """``id`` 0: nothing; the table was empty, or not there."""
     birth: str = ""
     """What tells the table from another of its name; '' if nobody looked."""
     path: tuple[tuple[int, str], ...] = ()
@@ -42,9 +43,9 @@ class Seen:
     def to_json(self) -> dict[str, Any]:
         """As it is stored; empty members are left out."""
         members = {
-            "snapshot_id": self.snapshot_id,
-            "time_millis": self.time_millis,
-            "mark": self.mark,
+            "snapshot_id": self.place.id,
+            "time_millis": self.place.time_ms,
+            "mark": self.place.mark,
             "birth": self.birth,
             "path": [[id, mark] for id, mark in self.path],
             "pending": [dict(one) for one in self.pending],
@@ -55,40 +56,33 @@ class Seen:
 
     @classmethod
     def from_json(cls, stored: Any) -> Seen:
-        """Read what ``to_json`` made, now or in earlier releases."""
-        return cls(
-            snapshot_id=int(stored["snapshot_id"]),
-            time_millis=int(stored["time_millis"]),
-            mark=str(stored.get("mark", "")),
-            birth=str(stored.get("birth", "")),
-            path=tuple((int(id), str(mark)) for id, mark in stored.get("path", ())),
-            pending=tuple(stored.get("pending", ())),
-            due=bool(stored.get("due", False)),
-        )
+        """Read what ``to_json`` made.
+
+        Raises:
+            ArgumentError: somebody else has written it.
+        """
+        try:
+            return cls(
+                place=SnapshotPlace(
+                    id=int(stored["snapshot_id"]),
+                    mark=str(stored.get("mark", "")),
+                    time_ms=int(stored["time_millis"]),
+                ),
+                birth=str(stored.get("birth", "")),
+                path=tuple((int(id), str(mark)) for id, mark in stored.get("path", ())),
+                pending=tuple(stored.get("pending", ())),
+                due=bool(stored.get("due", False)),
+            )
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise ArgumentError(
+                f"expected the place of a snapshot, as a sensor notes it, found {stored!r:.60}",
+                argument="place",
+            ) from error
 
     @classmethod
     def up_to(cls, snapshot: SnapshotFacts) -> Seen:
         """Everything up to and with ``snapshot``."""
-        return cls(
-            snapshot_id=snapshot.id,
-            time_millis=snapshot.time_millis,
-            mark=snapshot.mark,
-            path=_path((), [snapshot]),
-        )
-
-    def is_at(self, other: Seen) -> bool:
-        """Whether both are one snapshot, as far as their marks tell."""
-        if self.mark and other.mark:
-            return (self.snapshot_id, self.mark) == (other.snapshot_id, other.mark)
-        timeless = not (self.time_millis and other.time_millis)  # kept as a number alone
-        return self.snapshot_id == other.snapshot_id and (
-            timeless or self.time_millis == other.time_millis
-        )
-
-    @classmethod
-    def stored(cls, kept: Any) -> Seen:
-        """Read what ``to_json`` made, or the number that earlier releases kept."""
-        return cls.from_json(kept) if isinstance(kept, dict) else cls(snapshot_id=int(kept))
+        return cls(place=snapshot.place, path=_path((), [snapshot]))
 
     def moved(self, to: SnapshotFacts, over: Sequence[SnapshotFacts], birth: str = "") -> Seen:
         """This place, moved to ``to`` over what lies between; nothing is pending there."""
@@ -136,15 +130,15 @@ class UnseenSnapshots:
 
     def covers(self, seen: Seen) -> bool:
         """Whether nothing is missing for somebody who has come as far as ``seen``."""
-        if not self.snapshots or self.head.is_at(seen) or self.whole:
+        if not self.snapshots or self.head.place.is_at(seen.place) or self.whole:
             return True
         for snapshot in self.snapshots:
-            if (snapshot.id, snapshot.mark) in seen.path or Seen.up_to(snapshot).is_at(seen):
+            if (snapshot.id, snapshot.mark) in seen.path or snapshot.place.is_at(seen.place):
                 return True
         numbers = (self.snapshots[0].id, self.snapshots[-1].id)
-        if numbers[0] <= seen.snapshot_id or numbers[1] < seen.snapshot_id:
+        if numbers[0] <= seen.place.id or numbers[1] < seen.place.id:
             return numbers[0] == 1  # what was seen is there no more
-        return self.since is not None and self.since.snapshot_id <= seen.snapshot_id
+        return self.since is not None and self.since.place.id <= seen.place.id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,22 +162,22 @@ def since(snapshots: Sequence[SnapshotFacts], seen: Seen, birth: str = "") -> Si
     ordered = sorted(snapshots, key=lambda s: s.id)
     if not ordered:
         return Since()  # away: what it was is known when it is back
-    earliest = ordered[0]
-    if seen.snapshot_id == 0:
+    earliest, place = ordered[0], seen.place
+    if place.id == 0:
         missed = (1, earliest.id - 1) if earliest.id > 1 else None
         return Since(new=tuple(ordered), gap=missed)
-    at = next((s for s in ordered if s.id == seen.snapshot_id), None)
+    at = next((s for s in ordered if s.id == place.id), None)
     anew = bool(birth and seen.birth and birth != seen.birth)
     if at is not None:
-        goes_on = seen.is_at(Seen.up_to(at))
+        goes_on = place.is_at(at.place)
     else:
-        later = earliest.id > seen.snapshot_id and earliest.time_millis >= seen.time_millis
+        later = earliest.id > place.id and earliest.time_millis >= place.time_ms
         goes_on = later and not anew
     if goes_on:
-        gap = at is None and earliest.id > seen.snapshot_id + 1
+        gap = at is None and earliest.id > place.id + 1
         return Since(
-            new=tuple(s for s in ordered if s.id > seen.snapshot_id),
-            gap=(seen.snapshot_id + 1, earliest.id - 1) if gap else None,
+            new=tuple(s for s in ordered if s.id > place.id),
+            gap=(place.id + 1, earliest.id - 1) if gap else None,
         )
     told = "made-anew" if anew else "rolled-back" if birth and seen.birth else "unknown"
     new = _after_reset(ordered, seen, anew=anew)
@@ -202,10 +196,10 @@ def _after_reset(ordered: list[SnapshotFacts], seen: Seen, *, anew: bool) -> lis
         return [s for s in ordered if s.id > max(there)]
     if anew:
         return ordered
-    if not known:  # a mark of an earlier release: the time decides
-        return [s for s in ordered if s.time_millis > seen.time_millis]
+    if not known:  # nothing is remembered, e.g. of a number that an event told: the time decides
+        return [s for s in ordered if s.time_millis > seen.place.time_ms]
     oldest = min(id for id, _ in known)
-    return [s for s in ordered if s.id >= oldest or s.time_millis > seen.time_millis]
+    return [s for s in ordered if s.id >= oldest or s.time_millis > seen.place.time_ms]
 
 
 def unseen(snapshots: Sequence[SnapshotFacts], seen: Seen) -> list[SnapshotFacts]:
@@ -217,9 +211,10 @@ def reaches(oldest: SnapshotFacts, since: Seen, head_id: int) -> bool:
     """Whether nothing below ``oldest`` can be new to somebody who has come to ``since``."""
     if oldest.id <= 1 or (oldest.id, oldest.mark) in since.path:
         return True
-    if oldest.id == since.snapshot_id and Seen.up_to(oldest).is_at(since):
+    place = since.place
+    if oldest.place.is_at(place):
         return True
-    if since.snapshot_id < oldest.id and since.snapshot_id <= head_id:
+    if place.id < oldest.id and place.id <= head_id:
         return False
     remembered = min((id for id, _ in since.path), default=oldest.id + 1)
-    return oldest.id < remembered and 0 < oldest.time_millis <= since.time_millis
+    return oldest.id < remembered and 0 < oldest.time_millis <= place.time_ms

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
+from table_core.position.place import SnapshotPlace
+
 __all__ = [
     "TRUNCATE",
     "NoteLike",
@@ -127,6 +129,11 @@ class SnapshotFacts:
             delta_rows=0,
             changelog_rows=0,
         )
+
+    @property
+    def place(self) -> SnapshotPlace:
+        """Up to and with it."""
+        return SnapshotPlace(id=self.id, mark=self.mark, time_ms=self.time_millis)
 
     @property
     def is_known(self) -> bool:
