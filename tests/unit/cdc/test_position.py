@@ -8,7 +8,7 @@ import pytest
 
 from table_core.cdc.model.claims import together
 from table_core.errors import EventError
-from table_core.position.lines import FilesRead, Piece, Taken
+from table_core.position.lines import FilesRead, OffsetsPlace, Piece, Taken
 from table_core.position.source import TopicsId
 
 
@@ -66,3 +66,14 @@ def test_an_id_of_a_topic_that_is_not_told_now_is_not_forgotten() -> None:
     old = TopicsId(cluster="c", topics={"a": "1", "b": "2"})
     new = TopicsId(cluster="c", topics={"a": "", "b": "3", "c": ""})
     assert together(old, new) == replace(new, topics={"a": "1", "b": "3", "c": ""})
+
+
+def test_the_next_offset_is_behind_the_furthest_record_that_was_taken() -> None:
+    place = OffsetsPlace(offsets={("t", 0): 2}).after([("t", 0, 4), ("t", 0, 3), ("u", 1, 0)])
+    assert place == OffsetsPlace(offsets={("t", 0): 5, ("u", 1): 1})
+    assert place.after([("t", 0, 1)]) == place
+    assert place.ended({("t", 0): 9, ("u", 1): 0}).offsets == {("t", 0): 9, ("u", 1): 1}
+    other = OffsetsPlace(offsets={("t", 0): 4, ("u", 1): 7})
+    assert (place.covers(other), other.covers(place)) == (False, False)
+    assert place.joined(other).offsets == {("t", 0): 5, ("u", 1): 7}
+    assert place.joined(other).covers(place)
