@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from table_core.cdc.model.claims import together
 from table_core.errors import EventError
+from table_core.position.ahead import lines_ahead
 from table_core.position.lines import FilesRead, OffsetsPlace, Piece, Taken
 from table_core.position.source import TopicsId
 
@@ -77,3 +79,16 @@ def test_the_next_offset_is_behind_the_furthest_record_that_was_taken() -> None:
     assert (place.covers(other), other.covers(place)) == (False, False)
     assert place.joined(other).offsets == {("t", 0): 5, ("u", 1): 7}
     assert place.joined(other).covers(place)
+
+
+def test_lines_that_were_taken_out_of_turn_are_forgotten_once_all_before_them_are_taken() -> None:
+    ahead = {"a": lines_ahead(np.array([6, 9]), 3)}
+    place = FilesRead(files={"a": Taken(3, 30)}, beyond=ahead)
+    assert place.after("a", Taken(8, 80)).beyond == ahead
+    assert place.after("a", Taken(11, 110)).beyond == {}, "the bits are of lines 4 to 11"
+    assert place.covers(FilesRead(files={"a": Taken(3, 30)}))
+    assert not place.boundary.covers(place)
+    assert place.after("a", Taken(9, 90)).covers(place)
+    both = place.joined(FilesRead(files={"a": Taken(7, 70)}, beyond={}))
+    assert both.covers(place)
+    assert both.boundary == FilesRead(files={"a": Taken(7, 70)})
