@@ -108,7 +108,7 @@ class PositionDivergedError(OutcomeUnknownError, TableError):
     """The source is not what was read, or the target of a stream was rolled back. Nothing was read or written.
 
     Facts: ``reader``, ``source``, ``reason`` (``made-anew``, ``rolled-back``, ``went-back``, ``expired``,
-    ``changed``, ``unclear``, ``another-reader``), ``stored``, ``found``, ``ways_out``.
+    ``changed``, ``unclear``, ``another-reader``, ``unreadable``), ``stored``, ``found``, ``ways_out``.
     """
 
     kind = ErrorKind.UNKNOWN_OUTCOME
