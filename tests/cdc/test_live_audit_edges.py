@@ -13,7 +13,10 @@ import pytest
 
 import table_core as tc
 from table_core.cdc.audit import checksums, table_audit
+from table_core.cdc.audit.dialect import MARIADB
+from table_core.cdc.audit.spans import HashSpan, KeySpan, rows_in
 from table_core.cdc.sync.audit import _AtSnapshot
+from table_core.datatypes.kinds import Atomic, Root
 from tests.cdc.audited_pair import Pair
 from tests.cdc.servers import MariaDb, Postgres
 from tests.cdc.sources import postgres_source
@@ -246,3 +249,49 @@ def test_many_bytes_are_summed_a_part_at_a_time(monkeypatch: pytest.MonkeyPatch)
     assert pa.Table.from_batches(parts) == pa.Table.from_batches([batch])
     assert all(part.nbytes <= 3000 or part.num_rows == 1 for part in parts)
     assert np.mean([part.num_rows for part in parts]) > 1
+
+
+@pytest.mark.parametrize("divided", ["numbers", "hashes"])
+def test_a_part_is_divided_down_to_single_keys(divided: str) -> None:
+    keys = [*range(0, 400, 3), 7, 7, 7]
+    batch = pa.RecordBatch.from_pydict({"id": pa.array(keys, pa.int64())})
+    canonical = MARIADB.canonical("bigint", Atomic(Root.BIGINT))
+    assert canonical is not None
+    is_number = divided == "numbers"
+    span = KeySpan("id", 0, 399, 100) if is_number else HashSpan({"id": canonical}, 4)
+    left, single = [(table_audit.Part(span, range(4), len(keys)), batch)], []
+    while left:
+        part, within = left.pop()
+        rows = rows_in(part.span, part.slots, MARIADB, within)
+        ids = rows["id"].to_pylist()
+        pieces = part.divided(3) if len(set(ids)) > 1 else ()
+        assert pieces or len(set(ids)) <= 1
+        left += [(piece, rows) for piece in pieces]
+        single += [] if pieces else ids
+    assert sorted(single) == sorted(keys)
+
+
+@pytest.mark.parametrize("key", ["BIGINT", "VARCHAR(20)"])
+def test_a_part_of_many_bytes_is_compared_in_pieces(
+    mariadb: MariaDb, key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    most, sizes, shipped = 4_000, [], table_audit.TableAudit.pieces
+
+    def noted(self: table_audit.TableAudit, part: table_audit.Part) -> Iterator[Any]:
+        for here, there in shipped(self, part):
+            sizes.append(max(sum(b.nbytes for b in here), sum(len(row[1]) for _, row in there)))
+            yield here, there
+
+    pair = Pair(mariadb, tmp_path, f"audit_bytes_{key[:3].lower()}")
+    pair.sql(f"CREATE TABLE t (id {key} PRIMARY KEY, v VARCHAR(900))")
+    pair.fill("t", "{n}", "repeat('x', {n} % 400)", rows=600)
+    pair.sync()
+    monkeypatch.setattr(table_audit, "_PART_BYTES", most)
+    monkeypatch.setattr(table_audit.TableAudit, "pieces", noted)
+    rows = pair.catalog.table("lake.t").read().to_arrow().to_pylist()[:100]
+    pair.write([{**row, "v": row["v"] + "!"} for row in rows])
+    assert pair.audit()["differences"] == 100
+    assert len(sizes) > 10
+    assert max(sizes) <= most
+    assert pair.audit(repair=True)["repaired"] == ["lake.t"]
+    assert pair.audit()["differences"] == 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from table_core.predicate.expression import Condition
 
 __all__ = ["HashSpan", "KeySpan", "Span", "rows_in"]
+
+_HASH_SLOTS_MAX: Final = 1 << 31
+"""A CRC-32 has one bit more; rows that are in one slot by then are copies of one."""
 
 
 class Span(Protocol):
@@ -52,6 +55,10 @@ class Span(Protocol):
 
     def condition(self, slots: Iterable[int]) -> Condition | None:
         """The same here, as far as it saves reading; None: nothing is saved."""
+        ...
+
+    def halves(self, slot: int) -> tuple[Span, Sequence[int]] | None:
+        """The rows of one slot in the two slots of another span; None: they cannot be told apart further."""
         ...
 
 
@@ -106,6 +113,14 @@ class KeySpan:
             self.begins and not slot,
             self.ends and slot == self.slots - 1,
         )
+
+    def halves(self, slot: int) -> tuple[Span, Sequence[int]] | None:
+        """See ``Span``."""
+        low, high = self.part(slot)
+        if low == high:
+            return None
+        half = self.within(slot, (high - low) // 2 + 1)
+        return half, range(half.slots)
 
     def where(self, slots: Iterable[int], dialect: Dialect, quoted: Callable[[str], str]) -> str:  # noqa: ARG002 - see Span
         """See ``Span``."""
@@ -163,6 +178,12 @@ class HashSpan:
     def where(self, slots: Iterable[int], dialect: Dialect, quoted: Callable[[str], str]) -> str:
         """See ``Span``."""
         return f"{self.slot(dialect, quoted)} IN ({', '.join(map(str, slots))})"
+
+    def halves(self, slot: int) -> tuple[Span, Sequence[int]] | None:
+        """See ``Span``: by one more bit of the hash."""
+        if self.slots >= _HASH_SLOTS_MAX:
+            return None
+        return HashSpan(self.key, 2 * self.slots), (slot, slot + self.slots)
 
     def condition(self, slots: Iterable[int]) -> Condition | None:  # noqa: ARG002 - see Span
         """See ``Span``."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -28,12 +28,17 @@ if TYPE_CHECKING:
     from table_core.cdc.model.source_table import CatalogTable
     from table_core.table.api.table import Table
 
+    Sides: TypeAlias = tuple[list[pa.RecordBatch], list[tuple[CatalogTable, tuple[Any, ...]]]]
+    """Rows of the table here, and those of its sources."""
+
 __all__ = ["Part", "SharedColumns", "TableAudit", "shared_columns"]
 
 _SLOT_ROWS: Final = 500
 _SLOTS_MAX: Final = 1 << 16
 _PART_ROWS: Final = 20_000
 _PART_SLOTS: Final = 50
+_PART_BYTES: Final = 1 << 25
+"""Of rows of one side that are compared at once."""
 _BATCH_ROWS: Final = 1 << 16
 _BATCH_BYTES: Final = 1 << 25
 """Of rows whose texts are made at once: those of bytes are twice as long."""
@@ -48,6 +53,18 @@ class Part:
     span: Span
     slots: Sequence[int]
     rows: int
+
+    def divided(self, pieces: int) -> tuple[Part, ...]:
+        """The part in about so many, at least two; () if it cannot be divided."""
+        if len(self.slots) > 1:
+            step = max(len(self.slots) // max(pieces, 2), 1)
+            starts = range(0, len(self.slots), step)
+            return tuple(Part(self.span, self.slots[at : at + step], self.rows) for at in starts)
+        halves = self.span.halves(self.slots[0])
+        if halves is None:
+            return ()
+        span, slots = halves
+        return tuple(Part(span, [slot], self.rows) for slot in slots)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,19 +183,46 @@ class TableAudit:
                 yield _under(part, fields)
 
     # --------------------------------------------------------------------------------- rows
-    def rows_there(self, part: Part) -> Iterator[tuple[CatalogTable, list[tuple[Any, ...]]]]:
-        """The rows of the source tables that are in a part."""
-        where = part.span.where(part.slots, self.dialect, self.connection.quoted)
-        for info in self.sources:
-            rows = self.connection.chunk(info, None, None, where=where)
-            yield info, [row[: len(info.columns)] for row in rows]
+    def pieces(self, part: Part) -> Iterator[Sides]:
+        """The rows of a part on both sides, in pieces of few bytes: one that has more is divided, as far as it can be."""
+        left = [part]
+        while left:
+            piece = left.pop()
+            most = _PART_BYTES if piece.divided(2) else _FAR
+            here, size = self._rows_here(piece, most)
+            there: list[tuple[CatalogTable, tuple[Any, ...]]] = []
+            if size <= most:
+                there, size = self._rows_there(piece, most)
+            if size > most:
+                left += reversed(piece.divided(size // most + 1))
+            else:
+                yield here, there
 
-    def rows_here(self, part: Part) -> list[pa.RecordBatch]:
-        """The rows of the table that are in a part, with all columns."""
-        return [
-            rows_in(part.span, part.slots, self.dialect, batch)
-            for batch in self._batches(None, part.span, part.slots)
-        ]
+    def _rows_there(
+        self, part: Part, most: int
+    ) -> tuple[list[tuple[CatalogTable, tuple[Any, ...]]], int]:
+        """The rows of the source tables that are in a part, and their bytes: none where there are more than ``most``."""
+        where = part.span.where(part.slots, self.dialect, self.connection.quoted)
+        rows: list[tuple[CatalogTable, tuple[Any, ...]]] = []
+        size = 0
+        for info in self.sources:
+            for row in self.connection.chunk(info, None, None, where=where):
+                size += sum(len(v) for v in row if isinstance(v, str | bytes | bytearray))
+                rows.append((info, row[: len(info.columns)]))
+                if size > most:
+                    rows.clear()
+        return rows, size
+
+    def _rows_here(self, part: Part, most: int) -> tuple[list[pa.RecordBatch], int]:
+        """The rows of the table that are in a part, with all columns, and their bytes: as ``_rows_there``."""
+        batches: list[pa.RecordBatch] = []
+        size = 0
+        for batch in self._batches(None, part.span, part.slots):
+            batches.append(rows_in(part.span, part.slots, self.dialect, batch))
+            size += batches[-1].nbytes
+            if size > most:
+                batches.clear()
+        return batches, size
 
 
 @dataclass(frozen=True, slots=True)

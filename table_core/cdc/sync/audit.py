@@ -303,9 +303,9 @@ class _AtSnapshot:
             if rows > _ROWS_MAX:
                 audited.is_cut = True
                 break
-            differences = repairs.compare(audit, part)
-            audited.count += len(differences)
-            audited.first += differences[: most - len(audited.first)]
+            for differences in repairs.compare(audit, part):
+                audited.count += len(differences)
+                audited.first += differences[: most - len(audited.first)]
         differs = audited.count > 0 or audited.is_cut
         audited.needs_resync = differs and (audited.is_cut or not by_row)
         audited.repaired = repair and differs and not audited.needs_resync
@@ -352,10 +352,17 @@ class _Repairs:
     columns: Sequence[str]
     is_on: bool
 
-    def compare(self, audit: TableAudit, part: Part) -> list[Difference]:
-        """The rows of a part that differ."""
-        here = pa.Table.from_batches(audit.rows_here(part), self._schema)
-        rows = [(info, row) for info, those in audit.rows_there(part) for row in those]
+    def compare(self, audit: TableAudit, part: Part) -> Iterator[list[Difference]]:
+        """The rows of a part that differ, some at a time."""
+        for here, there in audit.pieces(part):
+            yield self._compared(audit, pa.Table.from_batches(here, self._schema), there)
+
+    def _compared(
+        self,
+        audit: TableAudit,
+        here: pa.Table,
+        rows: Sequence[tuple[CatalogTable, tuple[Any, ...]]],
+    ) -> list[Difference]:
         there = self._typed(rows)
         name = self.feed.target.name
         pairs = pairs_of(name, audit.key, self.columns, there, here.select(self.columns))
