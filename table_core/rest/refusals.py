@@ -15,6 +15,7 @@ from table_core.errors import (
     AlreadyExistsError,
     ArgumentError,
     NotFoundError,
+    OptionError,
     StorageUnavailableError,
     TableError,
     UnsupportedFeatureError,
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["Refusal", "RefusedError", "is_rejected", "is_undecided", "merged"]
 
 _MESSAGE_MAX: Final = 500
+_OF_FILES: Final = "dlf.token-path"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,7 @@ class Refusal:
         """Read ``body``; what is not the document of an error is not repeated: a proxy may have sent anything."""
         try:
             document = json.loads(body)
-        except ValueError:
+        except (ValueError, RecursionError):
             document = None
         if not isinstance(document, dict):
             return cls(status, None, f"no reason that this release can read (HTTP {status})")
@@ -97,9 +99,20 @@ def is_undecided(status: int) -> bool:
 
 
 def merged(config: Mapping[str, object], own: Mapping[str, str]) -> dict[str, str]:
-    """The options in force: the server's defaults, then one's ``own``, then the server's overrides."""
+    """The options in force: the server's defaults, then one's ``own``, then the server's overrides.
+
+    Raises:
+        OptionError: the server names a file of this machine, whose content it would get.
+    """
     options: dict[str, str] = {}
     for which in (config.get("defaults"), own, config.get("overrides")):
         if isinstance(which, dict):
             options |= {str(key): str(value) for key, value in which.items() if value is not None}
+    if options.get(_OF_FILES) != own.get(_OF_FILES):
+        raise OptionError(
+            f"the server of the REST catalog sets {_OF_FILES!r}: which file is read and sent to it, it may not say. "
+            "Set it in the options of the catalog, if it is meant",
+            option=_OF_FILES,
+            value=None,
+        )
     return options

@@ -22,7 +22,7 @@ from table_core.cdc.kafka import registry
 from table_core.cdc.kafka import source as kafka_source
 from table_core.cdc.kafka.registry import SchemaRegistry
 from table_core.cdc.model.source_table import CatalogColumn, CatalogTable
-from table_core.errors import ArgumentError, StorageUnavailableError, TableError
+from table_core.errors import ArgumentError, OptionError, StorageUnavailableError, TableError
 from table_core.options.budgets import take_budgets
 from table_core.storage.stores import mysql_connection
 
@@ -428,3 +428,58 @@ def test_a_broker_that_answers_with_anything_is_named_in_time(
         finally:
             reading.close()
     assert f"127.0.0.1:{port}" in str(caught.value)
+
+
+def a_catalog(answer: Callable[[str, int], tuple[int, str]]) -> Callable[[socket.socket], Any]:
+    """A REST catalog: ``answer`` has the status and the document for a path and the number of the request."""
+    requests = count()
+
+    def talk(connection: socket.socket) -> None:
+        with connection.makefile("rb") as lines:
+            path = lines.readline().split()[1].decode()
+        status, body = answer(path, next(requests))
+        head = f"HTTP/1.1 {status} X\r\nConnection: close\r\nContent-Length: {len(body.encode())}\r\n\r\n"
+        connection.sendall(head.encode() + body.encode())
+
+    return talk
+
+
+def pages_without_end(path: str, number: int) -> tuple[int, str]:
+    names = "" if "v1/config" in path else f'"databases": ["{"x" * 500_000}{number}"], '
+    return 200, f'{{{names}"nextPageToken": "{number}"}}'
+
+
+CATALOGS: dict[str, tuple[Callable[[str, int], tuple[int, str]], type[TableError], str]] = {
+    "names without end": (
+        pages_without_end,
+        StorageUnavailableError,
+        "TABLE_CORE_DOCUMENT_BYTES_MAX",
+    ),
+    "a file of this machine": (
+        lambda _, __: (
+            200,
+            '{"overrides": {"token.provider": "dlf", "dlf.token-path": "/etc/hostname", "dlf.region": "x"}}',
+        ),
+        OptionError,
+        "which file is read and sent to it",
+    ),
+    "a deep refusal": (lambda _, __: (400, "[" * 200_000), ArgumentError, "no reason that"),
+    "a redirect": (lambda _, __: (302, "{}"), StorageUnavailableError, "HTTP 302"),
+}
+
+
+@pytest.mark.parametrize("kind", CATALOGS)
+def test_a_rest_catalog_that_answers_with_anything_is_named_and_bounded(
+    kind: str, small_answers: None
+) -> None:
+    answer, error, told = CATALOGS[kind]
+    with server(a_catalog(answer), greets=True) as port:
+        options = {
+            "metastore": "rest",
+            "uri": f"http://127.0.0.1:{port}",
+            "token.provider": "bear",
+            "token": "s3cret-token",
+        }
+        with pytest.raises(error, match=told) as caught:
+            tc.open_catalog("w", options).databases()
+    assert "s3cret-token" not in str(caught.value)

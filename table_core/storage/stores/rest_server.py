@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from table_core.errors import OutcomeUnknownError, StorageUnavailableError
 from table_core.http_answer import NoRedirects, http_answer
-from table_core.options.budgets import JSON_BYTES
+from table_core.options.budgets import DOCUMENT_BYTES, JSON_BYTES
 from table_core.options.rest import RestOptions
 from table_core.options.stored_json import json_object
 from table_core.rest.documents import page_of
@@ -154,12 +154,20 @@ class RestServer:
         Raises:
             RefusedError, StorageUnavailableError: as ``get``.
         """
-        names, token = page_of(self.get(path), member, path)
+        page = self.get(path)
+        names, token = page_of(page, member, path)
+        size, most = len(page), DOCUMENT_BYTES.most
         for _ in range(_PAGES_MAX):
             if token is None:
                 return sorted(set(names))
-            page, following = page_of(self.get(path, pageToken=token), member, path)
-            names, token = names + page, None if following == token else following
+            page = self.get(path, pageToken=token)
+            size += len(page)
+            if size > most:
+                told = DOCUMENT_BYTES.told(f"the pages of {path} at {self.uri} have {size:,} bytes")
+                raise StorageUnavailableError(told, path=path, reason="endless listing")
+            more, following = page_of(page, member, path)
+            names += more
+            token = None if following == token else following
         raise StorageUnavailableError(
             f"the listing of {path} at {self.uri} has no end after {_PAGES_MAX:,} pages",
             path=path,
