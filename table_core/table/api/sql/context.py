@@ -102,5 +102,10 @@ def _at(message: str, text: str, start: int) -> SqlError:
 
 def text_rows(names: Sequence[str], rows: Sequence[Sequence[str | None]] = ()) -> MemoryScan:
     """Rows of texts; without names nothing at all, as a statement gives that has no rows."""
-    columns = [pa.array([row[at] for row in rows], pa.string()) for at in range(len(names))]
+    columns = [pa.array([_shown(row[at]) for row in rows], pa.string()) for at in range(len(names))]
     return MemoryScan(pa.table(columns, names=list(names)))
+
+
+def _shown(text: str | None) -> str | None:
+    """``text`` as Arrow holds it: a folder may have a name that is no UTF-8, whose bytes are then shown as escapes."""
+    return None if text is None else text.encode("utf-8", "backslashreplace").decode()
