@@ -214,6 +214,14 @@ def no_identity_in_expiry(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(expire_effects, "newest_turn", lambda access, mark=None: 0)
 
 
+def says_too_little(patch: pytest.MonkeyPatch) -> None:
+    """An expiry says that the first snapshot goes, and deletes those after it along with it."""
+    from table_core.table.metadata.refs import turns
+
+    shipped = turns.HeldMark.move_to
+    patch.setattr(turns.HeldMark, "move_to", lambda self, _: shipped(self, 1))
+
+
 def moves_without_a_turn(patch: pytest.MonkeyPatch) -> None:
     """A rename takes along what somebody is at work on."""
     patch.setattr(catalogs, "moving_all", lambda *_: nullcontext())
@@ -249,6 +257,7 @@ BUGS: dict[str, tuple[Bug, str, list[tuple[str, str]]]] = {
     "moves without a turn": (moves_without_a_turn, "append", [("drop", "rename")]),
     "refuses too late": (refuses_too_late, "postponed", [("rescale", "append")]),
     "no look after the create": (no_look_after_the_create, "append", [("append", "roll back one")]),
+    "says too little": (says_too_little, "append", [("expire to one", "roll back to tag")]),
     "no identity in expiry": (no_identity_in_expiry, "append", [("expire to one", "roll back to tag")]),
 }  # fmt: skip
 FAULTY = {
