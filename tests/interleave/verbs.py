@@ -86,8 +86,9 @@ def _to(table: tc.Table, who: tc.CommitAs, *, tag: str | None = None, back: int 
 
 
 def _earlier(table: tc.Table, who: tc.CommitAs) -> object:
-    times = [s.time_millis for s in table.snapshots() if s.time_millis < BEGUN_MS]
-    return table.rollback_to(timestamp=times[len(times) // 2] if times else 1, commit=who)
+    """To the time of a tag: which time is asked for does not depend on how far an expiry is."""
+    moment = table.tags.get("mid").snapshot.time_millis if "mid" in table.tags else 1
+    return table.rollback_to(timestamp=moment, commit=who)
 
 
 def _create(catalog: tc.Catalog, who: tc.CommitAs, name: str = "d.t") -> object:

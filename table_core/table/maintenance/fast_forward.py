@@ -23,6 +23,7 @@ from table_core.ondisk.hints import EARLIEST, LATEST, encode_hint
 from table_core.ondisk.snapshot import FIRST_ID, Snapshot
 from table_core.options.branch_name import require_branch_name
 from table_core.table.maintenance.after_commit import follow_publishing
+from table_core.table.maintenance.kept_changelogs import changelog_ids, forget_changelogs
 from table_core.table.metadata.describing import FilesOf, between
 from table_core.table.metadata.documents import Metadata
 from table_core.table.metadata.refs.branches import branch_access, is_to_be_published
@@ -306,14 +307,9 @@ class FastForward:
 
     def _forget_changelogs(self) -> None:
         """Changes that main made since are no part of its history any more."""
-        storage = self.main.storage
-        names = (info.path.rpartition("/")[2] for info in storage.list(layout.changelog_folder()))
-        ids = [id for name in names if (id := layout.numbered(name, "changelog-")) is not None]
+        ids = changelog_ids(self.main)
         gone = [id for id in ids if id > self.began]
-        storage.delete([layout.changelog_path(id) for id in gone])
-        if gone:  # hints that point past the end; readers list the folder without them
-            hints = (LATEST,) if len(gone) < len(ids) else (LATEST, EARLIEST)
-            storage.delete([layout.hint_path("changelog", which) for which in hints])
+        forget_changelogs(self.main, gone, keeps_earlier=len(gone) < len(ids))
 
 
 def _snapshots(access: TableAccess) -> dict[int, Snapshot]:

@@ -26,6 +26,11 @@ from table_core.ondisk.hints import EARLIEST, LATEST, encode_hint
 from table_core.ondisk.snapshot import Snapshot
 from table_core.options.table import TableOptions
 from table_core.scan.time_travel import resolve
+from table_core.table.maintenance.kept_changelogs import (
+    changelog_ids,
+    changelogs_of,
+    forget_changelogs,
+)
 from table_core.table.maintenance.rollback_note import RollbackNote
 from table_core.table.metadata.describing import FilesOf, between, unchanged
 from table_core.table.metadata.refs.consumers import held
@@ -83,7 +88,7 @@ def rollback_to(
     refuse_commits(access)
     access.require_same()
     head = access.head()
-    earlier = _earlier_result(access, commit, dry_run=dry_run)
+    earlier = _earlier_result(access, commit, started_ms, dry_run=dry_run)
     if earlier is not None:
         return earlier
     if snapshot is not None and (keeper := keeper_of(access, snapshot)) is not None:
@@ -136,15 +141,69 @@ def _target(
 
 
 def _earlier_result(
-    access: TableAccess, commit: CommitAs, *, dry_run: bool
+    access: TableAccess, commit: CommitAs, started_ms: int, *, dry_run: bool
 ) -> ResultDocument | None:
-    """The result where this very rollback has been done."""
+    """The result where this very rollback has taken its snapshots back: what was left of it is done now."""
     note = RollbackNote.read(access, commit)
     if note is None or not note.is_done(access, snapshots_after(access, note.target)):
         return None
-    removed = ("snapshots_removed", "changelogs_removed", "tags_removed")
-    nothing: dict[str, object] = {name: [] for name in removed}
-    return unchanged(access, "rollback", {**nothing, "replayed": True}, dry_run=dry_run)
+    details: dict[str, object] = {
+        "snapshots_removed": [],
+        "changelogs_removed": [],
+        "tags_removed": [],
+    }
+    if served_line(access.storage) is None:
+        left, is_top = _left_of(access, note)
+        if not dry_run:
+            _finish(access, note, left, commit, is_top=is_top)
+        details |= {"changelogs_removed": left.changelogs, "tags_removed": left.tags}
+    details["replayed"] = True
+    return unchanged(access, "rollback", details, dry_run=dry_run, started_ms=started_ms)
+
+
+def _left_of(access: TableAccess, note: RollbackNote) -> tuple[_Later, bool]:
+    """What a rollback that was cut short has left, but for snapshots; and whether nothing has come since.
+
+    If nothing has, all above its target is left.  Else what it has noted, no matter what uses the numbers again.
+    """
+    tags, changelogs = TagsRead(access).now(), changelog_ids(access)
+    # Looked for last: a tag of what has come since is never taken for one that was left.
+    is_top = not snapshots_after(access, note.target)
+    left = _Later(
+        taken=(),
+        changelogs=[
+            id
+            for id in changelogs
+            if id > note.target
+            and (is_top or any(map(note.has_changelog, changelogs_of(access, [id]))))
+        ],
+        tagged={
+            name: tag.snapshot
+            for name, tag in tags.items()
+            if note.has_tag_of(tag.snapshot) or (is_top and tag.snapshot.id > note.target)
+        },
+        has_earlier_changelogs=any(id <= note.target for id in changelogs),
+    )
+    return left, is_top
+
+
+def _finish(
+    access: TableAccess, note: RollbackNote, left: _Later, commit: CommitAs, *, is_top: bool
+) -> None:
+    """Take away what is ``left``, in a turn of one's own; no hint stays above a target that ``is_top``."""
+    hints = (access.metadata.hinted_head() or 0, access.metadata.floor()) if is_top else ()
+    if not (left.changelogs or left.tagged) and all(hint <= note.target for hint in hints):
+        return
+    by = commit.user or "nobody in particular"
+    with (
+        access.staying("it was rolled back"),
+        turning(access, "rollback", by=by, target=note.target) as turn,
+    ):
+        turn.require()
+        _remove_refs(access, left)
+        if is_top:
+            _point_to(turn, note.target)
+    access.metadata.history.clear()
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,20 +212,38 @@ class _Later:
 
     taken: tuple[Snapshot, ...]
     changelogs: list[int]
-    tags: list[str]
+    tagged: dict[str, Snapshot]
+    """The tags, each with its snapshot."""
     has_earlier_changelogs: bool
     """Whether some stay."""
 
+    @property
+    def tags(self) -> list[str]:
+        """Their names."""
+        return list(self.tagged)
+
 
 def _later(access: TableAccess, target: Snapshot, tags: Mapping[str, Tag]) -> _Later:
-    listed = access.storage.list(layout.changelog_folder(access.branch))
-    names = (info.path.rpartition("/")[2] for info in listed)
-    ids = sorted(id for name in names if (id := layout.numbered(name, "changelog-")) is not None)
+    ids = changelog_ids(access)
     return _Later(
         taken=snapshots_after(access, target.id),
         changelogs=[id for id in ids if id > target.id],
         has_earlier_changelogs=any(id <= target.id for id in ids),
-        tags=[name for name, tag in tags.items() if tag.snapshot.id > target.id],
+        tagged={n: tag.snapshot for n, tag in tags.items() if tag.snapshot.id > target.id},
+    )
+
+
+def _note(access: TableAccess, commit: CommitAs, target: Snapshot, later: _Later) -> None:
+    """Note what goes, if somebody may ask for it again."""
+    if not commit.is_named:
+        return
+    RollbackNote.write(
+        access,
+        commit,
+        target.id,
+        gone=later.taken,
+        tags=later.tagged.values(),
+        changelogs=changelogs_of(access, later.changelogs),
     )
 
 
@@ -185,7 +262,8 @@ def _by_files(
         held(access, target.id),
         turning(access, "rollback", by=by, target=target.id) as turn,
     ):
-        RollbackNote.write(access, commit, target.id, snapshots_after(access, target.id))
+        now = replace(later, taken=snapshots_after(access, target.id))
+        _note(access, commit, target, now)
         removed = _remove(turn, target, later, tag, read)
     clean_after_end(turn, target, removed.taken)
     return removed
@@ -212,7 +290,7 @@ def _by_server(
             tag = None
         else:
             _require_tag(access, target, tag)
-        RollbackNote.write(access, commit, target.id, later.taken)
+        _note(access, commit, target, later)
         try:
             line.rollback(access.branch, target.id, tag, newest)
         except OutcomeUnknownError:
@@ -225,7 +303,7 @@ def _by_server(
             if left or now not in {target.id, *(s.id for s in there)}:
                 raise
     tags = read.now()
-    return replace(later, tags=[name for name in later.tags if name not in tags])
+    return replace(later, tagged={n: s for n, s in later.tagged.items() if n not in tags})
 
 
 def _remove(
@@ -233,7 +311,7 @@ def _remove(
 ) -> _Later:
     """Take back what is above ``target``; what that was, once it is gone."""
     access = turn.access
-    storage, branch = access.storage, access.branch
+    branch = access.branch
     earliest, latest = (layout.hint_path("snapshot", h, branch) for h in (EARLIEST, LATEST))
     path = layout.snapshot_path(target.id, branch)
     # The floor is read once the target is held: what begins to expire from now on stops there.
@@ -250,17 +328,28 @@ def _remove(
     turn.write(latest, encode_hint(target.id))
     taken = take_back(turn, target)
     turn.require()
-    storage.delete([layout.changelog_path(id, branch) for id in later.changelogs])
-    if later.changelogs:  # hints that point past the end; readers list the folder without them
-        hints = (LATEST,) if later.has_earlier_changelogs else (LATEST, EARLIEST)
-        storage.delete([layout.hint_path("changelog", which, branch) for which in hints])
-    tags = _tags_of(read.now(), target, later, taken)
-    storage.delete([layout.tag_path(name, branch) for name in tags])
-    if access.metadata.floor() > target.id:  # promised by an expiry that has met the hold since
-        turn.write(earliest, encode_hint(target.id))
-    if (newest := access.metadata.hinted_head()) is not None and newest > target.id:
-        turn.write(latest, encode_hint(target.id))  # by a commit that was taken back since
-    return replace(later, taken=taken, tags=tags)
+    removed = replace(later, taken=taken, tagged=_tags_of(read.now(), target, later, taken))
+    _remove_refs(access, removed)
+    _point_to(turn, target.id)
+    return removed
+
+
+def _remove_refs(access: TableAccess, later: _Later) -> None:
+    """Delete the changelogs and tags that are ``later``."""
+    forget_changelogs(access, later.changelogs, keeps_earlier=later.has_earlier_changelogs)
+    access.storage.delete([layout.tag_path(name, access.branch) for name in later.tags])
+
+
+def _point_to(turn: HeldTurn, id: int) -> None:
+    """Let no hint point above the snapshot ``id``."""
+    access = turn.access
+    earliest, latest = (
+        layout.hint_path("snapshot", hint, access.branch) for hint in (EARLIEST, LATEST)
+    )
+    if access.metadata.floor() > id:  # promised by an expiry that has met the hold since
+        turn.write(earliest, encode_hint(id))
+    if (newest := access.metadata.hinted_head()) is not None and newest > id:
+        turn.write(latest, encode_hint(id))  # by a commit that was taken back since
 
 
 def _is_there(access: TableAccess, target: Snapshot, floor: int) -> bool:
@@ -321,14 +410,14 @@ def _gone_on(access: TableAccess, newest: int) -> CommitConflictError:
 
 def _tags_of(
     tags: Mapping[str, Tag], target: Snapshot, later: _Later, taken: Sequence[Snapshot]
-) -> list[str]:
+) -> dict[str, Snapshot]:
     """The ``tags`` of what is taken back: those that were there before, and those of snapshots that went.
 
     Listed once those are gone: who tags one of them reads it again after that.
     """
     states = {snapshot.state for snapshot in taken}
-    return [
-        name
+    return {
+        name: tag.snapshot
         for name, tag in tags.items()
-        if tag.snapshot.state in states or (name in later.tags and tag.snapshot.id > target.id)
-    ]
+        if tag.snapshot.state in states or (name in later.tagged and tag.snapshot.id > target.id)
+    }

@@ -1,14 +1,14 @@
 """What a rollback under a name takes back, noted before it does: so that a retry takes back nothing else.
 
-A rollback makes no snapshot that could say so.  Its note lists the snapshots that go, each with the name of
-its delta list.  Whoever asks again finishes those, and leaves alone what others have committed since.
+A rollback makes no snapshot that could say so.  Its note lists the snapshots, tags and changelogs that go, each
+with the name of its delta list.  Whoever asks again finishes those, and leaves alone what others have made since.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
 
 from table_core.commit.asked import differences
 from table_core.errors import ArgumentError, OutcomeUnknownError
@@ -17,13 +17,16 @@ from table_core.options.stored_json import json_document
 from table_core.validation_errors import stored
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from table_core.ondisk.snapshot import Snapshot
     from table_core.table.metadata.access import TableAccess
     from table_core.table.metadata.results import CommitAs
 
 __all__ = ["RollbackNote"]
+
+_State: TypeAlias = "tuple[int, str]"
+"""Id and delta list of a snapshot."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,8 +35,12 @@ class RollbackNote:
 
     asked: str
     target: int
-    gone: frozenset[tuple[int, str]]
-    """Ids and delta lists of the snapshots after ``target``, as they were when it began."""
+    gone: frozenset[_State]
+    """The snapshots after ``target``, as they were when it began."""
+    tags: frozenset[_State] = field(default=frozenset())
+    """What tags stood for after ``target``."""
+    changelogs: frozenset[_State] = field(default=frozenset())
+    """The changelogs after ``target``."""
 
     @classmethod
     def read(cls, access: TableAccess, commit: CommitAs) -> RollbackNote | None:
@@ -64,18 +71,33 @@ class RollbackNote:
     def _of(cls, body: bytes, path: str) -> RollbackNote:
         with stored("rollback note", path):
             document = json_document(body, path=path)
-            gone = frozenset((int(id), str(name)) for id, name in document["gone"])
-            return cls(asked=str(document["asked"]), target=int(document["target"]), gone=gone)
+            return cls(
+                asked=str(document["asked"]),
+                target=int(document["target"]),
+                gone=_states(document["gone"]),
+                tags=_states(document.get("tags", [])),
+                changelogs=_states(document.get("changelogs", [])),
+            )
 
     @classmethod
     def write(
-        cls, access: TableAccess, commit: CommitAs, target: int, later: Iterable[Snapshot]
+        cls,
+        access: TableAccess,
+        commit: CommitAs,
+        target: int,
+        *,
+        gone: Iterable[Snapshot],
+        tags: Iterable[Snapshot],
+        changelogs: Iterable[Snapshot],
     ) -> None:
-        """Note what goes, if ``commit`` can be asked for again."""
-        if not commit.is_named:
-            return
-        gone = [[snapshot.id, snapshot.delta_manifest_list] for snapshot in later]
-        document = {"asked": commit.asked, "target": target, "gone": gone}
+        """Note what goes; ``commit`` is one that can be asked for again."""
+        document = {
+            "asked": commit.asked,
+            "target": target,
+            "gone": [_state(snapshot) for snapshot in gone],
+            "tags": [_state(snapshot) for snapshot in tags],
+            "changelogs": [_state(snapshot) for snapshot in changelogs],
+        }
         access.storage.write(_path(access, commit), json.dumps(document).encode())
 
     @classmethod
@@ -90,7 +112,7 @@ class RollbackNote:
         Raises:
             OutcomeUnknownError: it was cut short, and others have committed on what was left.
         """
-        here = {(snapshot.id, snapshot.delta_manifest_list) for snapshot in later}
+        here = {_state(snapshot) for snapshot in later}
         left, new = here & self.gone, here - self.gone
         if left and new:
             raise OutcomeUnknownError(
@@ -103,6 +125,22 @@ class RollbackNote:
                 floor=access.metadata.floor(),
             )
         return not left
+
+    def has_tag_of(self, snapshot: Snapshot) -> bool:
+        """Whether a tag of ``snapshot`` goes."""
+        return _state(snapshot) in self.gone | self.tags
+
+    def has_changelog(self, changelog: Snapshot) -> bool:
+        """Whether ``changelog`` goes."""
+        return _state(changelog) in self.changelogs
+
+
+def _state(snapshot: Snapshot) -> _State:
+    return snapshot.id, snapshot.delta_manifest_list
+
+
+def _states(pairs: Iterable[Sequence[object]]) -> frozenset[_State]:
+    return frozenset((int(str(id)), str(name)) for id, name in pairs)
 
 
 def _path(access: TableAccess, commit: CommitAs) -> str:

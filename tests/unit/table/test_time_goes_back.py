@@ -17,7 +17,7 @@ import table_core as tc
 from table_core.ondisk import layout
 from table_core.ondisk.line import FOLLOWS
 from table_core.ondisk.snapshot import Snapshot
-from table_core.storage.stores.faults import Call, Faults, FaultyStorage
+from table_core.storage.stores.faults import Call, Crash, Fault, Faults, FaultyStorage
 from table_core.storage.system import SystemClock
 from table_core.table.metadata.documents import Metadata
 from tests.clocks import DAY_MS, Later
@@ -723,3 +723,54 @@ def test_a_rollback_leaves_the_kept_changelogs_before_its_target() -> None:
     put(another(table), 21)
     names = {info.path for info in table.access.storage.list("changelog")}
     assert {f"changelog/changelog-{id}" for id in range(1, 6)} <= names
+
+
+@pytest.mark.parametrize("fault", [Fault.CRASH_BEFORE, Fault.CRASH_AFTER, Fault.ERROR_AFTER])
+@pytest.mark.parametrize("goes_on", [False, True], ids=["at once", "after others"])
+def test_a_rollback_asked_for_again_ends_what_a_fault_at_any_call_has_left(
+    fault: Fault, goes_on: bool
+) -> None:
+    """Tags, kept changelogs and hints above the target go with the snapshots, whenever the first try was cut short."""
+    who = tc.CommitAs(user="task", identifier=1)
+    kept = {"changelog__num_retained__max": "100", "changelog__num_retained__min": "100"}
+
+    def begun() -> Any:
+        table = create(changelog_producer="input", **kept)
+        for key in range(1, 6):
+            put(table, key)
+        for name, id in (("first", 1), ("three", 3), ("five", 5)):
+            table.tags.create(name, snapshot=id)
+        table.expire_snapshots(retain_max=1, retain_min=1)
+        return table
+
+    def cut(table: Any, at: int | None) -> Faults:
+        faults = Faults(lambda call: fault if call.index == at else None)
+        access = replace(table.access, storage=FaultyStorage(table.access.storage, faults))
+        slow = tc.Table(replace(access, metadata=Metadata(access.storage)))
+        with suppress(Crash, tc.errors.TableError):
+            slow.rollback_to(tag="first", commit=who)
+        return faults
+
+    def seen(table: Any) -> object:
+        paths = {info.path for info in table.access.storage.walk("")}
+        refs = {p for p in paths if p.startswith(("tag/", "changelog/", "snapshot/"))}
+        hints = {p: table.access.storage.read(p) for p in refs if p.endswith("EST")}
+        return refs, hints, keys(fresh(table))
+
+    whole = begun()
+    changes = [c.index for c in cut(whole, None).calls if c.name in {"create", "write", "delete"}]
+    if goes_on:
+        put(another(whole), 9)
+        another(whole).tags.create("nine")
+    expected = seen(whole)
+    assert len(changes) > 12
+    for at in changes:
+        table = begun()
+        cut(table, at)
+        if goes_on and ids(table) == [1]:  # else they commit on what is left, and nobody can tell
+            put(another(table), 9)
+            another(table).tags.create("nine")
+        elif goes_on:
+            continue
+        another(table).rollback_to(tag="first", commit=who)
+        assert seen(table) == expected, at
