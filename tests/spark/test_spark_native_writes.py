@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
+import pickle
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -372,6 +373,33 @@ def test_many_footers_are_read_by_tasks(spark: Any, catalog: tc.Catalog) -> None
         tcs.write(spark.range(0, 80, 1, 2).selectExpr("id", "'x' v"), table)
     assert found.jobs == 2
     assert sorted(table.read().to_arrow()["id"].to_pylist()) == list(range(80))
+    check_descriptions(table)
+
+
+def test_tasks_that_read_footers_tell_what_a_manifest_says(
+    spark: Any, catalog: tc.Catalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A footer holds texts whole: here 20 kB a file, which the driver does not need."""
+    sizes: list[int] = []
+    results_of = native.unpacked
+
+    def measured(frame: Any) -> list[Any]:
+        results = results_of(frame)
+        sizes.extend(len(pickle.dumps(result)) for result in results)
+        return results
+
+    monkeypatch.setattr(native, "unpacked", measured)
+    texts = [f"c{number}" for number in range(10)]
+    table = create(
+        catalog, "t", pa.schema([("id", pa.int64()), *((one, pa.string()) for one in texts)])
+    )
+    long = (f"repeat(CAST(id % 7 AS STRING), 1000) {one}" for one in texts)
+    tcs.write(spark.range(0, 80, 1, 40).selectExpr("id", *long), table)
+    files = [path for _, path in files_of(table)]
+    assert len(files) == 40
+    assert all(map(is_native, files))
+    assert len(sizes) == 2
+    assert sum(sizes) < 1024 * len(files)
     check_descriptions(table)
 
 

@@ -28,7 +28,7 @@ from table_core.spark.writing.shuffle import by_bucket
 from table_core.storage.columns.data_format import WriterSettings, own_option
 from table_core.table.commit_io.prepared import BucketChange, WriteResult
 from table_core.table.commit_io.uncommitted import undone_by
-from table_core.table.files.adopted_files import adopted, footer_of
+from table_core.table.files.adopted_files import adopted, described
 from table_core.table.files.data_files import FileFactory
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from table_core.ports import FileInfo
-    from table_core.table.files.adopted_files import Adopted, Footer
+    from table_core.table.files.adopted_files import Adopted, Described
     from table_core.table.metadata.access import TableAccess
 
 __all__ = ["native_write"]
@@ -104,8 +104,8 @@ def native_write(df: DataFrame, access: TableAccess) -> list[WriteResult]:
         try:
             _saved(rows, f"{storage.uri}/{staging}", partitions, _options(factory))
             files = [info for info in storage.walk(staging) if _is_file_of_rows(info)]
-            footers = [entry for entry in _footers(session, access, files) if entry.rows]
-            taken = [adopted(factory, footer) for footer in footers]
+            pairs = zip(files, _described(session, access, files), strict=True)
+            taken = [adopted(factory, info.path, stored) for info, stored in pairs if stored]
             _move(factory, taken)
         finally:
             _remove(access, staging)
@@ -162,25 +162,26 @@ def _is_file_of_rows(info: FileInfo) -> bool:
     return info.path.endswith(".parquet") and _ATTEMPTS not in info.path.split("/")
 
 
-def _footers(
+def _described(
     session: SparkSession, access: TableAccess, files: Sequence[FileInfo]
-) -> Iterator[Footer]:
-    """What the footers of files say: read here, or by tasks where they are many."""
-    read = partial(_footers_of, access)
+) -> list[Described | None]:
+    """What the manifest says of each file: read here, or by tasks where they are many."""
+    read = partial(_descriptions, access)
     if len(files) <= _FOOTERS_HERE:
-        return iter(read(files))
+        return read(files)
     groups = [files[at : at + _FOOTERS_HERE] for at in range(0, len(files), _FOOTERS_HERE)]
 
     def work(group: Sequence[FileInfo]) -> Iterator[pa.RecordBatch]:
         yield packed(read(group))
 
-    told = unpacked(distribute(session, groups, work, RESULT_TYPE))
-    return (footer for group in told for footer in group)
+    results = unpacked(distribute(session, groups, work, RESULT_TYPE))
+    return [one for group in results for one in group]
 
 
-def _footers_of(access: TableAccess, files: Sequence[FileInfo]) -> list[Footer]:
+def _descriptions(access: TableAccess, files: Sequence[FileInfo]) -> list[Described | None]:
+    schema, storage = access.schema, access.storage
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        return list(pool.map(lambda info: footer_of(access.storage, info.path, info.size), files))
+        return list(pool.map(lambda info: described(schema, storage, info.path, info.size), files))
 
 
 def _move(factory: FileFactory, taken: Sequence[Adopted]) -> None:

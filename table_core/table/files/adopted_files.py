@@ -20,28 +20,27 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from table_core.ondisk.binary_row import Value
+    from table_core.ondisk.data_file import SimpleStats
     from table_core.ports import Storage
     from table_core.schema.table_schema import TableSchema
     from table_core.storage.columns.data_format import RangeStats
     from table_core.table.files.data_files import FileFactory
 
-__all__ = ["Adopted", "adopted", "footer_of"]
+__all__ = ["Adopted", "Described", "adopted", "described"]
 
 _LEVEL: Final = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Footer:
-    """What the footer of a Parquet file says, by row group: rows, and ranges of its columns."""
+class Described:
+    """What a manifest says of a file that is not yet ours: as short as there, whatever its footer holds."""
 
-    path: str
     size: int
-    row_groups: tuple[tuple[int, Mapping[str, RangeStats]], ...]
-
-    @property
-    def rows(self) -> int:
-        """How many rows the file has."""
-        return sum(rows for rows, _ in self.row_groups)
+    rows: int
+    partition: bytes
+    stats: SimpleStats
+    covered: tuple[str, ...] | None
+    """The columns of ``stats``; None: all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,71 +52,72 @@ class Adopted:
     file: DataFile
 
 
-def footer_of(storage: Storage, path: str, size: int) -> Footer:
-    """The footer of the Parquet file at ``path``, of ``size`` bytes.
+def described(schema: TableSchema, storage: Storage, path: str, size: int) -> Described | None:
+    """The Parquet file at ``path``, of ``size`` bytes, by its footer; None where it has no rows.
 
     Raises:
-        CorruptFileError: it does not decode.
+        CorruptFileError: it does not decode, or its rows are not all of one partition.
     """
-    return Footer(path, size, tuple(ParquetFormat().counted(storage, path, size)))
-
-
-def adopted(factory: FileFactory, footer: Footer) -> Adopted:
-    """The file of ``footer`` under a name of ``factory``, described for the manifest.
-
-    Raises:
-        CorruptFileError: its rows are not all of one partition.
-    """
-    schema = factory.schema
+    groups = [group for group in ParquetFormat().counted(storage, path, size) if group[0]]
+    if not groups:
+        return None
     options = schema.options
     default = options.get(keys_files.METADATA_STATS_MODE_PER_LEVEL).get(_LEVEL)
     modes = modes_for(options, [field.name for field in schema.fields], default=default)
     dense = options.get(keys_files.METADATA_STATS_DENSE_STORE)
     stats = StatsBuilder(schema.fields, modes, dense=dense)
-    for _, columns in footer.row_groups:
+    for _, columns in groups:
         stats.add_counted(columns)
     value_stats, covered = stats.finish()
+    rows = sum(count for count, _ in groups)
+    return Described(size, rows, _partition(schema, path, groups), value_stats, covered)
+
+
+def adopted(factory: FileFactory, path: str, stored: Described) -> Adopted:
+    """The file at ``path`` under a name of ``factory``, as the manifest says it."""
     file = DataFile(
         file_name=factory.name(level=_LEVEL, changelog=False),
-        file_size=footer.size,
-        row_count=footer.rows,
+        file_size=stored.size,
+        row_count=stored.rows,
         min_key=EMPTY_ROW,
         max_key=EMPTY_ROW,
         key_stats=EMPTY_STATS,
-        value_stats=value_stats,
+        value_stats=stored.stats,
         min_sequence_number=0,
-        max_sequence_number=footer.rows - 1,
-        schema_id=schema.id,
+        max_sequence_number=stored.rows - 1,
+        schema_id=factory.schema.id,
         level=_LEVEL,
         creation_time_ms=factory.now_local_ms(),
         delete_row_count=0,
         file_source=FileSource.APPEND,
-        value_stats_cols=covered,
+        value_stats_cols=stored.covered,
     )
-    return Adopted(footer.path, _partition(schema, footer), file)
+    return Adopted(path, stored.partition, file)
 
 
-def _partition(schema: TableSchema, footer: Footer) -> bytes:
+def _partition(
+    schema: TableSchema, path: str, groups: Sequence[tuple[int, Mapping[str, RangeStats]]]
+) -> bytes:
     """The partition of all rows, by the bounds of its columns."""
     fields = schema.partition_fields
     if not fields:
         return EMPTY_ROW
     partitions: set[tuple[Value, ...]] = set()
-    for rows, columns in footer.row_groups:
+    for rows, columns in groups:
         lows: list[Value] = []
         for field in fields:
             counted = columns[field.name]
             single = counted.null_count == 0 and counted.min == counted.max
             if not (counted.null_count == rows or (single and counted.min is not None)):
-                raise _mixed(schema, footer)
+                raise _mixed(schema, path)
             lows.append(None if counted.null_count == rows else counted.min)
         partitions.add(tuple(lows))
     if len(partitions) != 1:
-        raise _mixed(schema, footer)
+        raise _mixed(schema, path)
     return encode_row([field.type for field in fields], list(partitions.pop()))
 
 
-def _mixed(schema: TableSchema, footer: Footer) -> CorruptFileError:
+def _mixed(schema: TableSchema, path: str) -> CorruptFileError:
     keys: Sequence[str] = schema.partition_keys
     what = f"its footer does not say that all rows have one value of {', '.join(keys)}"
-    return CorruptFileError(f"{footer.path}: {what}", path=footer.path, problems=[what])
+    return CorruptFileError(f"{path}: {what}", path=path, problems=[what])
