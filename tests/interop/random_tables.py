@@ -309,7 +309,8 @@ def our_changes(changes: Sequence[Sequence[Any]]) -> list[Any]:
     """The same schema changes as values of ours."""
     out: list[Any] = []
     for what, path, *more in changes:
-        name = path if isinstance(path, str) else ".".join(path)
+        steps = [path] if isinstance(path, str) else path
+        name = path if what == "option" else ".".join(map(_step, steps))
         match what:
             case "add":
                 out.append(tc.AddColumn(name, _type(more[0]), after=more[1]))
@@ -325,6 +326,11 @@ def our_changes(changes: Sequence[Sequence[Any]]) -> list[Any]:
                 place = {"first": True} if more[0] is None else {"after": more[0]}
                 out.append(tc.UpdateColumnPosition(name, **place))
     return out
+
+
+def _step(name: str) -> str:
+    """A step of a path: in backquotes where it would be several."""
+    return f"`{name.replace('`', '``')}`" if set(name) & set(".`") else name
 
 
 def _type(type_: Any) -> Any:
