@@ -15,7 +15,7 @@ import typer.main
 
 import table_core
 from paimon_provider.get_provider_info import get_provider_info
-from table_core import errors
+from table_core import dbapi, errors
 from table_core.cli.json_schemas import SCHEMAS
 from table_core.cli.main import COMMANDS, app
 from table_core.declaration.grammar import json_schema
@@ -50,6 +50,8 @@ def surface() -> list[str]:
 def _core() -> Iterator[str]:
     for name in table_core.__all__:
         yield from _named(f"table_core.{name}", getattr(table_core, name))
+    for name in dbapi.__all__:
+        yield from _named(f"table_core.dbapi.{name}", getattr(dbapi, name))
 
 
 def _provider() -> Iterator[str]:

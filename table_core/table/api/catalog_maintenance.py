@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 from table_core.table.metadata.results import CommitAs
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from table_core.table.api.catalog_view import CatalogView
     from table_core.table.api.sql.catalog_port import SqlCatalog
@@ -51,15 +51,19 @@ class CatalogUpkeep:
         return run_statement(cast("SqlCatalog", self), text, parameters, commit, options)
 
     def sql_session(
-        self, database: str | None = None, options: Mapping[str, str] | None = None
+        self,
+        database: str | None = None,
+        options: Mapping[str, str] | None = None,
+        commit_as: Callable[[], CommitAs] | None = None,
     ) -> SqlSession:
         """A session, in which USE and SET hold for the statements that follow, and scripts run.
 
-        Names without a database are looked up in ``database``. ``options`` as in ``sql``.
+        Names without a database are looked up in ``database``. ``options`` as in ``sql``. ``commit_as`` is
+        called for each statement that changes rows and says who commits it.
         """
         from table_core.table.api.sql.session import SqlSession
 
-        return SqlSession(cast("SqlCatalog", self), database, options)
+        return SqlSession(cast("SqlCatalog", self), database, options, commit_as)
 
     def clone_table(  # noqa: PLR0913 - what one may say of a copy
         self,

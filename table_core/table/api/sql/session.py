@@ -38,13 +38,17 @@ class SqlSession:
         catalog: SqlCatalog,
         database: str | None = None,
         options: Mapping[str, str] | None = None,
+        commit_as: Callable[[], CommitAs] | None = None,
     ) -> None:
         """``database`` is where names without one are looked up; ``options`` are those of ``sql.*``.
+
+        ``commit_as`` says who commits, for each statement that changes rows; None: somebody with a random name.
 
         Raises:
             ArgumentError: an option is unknown or does not parse.
         """
         self._context = Context(catalog=catalog, database=database)
+        self._commit_as = commit_as or CommitAs
         for key, value in (options or {}).items():
             self._set(key, value)
 
@@ -120,9 +124,9 @@ class SqlSession:
         if isinstance(statement, said.SetOption):
             self._set(statement.key, statement.value)
             return text_rows(("key", "value"), [(statement.key, statement.value)])
-        now = replace(
-            context, parameters=checked_parameters(parameters), commit=commit or CommitAs()
-        )
+        if commit is None:
+            commit = self._commit_as() if isinstance(statement, _COMMITTED) else CommitAs()
+        now = replace(context, parameters=checked_parameters(parameters), commit=commit)
         return _CARRIED_OUT[type(statement)](statement, now, text)
 
     def _set(self, key: str, value: str) -> None:
