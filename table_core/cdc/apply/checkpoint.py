@@ -7,7 +7,6 @@ where they were then.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import TYPE_CHECKING, Final, Generic, cast
 
 from table_core.cdc.model.batch import P
@@ -15,11 +14,12 @@ from table_core.cdc.model.claims import ANY_ROUTE, Claim, Claims
 from table_core.cdc.model.complete import Complete, Completed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from table_core.cdc.apply.context import SyncContext
     from table_core.cdc.apply.reader import Reader
     from table_core.cdc.apply.table_feed import TableFeed
+    from table_core.cdc.apply.table_state import Remembered
     from table_core.cdc.apply.tables import SyncTables
     from table_core.cdc.model.batch import SourceBatch
     from table_core.cdc.model.claims import Who
@@ -67,25 +67,29 @@ class Checkpoint(Generic[P]):
             self._begin(feed)
         return feed
 
-    def before(
-        self, batch: SourceBatch[P], number: int, feed: TableFeed
-    ) -> tuple[P | None, Callable[[], str | None]]:
+    def before(self, batch: SourceBatch[P], number: int) -> tuple[P | None, Remembered]:
         """The position before an event of a batch, and what a run that begins there has to know."""
-        remembered = self.reader.remembered
         if number == 0 or batch.before is None:
-            return self.reached, partial(remembered, feed.sources, 0)
-        return batch.before(number), partial(remembered, feed.sources, number)
+            return self.reached, self._remembered(0)
+        return batch.before(number), self._remembered(number)
+
+    @property
+    def here(self) -> tuple[P | None, Remembered]:
+        """What the run has applied, and what one that goes on there has to know."""
+        return self.reached, self._remembered(self.within)
+
+    def _remembered(self, number: int | None) -> Remembered:
+        return lambda sources: self.reader.remembered(sources, number)
 
     def _begin(self, feed: TableFeed) -> None:
         """Take up what a table says of itself."""
-        target = feed.target
-        target.who = self.who
-        target.fed = lambda: feed.sources
-        if target.table is None:
+        if feed.state.table is None:
+            feed.target.begin(self.who, Claims(), None)
             return
-        target.claims = Claims.of_table(target.held, target.by_hand, self._set_by_hand)
-        target.position = self._own(feed)
-        self.reader.recall(target.source_schemas)
+        says = feed.state.stored
+        claims = Claims.of_table(says.claims, says.by_hand, self._set_by_hand)
+        feed.target.begin(self.who, claims, self._own(feed, claims))
+        self.reader.recall(says.source_schemas)
 
     def _set_by_hand(self, text: str) -> Claim:
         """The claim of a place that somebody has set."""
@@ -96,17 +100,17 @@ class Checkpoint(Generic[P]):
             address=self.who.address,
         )
 
-    def _own(self, feed: TableFeed) -> P | None:
+    def _own(self, feed: TableFeed, claims: Claims) -> P | None:
         """Up to where a table has all that is to be read, as it says itself."""
-        target, tables = feed.target, [t for t in feed.sources if self.tables.wants(t)]
-        own = target.claims.own(self.who)
+        own = claims.own(self.who)
         if own is not None or not self.reader.by_table:
             return None if own is None else cast("P", own.at)
         best = []
+        tables = [t for t in feed.state.sources if self.tables.wants(t)]
         for table in tables:  # of tables that are new a server's snapshot is read
-            claims = [c.at for c in target.claims.of(self.who) if target.takes(c.route, table)]
-            if claims:
-                best.append(_furthest(claims))
+            mine = [c.at for c in claims.of(self.who) if feed.target.takes(c.route, table)]
+            if mine:
+                best.append(_furthest(mine))
         return _least(best) if best else None
 
     def start(self) -> tuple[P | None, P | None]:
@@ -122,17 +126,18 @@ class Checkpoint(Generic[P]):
         holds = False
         starts: list[P | None] = []
         for feed in self.tables.feeds.values():
-            target = feed.target
-            if target.table is None and not (known and target.name in known.tables):
+            if feed.state.table is None and not (known and feed.target.name in known.tables):
                 continue
-            if target.finished and target.position is not None:
-                done = self._position(feed)
+            position = self._position(feed)
+            if feed.state.finished and position is not None:
+                done = position
             if known is not None and self._holds(known, feed):
-                target.position, holds = known.claim.at, True
-            target.claims = Claims(tuple(map(self._settled, target.claims.held)))
-            if (position := self._position(feed)) is not None:
-                target.position = self.reader.settled(position)
-            starts.append(self._position(feed))
+                position, holds = cast("P", known.claim.at), True
+            if position is not None:
+                position = self.reader.settled(position)
+            claims = Claims(tuple(map(self._settled, feed.state.claims.held)))
+            feed.target.begin(self.who, claims, position)
+            starts.append(position)
         if known is not None and not (holds or self._lost(known)):
             known = (
                 None  # all of its tables are elsewhere by now, e.g. because somebody set them so
@@ -144,7 +149,7 @@ class Checkpoint(Generic[P]):
 
     def _position(self, feed: TableFeed) -> P | None:
         """Up to where a table has all; of this source, so it is one of the reader's positions."""
-        return cast("P | None", feed.target.position)
+        return cast("P | None", feed.state.position)
 
     def _settled(self, claim: Claim) -> Claim:
         """A claim as it is to be taken now."""
@@ -163,24 +168,24 @@ class Checkpoint(Generic[P]):
 
     def _holds(self, known: Complete, feed: TableFeed) -> bool:
         """Whether what a run over all tables said of this one still holds."""
-        target = feed.target
-        if target.table is None or target.name not in known.tables:
+        state, name = feed.state, feed.target.name
+        if state.table is None or name not in known.tables:
             return False
-        if known.tables[target.name] != target.claims.digest(self.who):
+        if known.tables[name] != state.claims.digest(self.who):
             return False
-        own = target.position
+        own = state.position
         return own is None or bool(known.claim.at.covers(own))
 
     def _lost(self, known: Complete) -> bool:
         """Whether a table that was complete is not there any more: it has to be read anew."""
         feeds = self.tables.feeds
-        return any(n not in feeds or feeds[n].target.table is None for n in known.tables)
+        return any(n not in feeds or feeds[n].state.table is None for n in known.tables)
 
     def _complete(self) -> Complete | None:
         """What the run of this source and route said that came furthest."""
         best: Complete | None = None
         for name, feed in self.tables.feeds.items():
-            table = feed.target.table
+            table = feed.state.table
             text = table.position(ALL_PROPERTY) if table is not None else None
             self.texts[name] = text
             self.completed[name] = Completed.parse(text)
@@ -194,25 +199,25 @@ class Checkpoint(Generic[P]):
     def _needed(self, known: Complete | None) -> list[Claim]:
         """The place from which the source needs all of its events."""
         claims: dict[str, Claim] = {}
-        everyone = [c for feed in self.tables.feeds.values() for c in feed.target.claims.held]
+        everyone = [c for feed in self.tables.feeds.values() for c in feed.state.claims.held]
         for claim in everyone:
             if not self.who.is_of(claim):
                 claims.setdefault(f"{claim.source}", claim)
         for feed in self.tables.feeds.values():
-            target = feed.target
-            if target.position is not None:
-                source = next((c.source for c in target.claims.of(self.who)), self.who.source)
-                if known is not None and target.position == known.claim.at:
+            state = feed.state
+            if state.position is not None:
+                source = next((c.source for c in state.claims.of(self.who)), self.who.source)
+                if known is not None and state.position == known.claim.at:
                     source = known.claim.source
                 at = Claim(
                     source=source,
                     route=self.who.route,
-                    at=target.position,
+                    at=state.position,
                     address=self.who.address,
                 )
                 claims.setdefault(f"{source} {at.at.text}", at)
             else:
-                for claim in target.claims.of(self.who):
+                for claim in state.claims.of(self.who):
                     claims.setdefault(f"{claim.source} {claim.at.text}", claim)
         return list(claims.values())
 
@@ -230,12 +235,11 @@ class Checkpoint(Generic[P]):
         assert self.reached is not None
         tables: dict[str, str] = {}
         for feed in there:
-            target = feed.target
-            claims = target.claims
-            if feed in ready and target.reached is not None:
-                claims = claims.moved(self.who, target.reached, feed.sources, target.takes)
-            tables[target.name] = claims.digest(self.who)
-        fed = [table for feed in there for table in feed.sources]
+            state, claims = feed.state, feed.state.claims
+            if feed in ready and state.reached is not None:
+                claims = claims.moved(self.who, state.reached, state.sources, feed.target.takes)
+            tables[feed.target.name] = claims.digest(self.who)
+        fed = [table for feed in there for table in feed.state.sources]
         claim = Claim(
             source=self.who.source,
             route=self._of_all.route,

@@ -123,10 +123,15 @@ def backfill_pending(target: SyncTarget, table: Table, settings: ApplySettings) 
     if not pending or not settings.fill_defaults:
         return
     backfilled = _backfilled(target, table)
-    if not target.replaces and _keeps_last_row(table) and table.latest_snapshot() is not None:
+    if (
+        not target.state.pending.replaces
+        and _keeps_last_row(table)
+        and table.latest_snapshot() is not None
+    ):
         target.flush(complete=False)
         _backfill(target, table, pending)
-    target.properties[BACKFILLED_PROPERTY] = json.dumps(sorted({*backfilled, *pending}))
+    names = json.dumps(sorted({*backfilled, *pending}))
+    target.wait(properties={BACKFILLED_PROPERTY: names})
 
 
 def pending_defaults(target: SyncTarget, table: Table) -> dict[str, str]:
@@ -139,7 +144,8 @@ def pending_defaults(target: SyncTarget, table: Table) -> dict[str, str]:
 
 
 def _backfilled(target: SyncTarget, table: Table) -> set[str]:
-    texts = (table.position(BACKFILLED_PROPERTY), target.properties.get(BACKFILLED_PROPERTY))
+    waiting = target.state.pending.properties
+    texts = (table.position(BACKFILLED_PROPERTY), waiting.get(BACKFILLED_PROPERTY))
     return {name for text in texts for name in stored_names(BACKFILLED_PROPERTY, text)}
 
 

@@ -260,15 +260,15 @@ class LogReader(ABC):
 
     def _known(self) -> list[LogPlace]:
         """The positions of the tables that have one."""
-        positions = (feed.target.position for feed in self.fed.feeds.values())
+        positions = (feed.state.position for feed in self.fed.feeds.values())
         return [position for position in positions if isinstance(position, LogPlace)]
 
     def _recall_since(self) -> None:
         """What earlier runs left: snapshots that are newer than the log read so far."""
         for feed in self.fed.feeds.values():
-            position = feed.target.position
+            position = feed.state.position
             if isinstance(position, LogPlace):
-                for table in feed.sources:
+                for table in feed.state.sources:
                     if (order := position.since.get(str(table))) is not None:
                         self._since[table] = (order[0], order[1])
 
@@ -296,14 +296,14 @@ class LogReader(ABC):
 
     def _sources(self) -> set[SourceTable]:
         """The source tables that gave rows."""
-        return {table for feed in self.fed.feeds.values() for table in feed.sources}
+        return {table for feed in self.fed.feeds.values() for table in feed.state.sources}
 
     def _counts(self, table: SourceTable, order: tuple[int, int]) -> bool:
         """Whether what happens to a table at a place in the log is not here yet."""
         name = self.context.route(table)
         feed = self.fed.feeds.get(name) if name is not None else None
-        at = feed.target.position if feed is not None else None
-        if feed is not None and isinstance(at, LogPlace) and table in feed.sources:
+        at = feed.state.position if feed is not None else None
+        if feed is not None and isinstance(at, LogPlace) and table in feed.state.sources:
             return order >= max(at.order, self._since.get(table, (0, 0)))
         return order >= self._since.get(table, (0, 0))
 
@@ -346,8 +346,12 @@ class LogReader(ABC):
         for table in self._catalog:
             name = self.context.route(table)
             feed = self.fed.feeds.get(name) if name is not None else None
-            position = feed.target.position if feed is not None else None
-            if feed is None or not isinstance(position, LogPlace) or table not in feed.sources:
+            position = feed.state.position if feed is not None else None
+            if (
+                feed is None
+                or not isinstance(position, LogPlace)
+                or table not in feed.state.sources
+            ):
                 pending[table] = None
             elif str(table) in position.snapshots:
                 pending[table] = position.snapshots[str(table)]

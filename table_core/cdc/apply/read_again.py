@@ -94,7 +94,7 @@ class ReadAgain:
         name = self.context.route(table)
         feed = self.fed.feeds.get(name) if name is not None else None
         there = (
-            () if feed is None or feed.target.table is None else feed.target.table.definition.fields
+            () if feed is None or feed.state.table is None else feed.state.table.definition.fields
         )
         for field_ in there:
             new = types.get(field_.name)
@@ -114,7 +114,7 @@ class ReadAgain:
         return [
             feed
             for feed in known_feeds
-            if feed is not None and feed.target.table is not None and not feed.target.finished
+            if feed is not None and feed.state.table is not None and not feed.state.finished
         ]
 
     def renewed(
@@ -128,12 +128,12 @@ class ReadAgain:
         """
         anew = []
         for feed in self.feeds_of(pending):
-            was_reset = not feed.target.claims.held
-            mine = feed.sources & pending.keys()
+            was_reset = not feed.state.claims.held
+            mine = feed.state.sources & pending.keys()
             if not mine or not (was_reset or any(pending[table] is None for table in mine)):
                 continue
-            readable = feed.sources & there.keys()
-            if begin_anew(feed, feed.sources, readable, {t for t in mine if pending[t] is None}):
+            readable = feed.state.sources & there.keys()
+            if begin_anew(feed, readable, {t for t in mine if pending[t] is None}):
                 pending.update(dict.fromkeys(readable))
                 anew.append(feed)
         return anew

@@ -128,7 +128,7 @@ def remove_shares(
         if parts:
             remove_rows(target, _retracted(pa.concat_tables(parts)))
         return
-    table = target.table
+    table = target.state.table
     assert table is not None
     theirs = Shares(spill, dealt)
     for batch in table.read().to_batches():
@@ -192,7 +192,7 @@ def _rewrite(
 ) -> Counter[Any]:
     """Write the table anew without the rows of ``retracted``; which of them it does not have."""
     target.flush(complete=False)
-    table = target.table
+    table = target.state.table
     assert table is not None
     left: Counter[Any] = Counter()
     lacking: Counter[Any] = Counter()

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING, Final, Generic
 
 import numpy as np
@@ -165,7 +164,7 @@ class SyncRun(Generic[P]):
         """Before which event a limit asks for a commit or an end; None where the batch ends before that."""
         if batch.before is None or not batch.may_commit:
             return None
-        waiting = max((feed.target.waiting for feed in self.tables.feeds.values()), default=0)
+        waiting = max((feed.state.pending.rows for feed in self.tables.feeds.values()), default=0)
         commit_rows = self.context.settings.commit_rows
         size = max(commit_rows - waiting, min(commit_rows, _PART_EVENTS))
         if self.context.limits.max_rows is not None:
@@ -188,17 +187,12 @@ class SyncRun(Generic[P]):
         self.events_elsewhere += events if batch.decoded_elsewhere else 0
         context.progress.events(self.events)
         for feed in self.tables.feeds.values():
-            self._at(feed)
-            if feed.target.waiting >= context.settings.commit_rows and batch.may_commit:
+            feed.target.at(*checkpoint.here)
+            if feed.state.pending.rows >= context.settings.commit_rows and batch.may_commit:
                 self._flush_dead_letters()
                 feed.target.flush(complete=False)
         if context.limits.commit_every_ms is not None and batch.may_commit:
             self._commit_in_time(context.limits.commit_every_ms)
-
-    def _at(self, feed: TableFeed) -> None:
-        checkpoint = self.checkpoint
-        known = partial(checkpoint.reader.remembered, feed.sources, checkpoint.within)
-        feed.target.at(checkpoint.reached, known)
 
     def _refuse_several(self, changes: Sequence[Changes]) -> None:
         """Rows of two source tables would be mixed up if nobody said that they belong together."""
@@ -239,13 +233,12 @@ class SyncRun(Generic[P]):
         ready = self._ready(or_moved=forgets or ended)
         for n, feed in enumerate(ready):
             target = feed.target
-            self._at(feed)
+            target.at(*checkpoint.here)
             if n + 1 == len(ready) and self.context.whole_database is not None:
                 text, before = checkpoint.all_text(feed, ready)
-                target.properties[ALL_PROPERTY] = text
-                target.expect[ALL_PROPERTY] = before
-            target.flush(complete=complete, asked=asked)
-            self.context.progress.committed(target.name, target.commits[-1].snapshot_id)
+                target.wait(properties={ALL_PROPERTY: text}, expect={ALL_PROPERTY: before})
+            if (commit := target.flush(complete=complete, asked=asked)) is not None:
+                self.context.progress.committed(target.name, commit.snapshot_id)
         self.events_kept = self.events
         if checkpoint.reached is not None and (ready or self._is_stored(self.tables.there)):
             with _away():
@@ -257,14 +250,14 @@ class SyncRun(Generic[P]):
         ``or_moved``: or where the position moved, e.g. because the source forgets what comes before it.
         """
         reached = self.checkpoint.reached
-        there = [feed for feed in self.tables.there if not feed.target.finished]
-        ready = [feed for feed in there if feed.target.has_changes]
+        there = [feed for feed in self.tables.there if not feed.state.finished]
+        ready = [feed for feed in there if feed.state.has_changes]
         moved = or_moved and reached is not None and not self._is_stored(there)
         dropped = bool(self.tables.dropped) and self.context.whole_database is not None
         if (dropped or moved) and not ready:
             ready = there[-1:]
             for feed in ready:
-                feed.target.seen += 1
+                feed.target.wait(events=1)
         self.tables.dropped.clear()
         return ready
 
@@ -273,7 +266,7 @@ class SyncRun(Generic[P]):
         reached = self.checkpoint.reached
         if reached is None:
             return False
-        positions = (feed.target.position for feed in feeds)
+        positions = (feed.state.position for feed in feeds)
         return all(position is not None and position.covers(reached) for position in positions)
 
     def _flush_dead_letters(self) -> None:

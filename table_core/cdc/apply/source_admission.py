@@ -90,7 +90,7 @@ class SourceAdmission:
             return f"source table {str(table)!r}: {error}; name its table with table_mapping"
         if not self.context.is_alone(table):
             return None
-        others = {self._owners.get(name, table), *self.feed(name).sources} - {table}
+        others = {self._owners.get(name, table), *self.feed(name).state.sources} - {table}
         if others:
             return (
                 f"source table {str(table)!r} would go into {name}, which {str(min(others))!r} feeds: "

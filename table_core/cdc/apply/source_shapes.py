@@ -56,12 +56,12 @@ class SourceShapes:
             EventError: one has another key, or is another one and the sync is to fail then.
         """
         for feed in self.fed.feeds.values():
-            if feed.target.table is None:
+            if feed.state.table is None:
                 continue
-            before = shapes_from(feed.target.table.position(SHAPES_PROPERTY))
-            for table in feed.sources - now.keys():
+            before = shapes_from(feed.state.table.position(SHAPES_PROPERTY))
+            for table in feed.state.sources - now.keys():
                 self.gone(table)
-            for table in feed.sources & now.keys():
+            for table in feed.state.sources & now.keys():
                 old, new = before.get(table), now[table]
                 self.shapes[table] = new
                 if old is None:
@@ -97,7 +97,7 @@ class SourceShapes:
         """
         name = self.context.route(table)
         feed = self.fed.feeds.get(name) if name is not None else None
-        there = feed.target.table if feed is not None else None
+        there = feed.state.table if feed is not None else None
         if there is None or set(old) == set(new) or set(there.primary_key) != set(old):
             return
         if not old:  # a bag of rows stays one

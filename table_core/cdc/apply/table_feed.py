@@ -5,7 +5,6 @@ Everything is converted before the table is touched, so a bad value leaves it as
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -30,7 +29,6 @@ from table_core.cdc.apply.settings import NewTable
 from table_core.cdc.apply.target import keeps_before
 from table_core.cdc.model.bad import refuse
 from table_core.cdc.model.computed import with_metadata
-from table_core.cdc.model.delivered import DELIVERED_PROPERTY, Delivered
 from table_core.cdc.model.envelope import bad_line
 from table_core.cdc.model.evolution import evolved, schema_changes
 from table_core.cdc.model.fit import (
@@ -49,16 +47,18 @@ from table_core.errors import DataError, EventError, SchemaError
 from table_core.schema.change import SetOption
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from table_core.cdc.apply.settings import ApplySettings
+    from table_core.cdc.apply.table_state import TableState
     from table_core.cdc.apply.target import SyncTarget
     from table_core.cdc.model.bad import BadEvent
     from table_core.cdc.model.batch import Position, SourceBatch
     from table_core.cdc.model.changes import Changes
     from table_core.cdc.model.computed import ComputedColumn
+    from table_core.cdc.model.delivered import Delivered
     from table_core.cdc.model.encoding import PlainSettings
-    from table_core.cdc.model.record import EventBatch, Place, SourceTable
+    from table_core.cdc.model.record import EventBatch, Place
     from table_core.datatypes.kinds import Field
     from table_core.schema.change import SchemaChange
     from table_core.schema.table_schema import TableSchema
@@ -68,7 +68,7 @@ if TYPE_CHECKING:
     Guard: TypeAlias = Callable[[Table, pa.Table, Ints, Callable[[int], Place]], Iterable[BadEvent]]
     """What is wrong with rows of a table, by the numbers of their events."""
 
-__all__ = ["SOURCES_PROPERTY", "Guard", "TableFeed"]
+__all__ = ["Guard", "TableFeed"]
 
 _NEW_TABLE_OPTIONS: Final = {"bucket": "1"}
 _KEYLESS_OPTIONS: Final = {"bucket": "-1"}
@@ -80,11 +80,9 @@ _OF_KEY_TABLES: Final = frozenset(
 )
 """Options that tables without a key do not get, though they are given for all."""
 _ATTEMPTS: Final = 5
-SOURCES_PROPERTY: Final = "tc.source.tables"
-"""Property: the source tables that ever fed a table, as pairs of database and name."""
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TableFeed:
     """What applies events to one target table."""
 
@@ -92,13 +90,12 @@ class TableFeed:
     settings: ApplySettings
     plain: PlainSettings
     new_table: NewTable = field(default_factory=NewTable)
-    history: Callable[[], Iterator[SourceBatch[Position]]] | None = None
-    """Reads all that was applied before the batch at hand once more, if the source can."""
     guard: Guard | None = None
-    sources: set[SourceTable] = field(default_factory=set)
-    counts: dict[str, int] = field(default_factory=dict)
-    delivered: Delivered = field(default_factory=Delivered)
-    """The furthest events that are in a table without a key."""
+
+    @property
+    def state(self) -> TableState:
+        """The table as it is now."""
+        return self.target.state
 
     def apply(self, batch: SourceBatch[Position], changes: Sequence[Changes]) -> None:
         """Apply rows; nothing is touched where one does not convert.
@@ -111,15 +108,15 @@ class TableFeed:
             with_metadata(one, self.settings.metadata, self.settings.metadata_prefix)
             for one in changes
         ]
-        there = [] if self.target.table is None else self.target.table.definition.fields
+        there = [] if self.state.table is None else self.state.table.definition.fields
         refuse(unfit_columns(changes, there, self.settings.max_columns), together=self._together)
-        self._note_sources(changes)
+        self.target.feed_from({*self.state.sources, *(one.table for one in changes)})
         converted = None
-        if self.target.table is None:
+        if self.state.table is None:
             converted = self._create(batch, changes)
         table, converted = self._follow(changes, converted)
         rows, numbers = self._rows(batch, changes, converted)
-        table = self.target.table or table
+        table = self.state.table or table
         if self.guard is not None:
             refuse(self.guard(table, rows, numbers, changes[0].place), together=self._together)
         backfill_pending(self.target, table, self.settings)
@@ -133,17 +130,6 @@ class TableFeed:
     def _together(self) -> bool:
         """Whether all bad events are wanted, not the first alone."""
         return self.settings.dead_letter is not None
-
-    def _note_sources(self, changes: Sequence[Changes]) -> None:
-        """Remember, with the next commit, which source tables feed this one."""
-        new = {one.table for one in changes} - self.sources
-        self.sources |= new
-        if new:
-            self._tell_sources()
-
-    def _tell_sources(self) -> None:
-        names = sorted([s.database, s.name] for s in self.sources)
-        self.target.properties[SOURCES_PROPERTY] = json.dumps(names)
 
     # --------------------------------------------------------------------------------- schema
     def _create(self, batch: SourceBatch[Position], changes: Sequence[Changes]) -> Converted:
@@ -181,15 +167,15 @@ class TableFeed:
             partition_by,
             {**usual, **backfill, **made_whole(changes, fields, key), **options},
         )
-        self.count("tables_created", 1)
+        self.target.count("tables_created", 1)
         if not key:
             warn_of_repeats(batch, changes, self.target.name)
         return converted
 
     def _key(self, batch: SourceBatch[Position], changes: Sequence[Changes]) -> tuple[str, ...]:
         """The primary key of the table, or of one that is to be made of ``changes``."""
-        if self.target.table is not None:
-            return tuple(self.target.table.primary_key)
+        if self.state.table is not None:
+            return tuple(self.state.table.primary_key)
         if self.new_table.primary_key is not None:
             return self.new_table.primary_key
         known = (batch.key_of(one.table) for one in changes)
@@ -220,7 +206,7 @@ class TableFeed:
         Returns: the table, and the rows of the events if they were needed.
         """
         target = self.target
-        table = target.table
+        table = target.state.table
         assert table is not None
         for attempt in range(_ATTEMPTS):
             definition = table.definition
@@ -248,8 +234,10 @@ class TableFeed:
                     ) from error
                 table = target.reload()
                 continue
-            self.count("columns_added", sum(1 for c in wanted if type(c).__name__ == "AddColumn"))
-            self.count("schema_changes", len(wanted))
+            self.target.count(
+                "columns_added", sum(1 for c in wanted if type(c).__name__ == "AddColumn")
+            )
+            self.target.count("schema_changes", len(wanted))
         return table, converted
 
     def _backfill_options(
@@ -326,14 +314,14 @@ class TableFeed:
         converted: Converted | None,
     ) -> tuple[pa.Table, np.ndarray[Any, np.dtype[np.int64]]]:
         """Rows as the table takes them, and the number of the event of each."""
-        table = self.target.table
+        table = self.state.table
         assert table is not None
         definition = table.definition
         events = self._converted_for(table, definition.fields, changes, converted).events
         rows = events.rows
         if events.lacking:
             rows = self._with_unavailable(batch, events, table, changes)
-        several = len(self.sources) > 1
+        several = len(self.state.sources) > 1
         defaults = all_defaults(table) if several else pending_defaults(self.target, table)
         rows = with_defaults(rows, events.numbers, changes, defaults)
         rows = self._with_computed(rows, definition, events.numbers, changes[0].place)
@@ -429,43 +417,22 @@ class TableFeed:
         return rows
 
     # --------------------------------------------------------------------------------- repeats
-    def open(self) -> None:
-        """Take up what a table that is there says of the events that were delivered."""
-        table = self.target.table
-        if table is not None and not table.primary_key:
-            self.delivered = Delivered.parse(table.position(DELIVERED_PROPERTY))
-
-    @property
-    def told(self) -> dict[str, str]:
-        """Properties of each commit."""
-        text = self.delivered.text
-        return {} if text is None else {DELIVERED_PROPERTY: text}
-
     def unrepeated(
         self, batch: SourceBatch[Position], changes: Sequence[Changes]
     ) -> tuple[list[Changes], Delivered]:
         """The events that were not delivered before, and what is to be known once they are applied."""
         if not batch.may_repeat or self._key(batch, changes):
-            return list(changes), self.delivered
-        left, after = without_repeats(batch, changes, self.delivered)
+            return list(changes), self.state.delivered
+        left, after = without_repeats(batch, changes, self.state.delivered)
         lines = [sum(len(one.lines) for one in part) for part in (changes, left)]
-        self.count("events_repeated", lines[0] - lines[1])
+        self.target.count("events_repeated", lines[0] - lines[1])
         return left, after
 
     # ------------------------------------------------------------------------------ statements
-    def forget(self, table: SourceTable) -> None:
-        """A source table does not feed this one any more; the next commit says so."""
-        self.sources.discard(table)
-        self._tell_sources()
-
-    def takes(self, table: SourceTable) -> bool:
-        """Whether the source table feeds this one."""
-        return table in self.sources
-
     def rows_of(self, changes: Sequence[Changes]) -> EventBatch:
         """The rows of older events, as the table would take them now."""
-        assert self.target.table is not None
-        definition = self.target.table.definition
+        assert self.state.table is not None
+        definition = self.state.table.definition
         annotated = [
             with_metadata(one, self.settings.metadata, self.settings.metadata_prefix)
             for one in changes
@@ -473,8 +440,3 @@ class TableFeed:
         return self._converted(
             definition.fields, definition.primary_keys, annotated, keep_before=True
         ).events
-
-    def count(self, counter: str, n: int) -> None:
-        """Add to what the result tells."""
-        if n:
-            self.counts[counter] = self.counts.get(counter, 0) + n

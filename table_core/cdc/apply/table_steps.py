@@ -20,11 +20,12 @@ from table_core.cdc.model.truncates import chosen, within
 from table_core.errors import ArgumentError, DataError, EventError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from table_core.cdc.apply.checkpoint import Checkpoint
     from table_core.cdc.apply.context import SyncContext
     from table_core.cdc.apply.table_feed import TableFeed
+    from table_core.cdc.apply.truncate import History
     from table_core.cdc.model.batch import SourceBatch
     from table_core.cdc.model.changes import Changes
     from table_core.cdc.model.schema_change_event import SchemaChangeEvent
@@ -56,7 +57,7 @@ class TableSteps(Generic[P]):
             DataError: a value does not fit its column.
         """
         feed = self.checkpoint.feed(name)
-        if feed.target.finished:
+        if feed.state.finished:
             return
         last = batch.events if end is None else end
         part = changes if last - first == batch.events else within(changes, first, last)
@@ -64,25 +65,25 @@ class TableSteps(Generic[P]):
         fresh, drops = _fresh(feed, batch, part), _fresh_drops(feed, batch, statements)
         if not (fresh or drops) or not self._compatible(feed, batch, fresh):
             return
-        feed.target.seen += sum(len(group.lines) for group in fresh) + len(drops)
+        feed.target.wait(events=sum(len(group.lines) for group in fresh) + len(drops))
         rows, delivered = feed.unrepeated(batch, fresh)
         for step in steps(rows, drops):
             feed = self.checkpoint.feed(name)
-            feed.target.at(*self.checkpoint.before(batch, max(step.number, first), feed))
-            feed.history = self._history(batch, changes, step.number)
+            feed.target.at(*self.checkpoint.before(batch, max(step.number, first)))
+            history = self._history(batch, changes, step.number)
             if step.statement is Statement.TRUNCATE:
-                self._truncate(feed, batch, step)
+                self._truncate(feed, batch, step, history)
             elif step.statement is Statement.DROP:
-                feed = self._drop(feed, step)
+                feed = self._drop(feed, step, history)
             if step.changes:
                 self._apply_rows(feed, batch, step.changes)
-        feed.delivered = delivered
+        feed.target.deliver(delivered)
         for group in fresh:
             feed.target.note_time(group.event_time_ms)
 
     def _history(
         self, batch: SourceBatch[P], changes: Sequence[Changes], number: int
-    ) -> Callable[[], Iterator[SourceBatch[P]]] | None:
+    ) -> History | None:
         """Reads all that comes before an event once more; None if the source does not go back."""
         older, before = self.checkpoint.reader.history, self.checkpoint.reached
         if older is None or before is None:
@@ -136,7 +137,9 @@ class TableSteps(Generic[P]):
             raise errors[int(bad[0])]  # about none of them
         return left
 
-    def _truncate(self, feed: TableFeed, batch: SourceBatch[P], step: Step) -> None:
+    def _truncate(
+        self, feed: TableFeed, batch: SourceBatch[P], step: Step, history: History | None
+    ) -> None:
         assert step.table is not None
         if self.context.settings.on_truncate == "ignore":
             return
@@ -148,12 +151,12 @@ class TableSteps(Generic[P]):
                 "on_truncate='ignore' or 'apply'"
             )
             raise bad_line(place, why)
-        empty(feed, step.table)
+        empty(feed, step.table, history)
 
-    def _drop(self, feed: TableFeed, step: Step) -> TableFeed:
+    def _drop(self, feed: TableFeed, step: Step, history: History | None) -> TableFeed:
         """The source table is gone: its rows go, and the table with the last of its sources."""
         assert step.table is not None
-        if feed.target.table is None or self.context.settings.on_drop == "ignore":
+        if feed.state.table is None or self.context.settings.on_drop == "ignore":
             return feed
         if self.context.settings.on_drop == "fail":
             raise EventError(
@@ -161,8 +164,8 @@ class TableSteps(Generic[P]):
                 "on_drop='ignore' or 'apply'",
                 table=str(step.table),
             )
-        if feed.sources - {step.table}:
-            leave(feed, step.table)
+        if feed.state.sources - {step.table}:
+            leave(feed, step.table, history)
             return feed
         return self.checkpoint.drop(feed.target.name)
 
@@ -174,11 +177,11 @@ class TableSteps(Generic[P]):
         Raises:
             ArgumentError: it is not, and that is not to be ignored.
         """
-        table = feed.target.table
-        if table is None or self.context.whole_database is None or feed.target.commits:
+        table = feed.state.table
+        if table is None or self.context.whole_database is None or feed.state.commits:
             return True
         for group in changes:
-            if group.table in feed.sources:
+            if group.table in feed.state.sources:
                 continue
             key = batch.key_of(group.table)
             if key is None or set(key) == set(table.primary_key) or feed.new_table.primary_key:

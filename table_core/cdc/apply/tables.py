@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from table_core.cdc.apply.table_feed import SOURCES_PROPERTY, TableFeed
-from table_core.cdc.apply.target import SyncTarget
-from table_core.cdc.model.record import SourceTable
-from table_core.validation_errors import stored
+from table_core.cdc.apply.table_feed import TableFeed
+from table_core.cdc.apply.table_state import TableState
+from table_core.cdc.apply.target import SyncTarget, sources_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from table_core.cdc.apply.context import SyncContext
+    from table_core.cdc.model.record import SourceTable
     from table_core.datatypes.kinds import Field
-    from table_core.table.api.table import Table
 
 __all__ = ["SyncTables"]
 
@@ -48,7 +46,7 @@ class SyncTables:
         """The columns of the table that a source table feeds."""
         name = self.context.route(table)
         feed = self.feeds.get(name) if name is not None else None
-        there = None if feed is None else feed.target.table
+        there = None if feed is None else feed.state.table
         return None if there is None else there.definition.fields
 
     def key_of(self, table: SourceTable) -> tuple[str, ...]:
@@ -57,7 +55,7 @@ class SyncTables:
         if name is None:
             return ()
         feed = self.feeds.get(name)
-        there = None if feed is None else feed.target.table
+        there = None if feed is None else feed.state.table
         if there is not None:
             return tuple(there.primary_key)
         return tuple(self.context.new_table(name).primary_key or ())
@@ -65,16 +63,18 @@ class SyncTables:
     @property
     def known_sources(self) -> frozenset[SourceTable]:
         """The source tables that feed a table already, and are wanted."""
-        return frozenset(one for feed in self.there for one in feed.sources if self.wants(one))
+        return frozenset(
+            one for feed in self.there for one in feed.state.sources if self.wants(one)
+        )
 
     @property
     def there(self) -> list[TableFeed]:
         """Those that exist."""
-        return [feed for feed in self.feeds.values() if feed.target.table is not None]
+        return [feed for feed in self.feeds.values() if feed.state.table is not None]
 
     def is_fed(self, name: str) -> bool:
         """Whether source tables that go into the table ``name`` have fed it before."""
-        sources = _sources_of(self.context.catalog.table(name))
+        sources = sources_of(self.context.catalog.table(name))
         return any(self.context.route(one) == name for one in sources)
 
     def fed_names(self, database: str) -> list[str]:
@@ -89,15 +89,15 @@ class SyncTables:
         if feed is not None:
             return feed
         context, new = self.context, self.context.new_table(name)
+        earlier = self.before.get(name)
         target = SyncTarget(
             catalog=context.catalog,
             name=name,
             commit=context.commit,
             handle_options=_WRITE_BUFFER,
+            more_properties=self._more_properties,
+            state=TableState() if earlier is None else earlier.state.as_begun,
         )
-        earlier = self.before.get(name)
-        if earlier is not None:
-            target.commits, target.time_ms = earlier.target.commits, earlier.target.time_ms
         target.open()
         target.require("primary_key", new.primary_key or ())
         target.require("partition_by", new.partition_by)
@@ -108,13 +108,11 @@ class SyncTables:
             new_table=new,
             guard=context.guard,
         )
-        if earlier is not None:
-            feed.counts = earlier.counts
-        target.told = lambda: {**self.told(feed.sources), **feed.told}
-        if target.table is not None:
-            feed.sources = _sources_of(target.table)
-            feed.open()
         return feed
+
+    def _more_properties(self, sources: Iterable[SourceTable]) -> Mapping[str, str]:
+        """As ``told`` says at each commit: a reader sets it once it is open."""
+        return self.told(sources)
 
     def anew(self) -> SyncTables:
         """The same as their last commits left them."""
@@ -135,10 +133,3 @@ class SyncTables:
         """Take away what was written and not committed."""
         for feed in self.feeds.values():
             feed.target.abort()
-
-
-def _sources_of(table: Table) -> set[SourceTable]:
-    text = table.position(SOURCES_PROPERTY)
-    with stored("source tables", text):
-        names = [[str(part) for part in one] for one in json.loads(text or "[]")]
-    return {SourceTable(*one[:2]) for one in names}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import closing
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -24,7 +24,8 @@ from table_core.predicate.expression import col
 from table_core.storage.spill import Spill
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
 
     from table_core.cdc.apply.table_feed import TableFeed
     from table_core.cdc.model.batch import Position, SourceBatch
@@ -33,65 +34,70 @@ if TYPE_CHECKING:
     from table_core.storage.spill import SpilledRows
     from table_core.table.api.table import Table
 
-__all__ = ["begin_anew", "empty", "leave"]
+    History: TypeAlias = Callable[[], Iterator[SourceBatch[Position]]]
+    """Reads all that was applied before an event once more."""
+
+__all__ = ["History", "begin_anew", "empty", "leave"]
 
 _NUMBER: Final = "\0number"
 _MINE: Final = "\0mine"
 
 
-def empty(feed: TableFeed, source: SourceTable) -> None:
+def empty(feed: TableFeed, source: SourceTable, history: History | None) -> None:
     """The source table was emptied: take out what it gave.
 
     Raises:
         UnsupportedFeatureError: see ``_take_out``.
     """
-    if feed.target.table is None or (feed.sources and source not in feed.sources):
+    if feed.state.table is None or (feed.state.sources and source not in feed.state.sources):
         return
-    feed.count("truncates", 1)
-    _take_out(feed, source, "truncated", "on_truncate='ignore'")
+    feed.target.count("truncates", 1)
+    _take_out(feed, source, history, "truncated", "on_truncate='ignore'")
 
 
-def leave(feed: TableFeed, source: SourceTable) -> None:
+def leave(feed: TableFeed, source: SourceTable, history: History | None) -> None:
     """The source table is gone, and others feed the same table: take out what it gave.
 
     Raises:
         UnsupportedFeatureError: see ``_take_out``.
     """
-    if source not in feed.sources:
+    if source not in feed.state.sources:
         return
-    feed.count("drops", 1)
-    _take_out(feed, source, "dropped", "on_drop='ignore'")
-    feed.forget(source)
+    feed.target.count("drops", 1)
+    _take_out(feed, source, history, "dropped", "on_drop='ignore'")
+    feed.target.feed_from(feed.state.sources - {source})
 
 
 def begin_anew(
-    feed: TableFeed, fed: set[SourceTable], readable: set[SourceTable], due: set[SourceTable]
+    feed: TableFeed, readable: AbstractSet[SourceTable], due: AbstractSet[SourceTable]
 ) -> bool:
     """Take out the rows of source tables that are read again; whether all rows go.
 
     Args:
         feed: of the table.
-        fed: the source tables that it has rows of.
-        readable: those of them that can be read again.
-        due: those that have to be.
+        readable: the source tables that it has rows of and that can be read again.
+        due: those of them that have to be.
 
     Raises:
         UnsupportedFeatureError: one cannot be read again, and nothing says which rows are whose.
     """
-    if fed <= readable:
+    if feed.state.sources <= readable:
         feed.target.start_over()
         return True
     for source in sorted(due):
-        _take_out(feed, source, "rewritten", "on_rewrite='fail'")
+        _take_out(feed, source, None, "rewritten", "on_rewrite='fail'")
     return False
 
 
-def _take_out(feed: TableFeed, source: SourceTable, statement: str, instead: str) -> None:
+def _take_out(
+    feed: TableFeed, source: SourceTable, history: History | None, statement: str, instead: str
+) -> None:
     """Take the rows of ``source`` out, as part of the commit to come.
 
     Args:
         feed: of the table.
         source: whose rows go.
+        history: what tells which rows are whose, of a source that goes back.
         statement: happened to it, for people.
         instead: what a user says who wants to keep them.
 
@@ -99,17 +105,17 @@ def _take_out(feed: TableFeed, source: SourceTable, statement: str, instead: str
         UnsupportedFeatureError: other source tables feed the same table, and nothing says which
             rows are whose.
     """
-    if feed.sources <= {source}:
+    if feed.state.sources <= {source}:
         feed.target.start_over()
         return
-    table = feed.target.table
+    table = feed.state.table
     assert table is not None
     prefix, known = feed.settings.metadata_prefix, feed.settings.metadata
     if {"database_name", "table_name"} <= set(known):
         _delete_by_columns(feed, table, source, prefix)
-    elif feed.history is not None:
+    elif history is not None:
         feed.target.flush(complete=False)
-        _delete_by_history(feed, table, source)
+        _delete_by_history(feed, table, source, history)
     else:
         raise UnsupportedFeatureError(
             f"{source} was {statement}, and {feed.target.name} has rows of other tables too: add "
@@ -144,24 +150,26 @@ def _retract(feed: TableFeed, rows: pa.Table) -> None:
     feed.target.write(rows.append_column(ROW_KIND_COLUMN, kinds))
 
 
-def _delete_by_history(feed: TableFeed, table: Table, removed: SourceTable) -> None:
+def _delete_by_history(
+    feed: TableFeed, table: Table, removed: SourceTable, history: History
+) -> None:
     """Read the events once more to see whose each row is."""
-    assert feed.history is not None
     with closing(Spill()) as spill:
         if table.primary_key:
-            _delete_keys(feed, table, removed, spill)
+            _delete_keys(feed, table, removed, history, spill)
         else:
-            _delete_bag(feed, table, removed, spill)
+            _delete_bag(feed, table, removed, history, spill)
 
 
-def _delete_keys(feed: TableFeed, table: Table, removed: SourceTable, spill: Spill) -> None:
+def _delete_keys(
+    feed: TableFeed, table: Table, removed: SourceTable, history: History, spill: Spill
+) -> None:
     """Take out the rows whose keys ``removed`` wrote last; columns that may be null are."""
     key = list(table.primary_key)
     types = {f.name: f.type for f in table.definition.fields}
     dealt = {name: types[name] for name in key if can_deal(types[name])}
     events, seen, emptied = Shares(spill, dealt), 0, 0
-    assert feed.history is not None
-    for source, rows in _replayed(feed, feed.history()):
+    for source, rows in _replayed(feed, history()):
         if rows is None:
             emptied = seen if source == removed else emptied
             continue
@@ -211,12 +219,13 @@ def _rows_with(there: Shares, part: tuple[int, int, int], keys: pa.Table) -> pa.
     return rows.take(pc.take(numbers, pc.array_sort_indices(numbers)))
 
 
-def _delete_bag(feed: TableFeed, table: Table, removed: SourceTable, spill: Spill) -> None:
+def _delete_bag(
+    feed: TableFeed, table: Table, removed: SourceTable, history: History, spill: Spill
+) -> None:
     """Take out the rows that ``removed`` put into a table without key and did not take out again."""
     parts: list[SpilledRows] = []
     empty_in: set[str] = set()
-    assert feed.history is not None
-    for source, rows in _replayed(feed, feed.history()):
+    for source, rows in _replayed(feed, history()):
         if source == removed and rows is None:
             parts, empty_in = [], set()
         elif source == removed and rows is not None:
@@ -235,13 +244,15 @@ def _replayed(
     feed: TableFeed, history: Iterable[SourceBatch[Position]]
 ) -> Iterator[tuple[SourceTable, pa.Table | None]]:
     """Source table and its rows, in order; None where it was emptied."""
-    known, is_bag = Delivered(), feed.target.table is not None and not feed.target.table.primary_key
+    known, is_bag = Delivered(), feed.state.table is not None and not feed.state.table.primary_key
     for batch in history:
-        changes = [one for one in batch.changes if feed.takes(one.table)]
+        changes = [one for one in batch.changes if one.table in feed.state.sources]
         if is_bag:
             changes, known = without_repeats(batch, changes, known)
         schema_changes = [
-            one for one in batch.schema_changes if feed.takes(one.table) and not one.in_snapshot
+            one
+            for one in batch.schema_changes
+            if one.table in feed.state.sources and not one.in_snapshot
         ]
         for step in steps(changes, schema_changes if feed.settings.on_drop == "apply" else ()):
             if step.table is not None:

@@ -160,7 +160,7 @@ class ParallelReader:
 
     def known(self, decoder: LineDecoder) -> Known:
         """What is known now."""
-        tables = {n: f.target.table for n, f in self.tables.feeds.items()}
+        tables = {n: f.state.table for n, f in self.tables.feeds.items()}
         return Known(
             fields={n: t.definition.fields for n, t in tables.items() if t is not None},
             primary_keys={n: tuple(t.primary_key) for n, t in tables.items() if t is not None},

@@ -141,7 +141,7 @@ class BinlogFilesReader:
             transaction=start.order,
             defaults=self.defaults,
             around=Surroundings(
-                known=lambda: {t for feed in self.fed.feeds.values() for t in feed.sources}
+                known=lambda: {t for feed in self.fed.feeds.values() for t in feed.state.sources}
             ),
         )
         for name in names:

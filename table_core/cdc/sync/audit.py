@@ -203,7 +203,7 @@ class _AtSnapshot:
         assert isinstance(reader, LogReader)
         names = tables.fed_names(sync.database) if sync.table is None else [sync.table]
         run = start_run(context, tables, reader, names)
-        targets = {feed.target.name: feed.target.table for feed in tables.there}
+        targets = {feed.target.name: feed.state.table for feed in tables.there}
         before = {name: t.latest_snapshot() for name, t in targets.items() if t is not None}
         connection, position = reader.at_snapshot()
         begun = cls(
@@ -233,7 +233,7 @@ class _AtSnapshot:
         """Whether all tables stand there: none was read anew meanwhile."""
         ahead = self.reader.ahead_of(self.position)
         feeds = self.run.tables.feeds
-        return all(n in feeds and not (feeds[n].sources & ahead) for n in self.sync.names)
+        return all(n in feeds and not (feeds[n].state.sources & ahead) for n in self.sync.names)
 
     def audit(self, *, repair: bool, most: int) -> tuple[dict[str, _Audited], list[ResultDocument]]:
         """Compare the tables, and write what differs if it is to be repaired."""
@@ -242,7 +242,7 @@ class _AtSnapshot:
         audits = {}
         for name in self.sync.names:
             feed = self.run.tables.feeds[name]
-            there = {t: infos.get(t) for t in sorted(feed.sources)}
+            there = {t: infos.get(t) for t in sorted(feed.state.sources)}
             gone = [str(t) for t, info in there.items() if info is None]
             audits[name] = (
                 _Audited(skipped=f"{', '.join(gone)}: its source tables are gone")
@@ -260,12 +260,19 @@ class _AtSnapshot:
         heads: list[tuple[SyncTarget, Table, Snapshot | None, int]] = []
         for name in names:
             target = self.run.tables.feeds[name].target
-            assert target.table is not None
-            heads.append((target, target.table, target.table.latest_snapshot(), len(target.done)))
+            assert target.state.table is not None
+            heads.append(
+                (
+                    target,
+                    target.state.table,
+                    target.state.table.latest_snapshot(),
+                    len(target.state.done),
+                )
+            )
         self.run.flush(complete=True)
         return [
             committed(
-                table.access, "source-audit", target.done[n:], head, {}, started_ms=started_ms
+                table.access, "source-audit", target.state.done[n:], head, {}, started_ms=started_ms
             )
             for target, table, head, n in heads
         ]
@@ -273,7 +280,7 @@ class _AtSnapshot:
     def _table(
         self, feed: TableFeed, sources: Sequence[CatalogTable], *, repair: bool, most: int
     ) -> _Audited:
-        table, audited = feed.target.table, _Audited()
+        table, audited = feed.state.table, _Audited()
         assert table is not None
         dialect = MARIADB if self.reader.kind == "mysql" else POSTGRES
         of_both = shared_columns(dialect, table, sources)
@@ -283,7 +290,7 @@ class _AtSnapshot:
         audited.skipped = _unfit(feed, sources, columns, key)
         if audited.skipped is not None:
             return audited
-        done = feed.target.done
+        done = feed.state.done
         before = self.before.get(feed.target.name)
         audit = TableAudit(
             connection=self.connection,
@@ -318,7 +325,7 @@ def _unfit(
     feed: TableFeed, sources: Sequence[CatalogTable], columns: Mapping[str, Any], key: Sequence[str]
 ) -> str | None:
     """Why a table cannot be compared; None if it can."""
-    table = feed.target.table
+    table = feed.state.table
     assert table is not None
     engine = table.options.get(keys_merge.MERGE_ENGINE.key, "deduplicate")
     if table.primary_key and engine != "deduplicate":
@@ -329,7 +336,7 @@ def _unfit(
         return "its source tables are gone"
     if fleeting := [f"{i.database}.{i.name}" for i in sources if not i.is_transactional]:
         return f"{', '.join(fleeting)}: a table of this engine is in no snapshot of the server"
-    if len(feed.target.claims.held) > 1:
+    if len(feed.state.claims.held) > 1:
         return "several syncs feed it"
     if table.primary_key and not key:
         return "its key is not of the source"
@@ -374,8 +381,8 @@ class _Repairs:
 
     @property
     def _schema(self) -> pa.Schema:
-        assert self.feed.target.table is not None
-        return self.feed.target.table.arrow_schema
+        assert self.feed.state.table is not None
+        return self.feed.state.table.arrow_schema
 
     def _typed(self, rows: Sequence[tuple[CatalogTable, tuple[Any, ...]]]) -> pa.Table:
         """Rows of the source as the table would take them, in their order."""

@@ -223,14 +223,14 @@ class _Letters(DeadLetters):
 
     def _lines(self, tables: SyncTables) -> Iterator[LetterLines]:
         """The letters one by one; each was applied, or put back, when the next one is asked for."""
-        there = {name: feed.target for name, feed in tables.feeds.items() if feed.target.table}
+        there = {name: feed.target for name, feed in tables.feeds.items() if feed.state.table}
         held = {
-            name: target.table.position(REPLAYED_PROPERTY)
+            name: target.state.table.position(REPLAYED_PROPERTY)
             for name, target in there.items()
-            if target.table is not None
+            if target.state.table is not None
         }
         for name, target in there.items():
-            target.expect[REPLAYED_PROPERTY] = held[name]
+            target.wait(expect={REPLAYED_PROPERTY: held[name]})
         self._before = frozenset(
             id for text in held.values() for id in stored_names("replayed letters", text)
         )

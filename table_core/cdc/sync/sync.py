@@ -145,13 +145,13 @@ def table_result(context: SyncContext, source: Source, name: str, until: str) ->
     tables = SyncTables(context)
     feed = tables.open(name)
     target = feed.target
-    before = target.table.latest_snapshot() if target.table else None
+    before = target.state.table.latest_snapshot() if target.state.table else None
     elsewhere, of_reader = 0, dict[str, object]()
-    if not target.finished:
+    if not target.state.finished:
         run = ended_run(context, tables, [name], source, until)
         feed, target = run.tables.feeds[name], run.tables.feeds[name].target
         elsewhere, of_reader = run.events_elsewhere, dict(run.checkpoint.reader.details)
-    details = {**_details(target), **feed.counts, **_of_run(context, elsewhere), **of_reader}
+    details = {**_details(target), **feed.state.counts, **_of_run(context, elsewhere), **of_reader}
     return _result(target, name, before, details, started_ms, context.clock.now_ms())
 
 
@@ -164,10 +164,10 @@ def _result(
     now_ms: int,
 ) -> ResultDocument:
     """What was committed to the table of ``target``; it had ``before``, if nothing was."""
-    if target.table is None:  # no event has told what its columns are
+    if target.state.table is None:  # no event has told what its columns are
         seconds = (now_ms - started_ms) / 1000
         return ResultDocument(action="sync-table", table=name, seconds=seconds, details=details)
-    access, done = target.table.access, target.done
+    access, done = target.state.table.access, target.state.done
     return committed(access, "sync-table", done, before, details, started_ms=started_ms)
 
 
@@ -345,13 +345,13 @@ def database_result(
         name.partition(".")[2]: _result(
             feed.target,
             name,
-            feed.target.table.latest_snapshot(),
-            {**_details(feed.target), **feed.counts},
+            feed.state.table.latest_snapshot(),
+            {**_details(feed.target), **feed.state.counts},
             started_ms,
             now_ms,
         )
         for name, feed in sorted(tables.feeds.items())
-        if feed.target.table is not None
+        if feed.state.table is not None
     }
     details = {
         "tables": {name: _of_table(part) for name, part in parts.items()},
@@ -408,10 +408,10 @@ def _limits(catalog: Catalog, until: str, max_duration: str | None, max_rows: in
 
 def _details(target: SyncTarget) -> dict[str, object]:
     return {
-        "position": target.shown,
-        "commits": len(target.done),
-        "replayed": any(commit.replayed for commit in target.done),
-        "event_time_ms": target.time_ms,
+        "position": target.state.shown,
+        "commits": len(target.state.done),
+        "replayed": any(commit.replayed for commit in target.state.done),
+        "event_time_ms": target.state.time_ms,
     }
 
 

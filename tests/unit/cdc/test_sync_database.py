@@ -203,7 +203,7 @@ def test_a_run_that_dies_at_any_commit_loses_and_repeats_nothing(
     real, count = target.SyncTarget.flush, iter(range(100))
 
     def dying(self: Any, **how: bool) -> None:
-        had = self.writer is not None
+        had = self.state.pending.writer is not None
         if had and next(count) == dies_at:
             raise KeyboardInterrupt
         real(self, **how)
