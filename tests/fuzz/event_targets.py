@@ -24,8 +24,9 @@ from table_core.cdc.kafka.records import JsonRecords, json_text, record_line
 from table_core.cdc.model.claims import Claims
 from table_core.cdc.model.complete import Completed
 from table_core.cdc.model.embedded_schema import Declared
-from table_core.cdc.model.encoding import Encoding, LogicalType
+from table_core.cdc.model.encoding import Encoding
 from table_core.cdc.model.geometry import geometry_text
+from table_core.cdc.model.logical_type import LogicalType
 from table_core.cdc.model.mysql_types import mysql_column, mysql_type
 from table_core.cdc.model.source_schema import source_schemas_from
 from table_core.cdc.mysql.binlog import ROWS, TABLE_MAP, header_of

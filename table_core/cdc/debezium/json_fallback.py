@@ -17,10 +17,10 @@ import pyarrow as pa
 from table_core.cdc.model.bad import UNFORESEEN, refuse, unusable
 from table_core.cdc.model.changes import Changes, RowImages
 from table_core.cdc.model.embedded_schema import Declared, declared_columns
-from table_core.cdc.model.encoding import LogicalType
 from table_core.cdc.model.envelope import bad_line, read_event, read_line
 from table_core.cdc.model.geometry import shape_text
 from table_core.cdc.model.json_numbers import WrittenNumber, json_text
+from table_core.cdc.model.logical_type import LogicalType
 from table_core.cdc.model.single_values import plain_text, unscaled, unscaled_text
 from table_core.cdc.model.unavailable_values import UNCHANGED
 from table_core.errors import EventError

@@ -17,7 +17,7 @@ from table_core.cdc.debezium.canal_values import as_text
 from table_core.cdc.debezium.json_fallback import decode_events
 from table_core.cdc.model.bad import UNFORESEEN, unusable
 from table_core.cdc.model.embedded_schema import Declared, writable
-from table_core.cdc.model.encoding import Encoding, LogicalType, text_columns
+from table_core.cdc.model.encoding import Encoding, text_columns
 from table_core.cdc.model.envelope import (
     OPS,
     Event,
@@ -26,6 +26,7 @@ from table_core.cdc.model.envelope import (
     read_line,
     unwrap,
 )
+from table_core.cdc.model.logical_type import LogicalType
 from table_core.cdc.model.mysql_types import is_bytes, mysql_column, mysql_type
 from table_core.cdc.model.record import UNNAMED, SourceTable, shortened
 from table_core.cdc.model.unavailable_values import UNCHANGED

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
-from table_core.cdc.model.encoding import Encoding, LogicalType
+from table_core.cdc.model.encoding import Encoding
+from table_core.cdc.model.logical_type import LogicalType
 from table_core.cdc.model.mysql_types import UNSIGNED_BIGINT
 from table_core.datatypes.kinds import MAX_LENGTH, STRING, Array, Atomic, DataType, Root
 

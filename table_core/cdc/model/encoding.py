@@ -1,9 +1,8 @@
 """How Debezium puts a column into JSON, and the way back to a typed Arrow column.
 
 A value goes two steps, both Arrow kernels (only base64 is decoded value by value): from what JSON
-holds (number, text, boolean) to what it means (days since 1970), then to the type of the table.
-
-Source: Debezium's documentation of data type mappings; ``io.debezium.time``.
+holds (number, text, boolean) to what it means (days since 1970: see ``logical_type``), then to the type of
+the table.
 """
 
 from __future__ import annotations
@@ -11,36 +10,19 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from decimal import Decimal
-from enum import Enum, auto
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from table_core.cdc.model.single_values import (
-    address_text,
-    base64_bytes,
-    bit_bytes,
-    clock_text,
-    plain_text,
-    unscaled,
-    uuid_text,
-)
-from table_core.cdc.model.typed_values import (
-    DAY_MS,
-    in_micros,
-    require_years,
-    time_of_day,
-    to_type,
-    without_sign,
-)
+from table_core.cdc.model.logical_type import LogicalType, decoded
+from table_core.cdc.model.typed_values import DAY_MS, to_type
 from table_core.datatypes.arrow import arrow_type, timestamp_unit
 from table_core.datatypes.kinds import Array, Atomic, DataType, Root
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from table_core.datatypes.kinds import Field
 
@@ -49,7 +31,6 @@ __all__ = [
     "NUMBER",
     "TIME_TYPES",
     "Encoding",
-    "LogicalType",
     "PlainSettings",
     "convert",
     "json_type",
@@ -58,7 +39,6 @@ __all__ = [
     "text_columns",
 ]
 
-_OF_UTC: Final = r"(\d\d:\d\d:\d\d(?:\.\d*)?)(?:\+00(?::00)?)?$"
 NUMBER: Final = r"^[+-]?\d+(\.\d*)?([eE][+-]?\d+)?$"
 _HEX_EVIDENCE: Final = 12
 """So many letters are not hexadecimal by chance: one time in ten million."""
@@ -66,50 +46,6 @@ INTEGER_ROOTS: Final = frozenset({Root.TINYINT, Root.SMALLINT, Root.INT, Root.BI
 _TIMESTAMPS: Final = frozenset({Root.TIMESTAMP, Root.TIMESTAMP_LTZ})
 _TEXT: Final = frozenset({Root.CHAR, Root.VARCHAR})
 _BYTES: Final = frozenset({Root.BINARY, Root.VARBINARY, Root.BLOB})
-
-
-class LogicalType(Enum):
-    """What the number or text of a column stands for."""
-
-    PLAIN = auto()
-    """What JSON says; text may be a number or bytes, as the column's type tells."""
-    RAW = auto()
-    """The very value, of a source that does not go through JSON."""
-    DAYS = auto()
-    MILLIS = auto()
-    MICROS = auto()
-    NANOS = auto()
-    MOMENT = auto()
-    """Microseconds or milliseconds since 1970; the numbers tell."""
-    TIME = auto()
-    """Micro- or milliseconds of a time of day; the numbers tell, or nothing is known of them."""
-    TIME_MILLIS = auto()
-    TIME_MICROS = auto()
-    TIME_NANOS = auto()
-    BASE64 = auto()
-    HEX = auto()
-    LATIN1 = auto()
-    """A letter for each byte, as Canal writes them."""
-    BITS = auto()
-    """Base64 of little-endian bytes, as Debezium writes BIT(n); stored as the server prints them."""
-    BIT_NUMBER = auto()
-    """The number of those bits, as Canal writes it; ``Encoding.scale`` says in how many bytes they are."""
-    SET = auto()
-    """Words with commas between them: a list, or that text."""
-    UUID = auto()
-    """Sixteen bytes, or the text of them."""
-    ADDRESS = auto()
-    """The four or sixteen bytes of an internet address, or the text of them."""
-    ZONED = auto()
-    """Text of a moment of UTC, with a zone of hours only, as PostgreSQL prints it, or none, as Canal."""
-    ISO = auto()
-    """Text of a date or time with a ``Z`` that says nothing."""
-    DECIMAL = auto()
-    """A number, its text, or what UNSCALED is; the texts tell."""
-    UNSCALED = auto()
-    """Base64 of a big-endian two's complement integer; ``Encoding.scale`` says where the point is."""
-    UNSIGNED = auto()
-    """The same, or 64 bits without sign that were written as a number with one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,22 +241,19 @@ def convert(array: pa.Array, encoding: Encoding, type_: DataType) -> pa.Array:
         return pa.nulls(len(array), target)
     if isinstance(type_, Array):
         return _list(array, encoding, type_, target)
-    if encoding.logical_type is LogicalType.UNSIGNED:
-        return to_type(without_sign(array), type_, target)
-    logical_type = encoding.logical_type
-    if logical_type in _PER_MILLI and target == pa.string() and pa.types.is_integer(array.type):
-        per_second = 1000 * _PER_MILLI[logical_type]
-        return pa.array(_decoded(array, lambda time: clock_text(time, per_second)), target)
-    if logical_type is LogicalType.UNSCALED and target == array.type == pa.string():
-        texts = _decoded(array, lambda text: plain_text(unscaled(text, encoding.scale)))
-        return pa.array(texts, target)
-    return to_type(_meant(array, encoding), type_, target)
+    printed = encoding.logical_type.meaning.printed
+    if printed is not None and target == pa.string():
+        texts = printed(array, encoding.scale)
+        if texts is not None:
+            return texts
+    return to_type(encoding.logical_type.meant(array, encoding.scale), type_, target)
 
 
 def _list(array: pa.Array, encoding: Encoding, type_: Array, target: pa.DataType) -> pa.Array:
     """Lists, or JSON text of lists, element by element."""
-    if encoding.logical_type is LogicalType.SET and pa.types.is_string(array.type):
-        return pa.array(_decoded(array, lambda text: text.split(",") if text else []), target)
+    words = encoding.logical_type.meaning.words
+    if words is not None and pa.types.is_string(array.type):
+        return pa.array(decoded(array, words), target)
     if pa.types.is_string(array.type):
         return _list(_from_json(array), encoding, type_, target)
     if not pa.types.is_list(array.type):
@@ -334,7 +267,7 @@ def _list(array: pa.Array, encoding: Encoding, type_: Array, target: pa.DataType
 
 
 def _from_json(array: pa.Array) -> pa.Array:
-    values = _decoded(array, lambda text: json.loads(text, parse_float=Decimal))
+    values = decoded(array, lambda text: json.loads(text, parse_float=Decimal))
     leaves = {type(v) for row in values if row is not None for v in row if v is not None}
     if not leaves:
         return pa.array(values, pa.list_(pa.null()))
@@ -351,72 +284,3 @@ def _leaf(value: Any) -> str | None:
     if value is None or isinstance(value, str):
         return value
     return json.dumps(value, default=str) if isinstance(value, dict | list | bool) else str(value)
-
-
-def _decoded(array: pa.Array, decode: Callable[[Any], Any]) -> list[Any]:
-    return [None if text is None else decode(text) for text in array.to_pylist()]
-
-
-def _meant(array: pa.Array, encoding: Encoding) -> pa.Array:
-    """Apply the meaning: the second step starts from a date, not from days."""
-    logical_type = encoding.logical_type
-    is_text = pa.types.is_string(array.type)
-    if logical_type in {LogicalType.PLAIN, LogicalType.RAW} or (
-        logical_type is LogicalType.UNSCALED and not is_text
-    ):
-        return array  # a number without digits of its own is the default of a column
-    if is_text:
-        if (decode := _to_bytes(encoding)) is not None:
-            return pa.array(_decoded(array, decode), pa.binary())
-        if logical_type is LogicalType.ZONED:
-            return pc.replace_substring_regex(array, _OF_UTC, r"\1Z")
-        if logical_type is LogicalType.ISO or logical_type in _PER_MILLI:
-            return pc.replace_substring_regex(array, r"(Z|\+00:00)$", "")
-        if logical_type is LogicalType.UNSCALED:
-            whole = _decoded(array, lambda text: unscaled(text, encoding.scale))
-            return pa.array(whole, pa.decimal128(38, encoding.scale))
-        return array  # text where a number is usual: ISO
-    if pa.types.is_binary(array.type) and logical_type in _OF_BYTES:
-        return pa.array(_decoded(array, _OF_BYTES[logical_type]), pa.string())
-    if not pa.types.is_integer(array.type):
-        raise ValueError(f"expected whole numbers or text, not {array.type}")
-    if logical_type is LogicalType.DAYS:
-        require_years(array, 1)
-        return array.cast(pa.int32()).cast(pa.date32())
-    if logical_type in _PER_MILLI:
-        return time_of_day(array, _PER_MILLI[logical_type])
-    if logical_type is LogicalType.MOMENT:
-        micros = in_micros(array)
-        require_years(micros, _A_DAY["us"])
-        return micros.cast(pa.timestamp("us"))
-    unit = _UNIT[logical_type]
-    require_years(array, _A_DAY[unit])
-    return array.cast(pa.timestamp(unit))
-
-
-def _to_bytes(encoding: Encoding) -> Callable[[str], bytes] | None:
-    if encoding.logical_type is LogicalType.BIT_NUMBER:
-        return partial(bit_bytes, size=encoding.scale)
-    return _TO_BYTES.get(encoding.logical_type)
-
-
-_OF_BYTES: Final[dict[LogicalType, Callable[[bytes], str]]] = {
-    LogicalType.UUID: uuid_text,
-    LogicalType.ADDRESS: address_text,
-}
-_UNIT: Final = {LogicalType.MILLIS: "ms", LogicalType.MICROS: "us", LogicalType.NANOS: "ns"}
-_A_DAY: Final = {"ms": DAY_MS, "us": DAY_MS * 1000, "ns": DAY_MS * 1_000_000}
-_PER_MILLI: Final = {
-    LogicalType.TIME: 1000,
-    LogicalType.TIME_MILLIS: 1,
-    LogicalType.TIME_MICROS: 1000,
-    LogicalType.TIME_NANOS: 1_000_000,
-}
-
-
-_TO_BYTES: Final[dict[LogicalType, Callable[[str], bytes]]] = {
-    LogicalType.BASE64: base64_bytes,
-    LogicalType.BITS: lambda text: base64_bytes(text)[::-1],
-    LogicalType.HEX: bytes.fromhex,
-    LogicalType.LATIN1: lambda text: text.encode("latin-1"),
-}

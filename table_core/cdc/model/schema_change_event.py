@@ -17,9 +17,10 @@ import pyarrow.compute as pc
 
 from table_core.cdc.model.bad import UNFORESEEN, refuse, unusable
 from table_core.cdc.model.embedded_schema import Declared, writable
-from table_core.cdc.model.encoding import NUMBER, TIME_TYPES, Encoding, LogicalType
+from table_core.cdc.model.encoding import NUMBER, TIME_TYPES, Encoding
 from table_core.cdc.model.envelope import unwrap
 from table_core.cdc.model.json_lines import ends_of
+from table_core.cdc.model.logical_type import LogicalType
 from table_core.cdc.model.mysql_types import MySqlColumn, mysql_type
 from table_core.cdc.model.record import SourceTable
 from table_core.datatypes.kinds import STRING

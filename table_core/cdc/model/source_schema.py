@@ -6,7 +6,8 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from table_core.cdc.model.embedded_schema import Declared
-from table_core.cdc.model.encoding import Encoding, LogicalType
+from table_core.cdc.model.encoding import Encoding
+from table_core.cdc.model.logical_type import LogicalType
 from table_core.cdc.model.record import SourceTable
 from table_core.cdc.model.schema_change_event import number_default
 from table_core.datatypes.text import parse_type, type_text

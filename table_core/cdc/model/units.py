@@ -8,7 +8,7 @@ has letters somewhere, what ``string`` writes has points.  One answer holds for 
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -16,8 +16,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from table_core.cdc.model.bad import refuse
-from table_core.cdc.model.encoding import NUMBER, Encoding, LogicalType
+from table_core.cdc.model.encoding import NUMBER, Encoding
 from table_core.cdc.model.envelope import bad_line
+from table_core.cdc.model.logical_type import LogicalType
 from table_core.cdc.model.typed_values import DAY_MS, MILLIS_MAX
 from table_core.datatypes.kinds import Atomic, Root
 
@@ -35,22 +36,39 @@ __all__ = ["settled", "without_sign"]
 
 _UNSIGNED: Final = Encoding(LogicalType.UNSIGNED)
 _BIGINT: Final = Atomic(Root.BIGINT)
-_OPEN: Final = {LogicalType.MOMENT, LogicalType.TIME, LogicalType.DECIMAL}
-_COARSE: Final = {LogicalType.MOMENT: LogicalType.MILLIS, LogicalType.TIME: LogicalType.TIME_MILLIS}
-_FINE: Final = {LogicalType.MOMENT: LogicalType.MICROS, LogicalType.TIME: LogicalType.TIME_MICROS}
-_LEAST_MILLIS: Final = {LogicalType.MOMENT: 10**10, LogicalType.TIME: 1}
-"""What is smaller shows nothing: April 1970, or three hours after its beginning."""
-_MOST_MILLIS: Final = {LogicalType.MOMENT: MILLIS_MAX, LogicalType.TIME: DAY_MS}
 _DECIDED: Final = {LogicalType.PLAIN, LogicalType.UNSCALED}
 _TIMESTAMPS: Final = {Root.TIMESTAMP, Root.TIMESTAMP_LTZ}
 _MILLIS_DIGITS: Final = 3
-_BEYOND: Final = {
-    LogicalType.MILLIS: MILLIS_MAX,
-    LogicalType.MICROS: MILLIS_MAX * 1000,
-    LogicalType.TIME_MILLIS: DAY_MS,
-    LogicalType.TIME_MICROS: 839 * 3_600_000_000,
+
+
+@dataclass(frozen=True, slots=True)
+class _Unit:
+    """The two units that numbers may be in."""
+
+    coarse: LogicalType
+    fine: LogicalType
+    least: int
+    """What is smaller shows nothing of milliseconds: April 1970, or three hours after its beginning."""
+    most: int
+    """No milliseconds are as large."""
+
+    def is_coarse(self, column: pa.Array) -> int:
+        """How many numbers are likely to be of the coarse unit."""
+        return _within(column, self.least, self.most)
+
+    def is_fine(self, column: pa.Array) -> int:
+        """How many numbers are of the fine unit: too large for the other."""
+        coarse, fine = self.coarse.meaning.beyond, self.fine.meaning.beyond
+        assert coarse is not None
+        assert fine is not None
+        return _within(column, coarse, fine)
+
+
+_UNITS: Final = {
+    LogicalType.MOMENT: _Unit(LogicalType.MILLIS, LogicalType.MICROS, 10**10, MILLIS_MAX),
+    LogicalType.TIME: _Unit(LogicalType.TIME_MILLIS, LogicalType.TIME_MICROS, 1, DAY_MS),
 }
-"""No such moment of four-digit years, and no such time of MySQL, is as large."""
+"""What the numbers, or those of other columns, have to tell."""
 
 
 def settled(
@@ -79,6 +97,7 @@ def settled(
 def _units(
     source_schemas: SourceSchemas, changes: Sequence[Changes]
 ) -> dict[LogicalType, LogicalType]:
+    fine_units = {open_: unit.fine for open_, unit in _UNITS.items()}
     wires = {
         (d.encoding.logical_type, _digits(d))
         for columns in source_schemas.values()
@@ -86,19 +105,17 @@ def _units(
         if d.encoding is not None
     }
     if wires & {(LogicalType.MICROS, 6), (LogicalType.TIME_MICROS, 0)}:
-        return _FINE
+        return fine_units
     if wires & {(LogicalType.MILLIS, 6), (LogicalType.TIME_MILLIS, 0)}:
-        return _COARSE
-    fine, coarse = 0, dict.fromkeys(_COARSE, 0)
-    for logical_type in _COARSE:
-        for column in _values(source_schemas, changes, logical_type):
-            fine += _within(column, _BEYOND[_COARSE[logical_type]], _BEYOND[_FINE[logical_type]])
-            coarse[logical_type] += _within(
-                column, _LEAST_MILLIS[logical_type], _MOST_MILLIS[logical_type]
-            )
+        return {open_: unit.coarse for open_, unit in _UNITS.items()}
+    fine, coarse = 0, dict.fromkeys(_UNITS, 0)
+    for open_, unit in _UNITS.items():
+        for column in _values(source_schemas, changes, open_):
+            fine += unit.is_fine(column)
+            coarse[open_] += unit.is_coarse(column)
     if fine and fine >= sum(coarse.values()):
-        return _FINE
-    return {m: _COARSE[m] for m, count in coarse.items() if count}
+        return fine_units
+    return {open_: _UNITS[open_].coarse for open_, count in coarse.items() if count}
 
 
 def _digits(declared: Declared) -> int:
@@ -123,8 +140,10 @@ def _mistaken(source_schemas: SourceSchemas, changes: Sequence[Changes]) -> Iter
         for name, declared in source_schemas.get(group.table, {}).items():
             if declared.encoding is None:
                 continue
-            logical_type = _FINE.get(declared.encoding.logical_type, declared.encoding.logical_type)
-            if (beyond := _BEYOND.get(logical_type)) is None:
+            logical_type = declared.encoding.logical_type
+            if (unit := _UNITS.get(logical_type)) is not None:
+                logical_type = unit.fine
+            if (beyond := logical_type.meaning.beyond) is None:
                 continue
             taken = logical_type.name.lower().replace("_", " in ")
             why = (
@@ -173,7 +192,9 @@ def _matching(column: pa.Array, pattern: str) -> int:
 
 def _is_open(columns: Mapping[str, Declared]) -> bool:
     return any(
-        d.encoding is not None and d.encoding.logical_type in _OPEN for d in columns.values()
+        d.encoding is not None
+        and (d.encoding.logical_type in _UNITS or d.encoding.logical_type is LogicalType.DECIMAL)
+        for d in columns.values()
     )
 
 

@@ -10,8 +10,9 @@ import struct
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from table_core.cdc.model.encoding import Encoding, LogicalType
+from table_core.cdc.model.encoding import Encoding
 from table_core.cdc.model.geometry import geometry_text
+from table_core.cdc.model.logical_type import LogicalType
 from table_core.cdc.model.mysql_types import MySqlColumn
 from table_core.cdc.mysql.binlog_times import (
     datetime_reader,

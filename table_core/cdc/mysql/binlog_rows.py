@@ -24,7 +24,6 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 
 from table_core.cdc.model.embedded_schema import Declared
-from table_core.cdc.model.encoding import LogicalType
 from table_core.cdc.model.log_rows import LogRows, TableRows
 from table_core.cdc.model.mysql_types import mysql_type
 from table_core.cdc.model.record import SourceTable, shortened
@@ -309,10 +308,8 @@ def _declared(
     if declared is None:
         return Declared(own, column.encoding, None, nullable=column.nullable, default=default)
     declared = replace(declared, default=default)
-    fits = declared.encoding is not None and declared.encoding.logical_type in {
-        LogicalType.UUID,
-        LogicalType.ADDRESS,
-    }
+    encoding = declared.encoding
+    fits = encoding is not None and encoding.logical_type.meaning.of_bytes is not None
     return declared if fits else replace(declared, encoding=column.encoding)
 
 

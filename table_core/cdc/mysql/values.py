@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 
 from table_core.cdc.model.embedded_schema import Declared
-from table_core.cdc.model.encoding import Encoding, LogicalType
+from table_core.cdc.model.encoding import Encoding
 from table_core.cdc.model.geometry import geometry_text
+from table_core.cdc.model.logical_type import LogicalType
 from table_core.cdc.model.mysql_types import is_bytes, mysql_column, mysql_type
 from table_core.datatypes.kinds import STRING
 

@@ -13,8 +13,9 @@ import pyarrow as pa
 from table_core.cdc.apply.log_reader import LogReader
 from table_core.cdc.model.batch import CommitAfter
 from table_core.cdc.model.embedded_schema import Declared
-from table_core.cdc.model.encoding import Encoding, LogicalType
+from table_core.cdc.model.encoding import Encoding
 from table_core.cdc.model.log_rows import LogRows, TableRows
+from table_core.cdc.model.logical_type import LogicalType
 from table_core.cdc.model.record import SourceTable
 from table_core.cdc.model.schema_change_event import SchemaChangeEvent
 from table_core.cdc.postgres.log_connection import cluster_and_timeline, slot_begin

@@ -13,7 +13,8 @@ import pytest
 
 import table_core as tc
 from table_core.cdc.model.embedded_schema import Declared
-from table_core.cdc.model.encoding import Encoding, LogicalType
+from table_core.cdc.model.encoding import Encoding
+from table_core.cdc.model.logical_type import LogicalType
 from table_core.cdc.model.source_schema import source_schemas_from
 from table_core.cdc.mysql.binlog_rows import BinlogRows
 from table_core.cdc.postgres.pgoutput import PgOutputRows
