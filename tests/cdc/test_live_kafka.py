@@ -66,7 +66,7 @@ def test_what_is_not_there_is_named(kafka: Kafka, tmp_path: Path) -> None:
 
 def test_a_topic_that_goes_away_while_it_is_read_is_named(kafka: Kafka) -> None:
     kafka.put("goes.away", (None, b"{}"))
-    reading = tc.KafkaSource(kafka.servers, "goes.away").open()
+    reading = tc.KafkaSource(kafka.servers, "goes.away").connect()
     (at,) = reading.partitions()
     admin = kafka.admin()
     admin.delete_topics(["goes.away"])["goes.away"].result()
@@ -80,7 +80,7 @@ def test_brokers_that_go_away_are_told() -> None:
     with Kafka() as kafka:
         source = tc.KafkaSource(kafka.servers, ["t"], options={"socket.timeout.ms": 1000})
         kafka.put("t", (None, b"{}"))
-        reading = source.open()
+        reading = source.connect()
         end = {("t", 0): reading.partitions()["t", 0][1]}
         kafka.__exit__()
         with pytest.raises(StorageUnavailableError, match="cannot be reached"):

@@ -40,7 +40,7 @@ class Rows:
         producer.commit_transaction() if commit else producer.abort_transaction()
 
     def end(self) -> int:
-        reading = self.source.open()
+        reading = self.source.connect()
         try:
             return reading.partitions()[self.topic, 0][1]
         finally:

@@ -421,7 +421,7 @@ def test_a_broker_that_answers_with_anything_is_named_in_time(
 ) -> None:
     monkeypatch.setattr(kafka_source, "_TIMEOUT_S", 1.0)
     with server(BROKERS[kind]) as port:
-        reading = tc.KafkaSource(f"127.0.0.1:{port}", "t").open()
+        reading = tc.KafkaSource(f"127.0.0.1:{port}", "t").connect()
         try:
             with pytest.raises(StorageUnavailableError, match="cannot be reached") as caught:
                 reading.partitions()

@@ -57,7 +57,7 @@ table.expire_snapshots(retain_max=1, retain_min=1)
 print(table.read().to_arrow().to_pylist())
 refused = []
 for ask in (
-    lambda: tc.KafkaSource("localhost:1", ["t"], "debezium-json").open(),
+    lambda: tc.KafkaSource("localhost:1", ["t"], "debezium-json").connect(),
     lambda: __import__("table_core.spark").spark.read,
     lambda: __import__("table_core.jobs.embedded").jobs.embedded.EmbeddedEngine().query("SELECT 1", {}),
 ):

@@ -114,12 +114,12 @@ class LogReader(ABC):
         return True
 
     @abstractmethod
-    def _now(self) -> LogNow:
+    def _look_at_log(self) -> LogNow:
         """The server, and from where to where its log can be read."""
 
     def identity(self) -> tuple[SourceId, str]:
         """What tells the server from others, and where it is."""
-        self._log_now = self._now()
+        self._log_now = self._look_at_log()
         return self._log_now.source, self._address
 
     @property

@@ -5,14 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from table_core.cdc.debezium.json_blocks import DebeziumDecoder
 from table_core.cdc.debezium.other_formats import Targets, decode_other_format
 from table_core.cdc.debezium.tombstones import lone_tombstones, topics_of
 from table_core.cdc.model.bad import BadEvents
 from table_core.cdc.model.batch import SourceBatch
-from table_core.cdc.model.encoding import PlainSettings
 from table_core.cdc.model.schema_change_event import schema_change_events
 from table_core.cdc.model.source_schema import source_schema_text, source_schemas_from
 from table_core.cdc.model.units import settled, without_sign
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from table_core.cdc.model.changes import Changes
     from table_core.cdc.model.claims import Claim
     from table_core.cdc.model.embedded_schema import Declared
+    from table_core.cdc.model.encoding import PlainSettings
     from table_core.cdc.model.parallel_batches import DecodedWindow
     from table_core.cdc.model.record import SourceTable
     from table_core.cdc.model.schema_change_event import SchemaChangeEvent
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from table_core.ports import Clock
     from table_core.position.source import SourceId
 
-__all__ = ["WINDOW_BYTES", "LineDecoder", "LineReader", "plain_settings", "window_is_full"]
+__all__ = ["WINDOW_BYTES", "LineDecoder", "LineReader", "window_is_full"]
 
 AtLines = TypeVar("AtLines", FilesRead, OffsetsPlace)
 """How far lines were read: in files, or in topics."""
@@ -56,16 +56,6 @@ def window_is_full(size: int, lines: int, newest: bytes) -> bool:
         return size >= WINDOW_BYTES
     has_schema = newest.find(_SCHEMA_MEMBER, 0, _HEAD_BYTES) >= 0
     return not has_schema or lines >= WINDOW_LINES
-
-
-def plain_settings(source: Any) -> PlainSettings:
-    """What a source says of events without schema."""
-    return PlainSettings(
-        decimals=source.decimals,
-        binary=source.binary,
-        timestamps=source.timestamps,
-        times=source.times,
-    )
 
 
 @dataclass(slots=True, kw_only=True)

@@ -6,31 +6,27 @@ taken, a file that grew goes on where it was left, and one that is another one b
 
 from __future__ import annotations
 
-import hashlib
 from codecs import BOM_UTF8
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from table_core.cdc.apply.diverged import diverged
-from table_core.cdc.files.content import ContentSum
 from table_core.cdc.files.lines import WINDOW_BYTES, LineReader, window_is_full
+from table_core.cdc.files.source import head_digest
 from table_core.cdc.model.record import LineBlock
 from table_core.cdc.model.window import Window
-from table_core.errors import EventError, NotFoundError
+from table_core.errors import EventError
 from table_core.position.decide import Diverged
 from table_core.position.files import FILES_MAX, FileFacts
 from table_core.position.lines import FilesRead, Taken
 from table_core.position.source import FilesId
-from table_core.storage.stores.locate import open_storage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from table_core.cdc.files.source import FilesSource, TextBlock
+    from table_core.cdc.files.source import FilesConnection, FilesSource, TextBlock
     from table_core.cdc.model.batch import SourceBatch
     from table_core.cdc.model.claims import Claim
-    from table_core.ports import Storage
     from table_core.position.lines import Piece
     from table_core.position.source import SourceId
 
@@ -45,12 +41,12 @@ _THEN: Final = "/"
 """Between what a mark says of the beginning of a file, where nobody knows more, and of all that was read of it."""
 
 
-@dataclass(kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class FilesReader(LineReader[FilesRead]):
     """Batches of a ``FilesSource``."""
 
     source: FilesSource
-    _stores: dict[str, Storage] = field(default_factory=dict)
+    _connection: FilesConnection | None = None
     _seen: Mapping[str, FileFacts] = field(default_factory=dict)
     """The files as this pass found them."""
     _sums: dict[tuple[str, int], str] = field(default_factory=dict)
@@ -59,21 +55,28 @@ class FilesReader(LineReader[FilesRead]):
     """Files whose last line waits for its end, and where that is."""
 
     @property
+    def _files(self) -> FilesConnection:
+        """The stores, which are opened when something is first looked at."""
+        if self._connection is None:
+            self._connection = self.source.connect()
+        return self._connection
+
+    @property
     def details(self) -> dict[str, object]:
         """Lines that wait for their end, and files of the folder that are not read."""
         parts = {
             "unfinished": sorted(self._unfinished.values()),
-            "ignored_files": self.source.ignored(self._store)[:_IGNORED_TOLD],
+            "ignored_files": self._files.ignored()[:_IGNORED_TOLD],
         }
         return {name: part for name, part in parts.items() if part}
 
     def parse(self, text: str | None) -> FilesRead:
         """The position that a table holds; names without a folder are of this one."""
-        return FilesRead.parse(text).renamed(self._whole)
+        return FilesRead.parse(text).renamed(self._files.whole)
 
     def identity(self) -> tuple[SourceId, str]:
         """Files are files, wherever they are: each is known by its path."""
-        return FilesId(folder=self._root, pattern=self.source.pattern), ""
+        return FilesId(folder=self._files.root, pattern=self.source.pattern), ""
 
     def check(self, claims: Sequence[Claim]) -> None:
         """Refuse files that are not those that were read.
@@ -81,7 +84,7 @@ class FilesReader(LineReader[FilesRead]):
         Raises:
             SourceDivergedError: a file is shorter than what was read of it, or begins otherwise.
         """
-        listing = self._listing()
+        listing = self._files.listing()
         for claim in claims:
             at = claim.at
             if not isinstance(at, FilesRead):
@@ -115,28 +118,13 @@ class FilesReader(LineReader[FilesRead]):
             return True
         content = _content_of(taken)
         if content and taken.size:  # all of it: another file may begin so, with the same schema
-            return self._content(file.path, taken.size) == content
+            return self._files.content(file.path, taken.size) == content
         return self._begins(file.path, taken.mark)
 
     def _begins(self, path: str, head: str) -> bool:
         """Whether a file begins with what ``head`` was made of; '' says nothing."""
         head = head.partition(_THEN)[0]
-        return not head or head == self._head(path, int(head.partition(":")[0]))
-
-    def _head(self, path: str, length: int) -> str:
-        storage, name = self._at(path)
-        with storage.open_input(name) as file:
-            return _digest_of(bytes(file.read(length)))
-
-    def _content(self, path: str, length: int) -> str:
-        """What stands for the first bytes of a file."""
-        storage, name = self._at(path)
-        seen, left, content = ContentSum(0), length, ""
-        with storage.open_input(name) as file:
-            while left and (chunk := bytes(file.read(min(_BLOCK_BYTES, left)))):
-                left -= len(chunk)
-                content = seen.after(chunk)
-        return content
+        return not head or head == self._files.head(path, int(head.partition(":")[0]))
 
     # ------------------------------------------------------------------------------- reading
     def _pass(self, start: FilesRead, end: FilesRead | None) -> Iterator[SourceBatch[FilesRead]]:
@@ -159,19 +147,19 @@ class FilesReader(LineReader[FilesRead]):
         )
         content = block.content
         if block.start is None and file is not None and block.offset:
-            content = self._content(path, block.offset)
+            content = self._files.content(path, block.offset)
         if content:  # says more than how it begins, and a snapshot has it for every file
             return replace(taken, mark=f"{_THEN}{content}")
         head = known.mark
         if block.start == 0:
-            head = _digest_of(block.body[: min(_HEAD_BYTES, block.offset)])
+            head = head_digest(block.body[: min(_HEAD_BYTES, block.offset)])
         elif block.start is None and not head and file is not None:
-            head = self._head(path, min(_HEAD_BYTES, file.size))
+            head = self._files.head(path, min(_HEAD_BYTES, file.size))
         return replace(taken, mark=head.partition(_THEN)[0])
 
     def settled(self, position: FilesRead) -> FilesRead:
         """``position`` with the new paths of files that were moved, and without many that are gone."""
-        present = self._listing()
+        present = self._files.listing()
         gone = [path for path in position.files if path not in present]
         paths: dict[str, str] = {}
         for path, file in present.items():
@@ -205,15 +193,11 @@ class FilesReader(LineReader[FilesRead]):
             return False
         if content and (not taken.size or self._sum(file.path, taken.size) != content):
             return False
-        try:
-            storage, name = self._at(old)
-            return not storage.exists(name)
-        except NotFoundError:
-            return True
+        return not self._files.exists(old)
 
     def _sum(self, path: str, length: int) -> str:
         if (path, length) not in self._sums:
-            self._sums[path, length] = self._content(path, length)
+            self._sums[path, length] = self._files.content(path, length)
         return self._sums[path, length]
 
     def _windows(
@@ -233,11 +217,9 @@ class FilesReader(LineReader[FilesRead]):
 
     def _blocks(self, start: FilesRead, end: FilesRead | None) -> Iterator[tuple[str, TextBlock]]:
         for piece in self._pieces(start, end):
-            storage, name = self._at(piece.name)
             lines, read = piece.lines, piece.offset
-            blocks = self.source.blocks(
-                storage,
-                name,
+            blocks = self._files.blocks(
+                piece.name,
                 size=piece.size,
                 lines=piece.lines,
                 offset=piece.offset,
@@ -266,47 +248,20 @@ class FilesReader(LineReader[FilesRead]):
         self.decoder.dead_letters.put(error, place, b"")
 
     def _pieces(self, start: FilesRead, end: FilesRead | None) -> list[Piece]:
-        self._seen = self._listing() if end is None else {}
+        self._seen = self._files.listing() if end is None else {}
         if end is None:
             return start.ahead([(path, file.size) for path, file in self._seen.items()])
         return start.ahead([(path, taken.size) for path, taken in end.files.items()])
 
     def line(self, path: str, number: int) -> bytes | None:
         """A line of a file, counted from 1; None if there is no such file or line any more."""
-        file = self._listing().get(path)
+        file = self._files.listing().get(path)
         if file is None:
             return None
-        storage, name = self._at(path)
-        for block in self.source.blocks(storage, name, size=file.size):
+        for block in self._files.blocks(path, size=file.size):
             if block.first_line <= number <= block.lines:
                 return block.body.split(b"\n")[number - block.first_line]
         return None
-
-    # --------------------------------------------------------------------------------- paths
-    def _listing(self) -> Mapping[str, FileFacts]:
-        files = (FileFacts.of(self._root, info) for info in self.source.listing(self._store))
-        return {file.path: file for file in files}
-
-    @cached_property
-    def _store(self) -> Storage:
-        return open_storage(self.source.folder, self.source.storage_options)
-
-    @cached_property
-    def _root(self) -> str:
-        return str(self._store.uri).rstrip("/")
-
-    def _whole(self, name: str) -> str:
-        """The path of a file; one with a folder of its own has it already."""
-        return name if "://" in name else f"{self._root}/{name}"
-
-    def _at(self, path: str) -> tuple[Any, str]:
-        """The store that has a file, and its name there."""
-        if path.startswith(f"{self._root}/"):
-            return self._store, path.removeprefix(f"{self._root}/")
-        folder, _, name = path.rpartition("/")
-        if folder not in self._stores:
-            self._stores[folder] = open_storage(folder, self.source.storage_options)
-        return self._stores[folder], name
 
 
 def _unmarked(block: TextBlock) -> bytes:
@@ -317,11 +272,6 @@ def _unmarked(block: TextBlock) -> bytes:
 def _content_of(taken: Taken | None) -> str:
     """What a mark says of all that was read; '' where it says only how the file begins."""
     return "" if taken is None else taken.mark.partition(_THEN)[2]
-
-
-def _digest_of(head: bytes) -> str:
-    """What tells a file by how it begins."""
-    return f"{len(head)}:{hashlib.sha256(head).hexdigest()[:16]}"
 
 
 def _state(file: FileFacts) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import re
 import zlib
 from dataclasses import dataclass, field, replace
@@ -10,8 +11,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from table_core.cdc.files.content import ContentSum
 from table_core.cdc.model.json_lines import is_unfinished
+from table_core.cdc.model.line_settings import EVENT_BYTES_MAX, FORMATS, check_choices
 from table_core.errors import ArgumentError, EventError, NotFoundError, UnsupportedFeatureError
+from table_core.position.files import FileFacts
 from table_core.storage.globs import glob_pattern, list_files, meant_files
+from table_core.storage.stores.locate import open_storage
 from table_core.validation_errors import VALUES_MAX, too_large, too_many_values, unreadable
 
 if TYPE_CHECKING:
@@ -19,25 +23,16 @@ if TYPE_CHECKING:
 
     from table_core.ports import FileInfo, Storage
 
-__all__ = ["BINLOG", "EVENT_BYTES_MAX", "FORMATS", "FilesSource", "TextBlock", "check_choices"]
+__all__ = ["BINLOG", "FilesConnection", "FilesSource", "TextBlock", "head_digest"]
 
 _WILD: Final = re.compile(r"[*?]")
-FORMATS: Final = ("debezium-json", "canal-json", "maxwell-json", "ogg-json", "json")
-"""Forms of events in lines or records."""
 BINLOG: Final = "mysql-binlog"
 """Files of a server's binary log."""
 _BINLOG_NAME: Final = re.compile(r"\.\d{6,}(\.gz)?$")
 _ENDINGS: Final = (".jsonl", ".json", ".jsonl.gz", ".json.gz")
 _COMPRESSED: Final = (".zst", ".bz2", ".xz", ".lz4", ".snappy", ".zip", ".br", ".lzo", ".z")
 _SHOWN: Final = 5
-EVENT_BYTES_MAX: Final = 16 << 20
-"""A larger event is not read, unless a source says otherwise."""
-_CHOICES: Final[Mapping[str, tuple[str | None, ...]]] = {
-    "decimals": ("auto", "text", "base64"),
-    "binary": ("auto", "base64", "hex"),
-    "timestamps": ("auto", "adaptive", "millis", "micros", "nanos"),
-    "times": (None, "millis", "micros", "nanos"),
-}
+_CHUNK_BYTES: Final = 8 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +116,10 @@ class FilesSource:
         cut = self.uri.rfind("/", 0, wild.start() if wild else len(self.uri))
         return (self.uri[:cut] or "/", self.uri[cut + 1 :]) if cut >= 0 else (".", self.uri)
 
+    def connect(self) -> FilesConnection:
+        """Open the store of the files."""
+        return FilesConnection(self, open_storage(self.folder, self.storage_options))
+
     def listing(self, storage: Storage) -> list[FileInfo]:
         """The files that there are now, by path, which is relative to ``folder``.
 
@@ -199,22 +198,87 @@ class FilesSource:
                 yield replace(block, content=seen.up_to(block.offset))
 
 
+@dataclass(slots=True)
+class FilesConnection:
+    """The stores of a ``FilesSource``.
+
+    A file that was read from another folder is found there: positions know files by their whole paths.
+    """
+
+    source: FilesSource
+    _store: Storage
+    _stores: dict[str, Storage] = field(default_factory=dict)
+    """Those of other folders."""
+
+    def close(self) -> None:
+        """Nothing: stores hold no connection of their own."""
+
+    @property
+    def root(self) -> str:
+        """The URI of the folder of the source."""
+        return str(self._store.uri).rstrip("/")
+
+    def whole(self, name: str) -> str:
+        """The path of a file; one with a folder of its own has it already."""
+        return name if "://" in name else f"{self.root}/{name}"
+
+    def listing(self) -> dict[str, FileFacts]:
+        """The files that there are now, by their whole paths."""
+        files = (FileFacts.of(self.root, info) for info in self.source.listing(self._store))
+        return {file.path: file for file in files}
+
+    def ignored(self) -> list[str]:
+        """Files of a whole folder that are not read."""
+        return self.source.ignored(self._store)
+
+    def exists(self, path: str) -> bool:
+        """Whether a file is there, and the folder that it was in."""
+        try:
+            storage, name = self._at(path)
+            return bool(storage.exists(name))
+        except NotFoundError:
+            return False
+
+    def blocks(self, path: str, **how: Any) -> Iterator[TextBlock]:
+        """The lines of one file; see ``FilesSource.blocks``."""
+        storage, name = self._at(path)
+        return self.source.blocks(storage, name, **how)
+
+    def head(self, path: str, length: int) -> str:
+        """What tells a file by its first bytes."""
+        storage, name = self._at(path)
+        with storage.open_input(name) as file:
+            return head_digest(bytes(file.read(length)))
+
+    def content(self, path: str, length: int) -> str:
+        """What stands for the first bytes of a file."""
+        storage, name = self._at(path)
+        seen, left, content = ContentSum(0), length, ""
+        with storage.open_input(name) as file:
+            while left and (chunk := bytes(file.read(min(_CHUNK_BYTES, left)))):
+                left -= len(chunk)
+                content = seen.after(chunk)
+        return content
+
+    def _at(self, path: str) -> tuple[Any, str]:
+        """The store that has a file, and its name there."""
+        if path.startswith(f"{self.root}/"):
+            return self._store, path.removeprefix(f"{self.root}/")
+        folder, _, name = path.rpartition("/")
+        if folder not in self._stores:
+            self._stores[folder] = open_storage(folder, self.source.storage_options)
+        return self._stores[folder], name
+
+
+def head_digest(head: bytes) -> str:
+    """What tells a file by how it begins: the length of that, and a digest of it."""
+    return f"{len(head)}:{hashlib.sha256(head).hexdigest()[:16]}"
+
+
 def shown(names: Sequence[str]) -> str:
     """The first of many names, and how many more there are."""
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return ", ".join(names[:_SHOWN]) + more
-
-
-def check_choices(source: Any, formats: tuple[str, ...]) -> None:
-    """Refuse values of arguments that are none of those allowed."""
-    for argument, allowed in {"format": formats, **_CHOICES}.items():
-        value = getattr(source, argument)
-        if value not in allowed:
-            raise ArgumentError(
-                f"{argument}={value!r} is none of {', '.join(map(repr, allowed))}",
-                argument=argument,
-                value=value,
-            )
 
 
 def _chunks(file: Any, name: str, size: int, limit: int | None) -> Iterator[bytes]:

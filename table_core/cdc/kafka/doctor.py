@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from table_core.cdc.files.lines import LineDecoder, plain_settings
+from table_core.cdc.files.lines import LineDecoder
 from table_core.cdc.kafka.parallel_batches import records_window
 from table_core.cdc.model.finding import Finding, Level
+from table_core.cdc.model.line_settings import plain_settings
 from table_core.errors import EventError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from table_core.cdc.kafka.records import RecordForm
-    from table_core.cdc.kafka.source import KafkaReading, KafkaSource
+    from table_core.cdc.kafka.source import KafkaConnection, KafkaSource
     from table_core.cdc.model.record import SourceTable
     from table_core.cdc.model.window import Window
 
@@ -27,14 +28,14 @@ def findings(
     source: KafkaSource, form: RecordForm, wants: Callable[[SourceTable], bool]
 ) -> Iterator[Finding]:
     """What was looked at, bad or good."""
-    reading = source.open()
+    connection = source.connect()
     try:
-        ends = reading.partitions()
+        ends = connection.partitions()
         topics = {topic for topic, _ in ends}
         yield Finding(Level.OK, "topics", f"{len(topics)} with {len(ends)} partitions")
-        window = _newest(reading, ends, form)
+        window = _newest(connection, ends, form)
     finally:
-        reading.close()
+        connection.close()
     decoder = LineDecoder(
         wants=wants,
         fields_of=lambda _: None,
@@ -63,9 +64,9 @@ def findings(
 
 
 def _newest(
-    reading: KafkaReading, ends: dict[tuple[str, int], tuple[int, int]], form: RecordForm
+    connection: KafkaConnection, ends: dict[tuple[str, int], tuple[int, int]], form: RecordForm
 ) -> Window:
     begin = {at: max(first, next_ - _RECORDS) for at, (first, next_) in ends.items()}
     last = {at: next_ for at, (_, next_) in ends.items()}
-    records = list(reading.lines(begin, last, form))
+    records = list(connection.lines(begin, last, form))
     return records_window([(t, n, offset) for t, n, offset, _ in records], [r[-1] for r in records])

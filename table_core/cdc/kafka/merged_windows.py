@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from table_core.cdc.kafka.records import RecordForm
-    from table_core.cdc.kafka.source import KafkaReading
+    from table_core.cdc.kafka.source import KafkaConnection
 
     Partition: TypeAlias = tuple[str, int]
     Records: TypeAlias = tuple[list[tuple[str, int, int]], list[bytes]]
@@ -81,7 +81,7 @@ class _Share:
 
 
 def merged_windows(
-    reading: KafkaReading,
+    connection: KafkaConnection,
     begin: Mapping[Partition, int],
     last: Mapping[Partition, int],
     form: RecordForm,
@@ -92,14 +92,14 @@ def merged_windows(
     }
     waiting: set[Partition] = set()
     coming, ended = set(shares), -1
-    for topic, number, offset, line in reading.lines(begin, last, form):
+    for topic, number, offset, line in connection.lines(begin, last, form):
         at = topic, number
         share = shares[at]
         share.put(offset, line)
         if (
-            len(reading.ends) != ended
+            len(connection.ends) != ended
         ):  # each that ends is one more; looked at for each record it would cost most
-            coming, ended = shares.keys() - reading.ends.keys(), len(reading.ends)
+            coming, ended = shares.keys() - connection.ends.keys(), len(connection.ends)
         parts = len(coming)
         if window_is_full(share.size * parts, len(share.lines) * parts, line):
             waiting.add(at)
@@ -107,9 +107,9 @@ def merged_windows(
             yield _window(shares, coming)
             ready = {one for one in waiting if not shares[one].lines}
             waiting -= ready
-            reading.resume(ready)
+            connection.resume(ready)
         elif at in waiting:
-            reading.pause(at)
+            connection.pause(at)
     if any(share.lines for share in shares.values()):
         yield _gathered(shares, None)
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from table_core.cdc.kafka.parallel_batches import ParallelReader
     from table_core.cdc.kafka.records import RecordForm
-    from table_core.cdc.kafka.source import KafkaReading, KafkaSource
+    from table_core.cdc.kafka.source import KafkaConnection, KafkaSource
     from table_core.position.decide import TopicsNow
     from table_core.position.source import SourceId, TopicsId
 
@@ -36,7 +36,7 @@ class KafkaReader(LineReader[OffsetsPlace]):
     form: RecordForm = field(default_factory=JsonRecords)
     parallel: ParallelReader | None = None
     """Has records read by others where they are many."""
-    _now: TopicsNow | None = None
+    _topics_now: TopicsNow | None = None
     _waited: bool = False
     """Whether the topics were read before, and may have become others since."""
 
@@ -56,12 +56,12 @@ class KafkaReader(LineReader[OffsetsPlace]):
 
     def identity(self) -> tuple[SourceId, str]:
         """The cluster, and the ids of the topics."""
-        reading = self.source.open()
+        connection = self.source.connect()
         try:
-            self._now = reading.now()
+            self._topics_now = connection.now()
         finally:
-            reading.close()
-        return self._now.source, self.source.servers
+            connection.close()
+        return self._topics_now.source, self.source.servers
 
     def check(self, claims: Sequence[Claim]) -> None:
         """Refuse topics that were recreated, went back, or lost what comes next.
@@ -69,51 +69,53 @@ class KafkaReader(LineReader[OffsetsPlace]):
         Raises:
             SourceDivergedError: they did.
         """
-        assert self._now is not None
+        assert self._topics_now is not None
         for claim in claims:
-            refuse_diverged(claim, self._now, self.source.servers)
+            refuse_diverged(claim, self._topics_now, self.source.servers)
 
     def _pass(
         self, start: OffsetsPlace, end: OffsetsPlace | None
     ) -> Iterator[SourceBatch[OffsetsPlace]]:
-        reading = self.source.open()
+        connection = self.source.connect()
         try:
-            there = self._there(reading, start)
+            there = self._there(connection, start)
             begin = {at: max(start.next_of(*at), first) for at, (first, _) in there.items()}
             last = {
                 at: next_ if end is None else min(next_, end.next_of(*at))
                 for at, (_, next_) in there.items()
             }
-            yield from self._windows(reading, start, begin, last)
+            yield from self._windows(connection, start, begin, last)
         finally:
-            reading.close()
+            connection.close()
 
     def _there(
-        self, reading: KafkaReading, start: OffsetsPlace
+        self, connection: KafkaConnection, start: OffsetsPlace
     ) -> Mapping[tuple[str, int], tuple[int, int]]:
         """The partitions; after a wait, if they still are those that were read.
 
         Raises:
             SourceDivergedError: they are not, or lost what comes next.
         """
-        if self._now is None or not self._waited:
-            self._waited = self._now is not None
-            return reading.partitions()
-        now = reading.now()
-        source = together(self._now.source, now.source)
-        known = Claim(source=self._now.source, route="", at=start, address=self.source.servers)
+        if self._topics_now is None or not self._waited:
+            self._waited = self._topics_now is not None
+            return connection.partitions()
+        now = connection.now()
+        source = together(self._topics_now.source, now.source)
+        known = Claim(
+            source=self._topics_now.source, route="", at=start, address=self.source.servers
+        )
         refuse_diverged(known, now, self.source.servers)
-        self._now = replace(now, source=cast("TopicsId", source))
+        self._topics_now = replace(now, source=cast("TopicsId", source))
         return now.ends
 
     def _windows(
         self,
-        reading: KafkaReading,
+        connection: KafkaConnection,
         start: OffsetsPlace,
         begin: dict[tuple[str, int], int],
         last: dict[tuple[str, int], int],
     ) -> Iterator[SourceBatch[OffsetsPlace]]:
-        reached, windows = start, self._here(reading, begin, last)
+        reached, windows = start, self._here(connection, begin, last)
         if self.parallel is not None and self.parallel.worth(begin, last):
             count = 0
             for places, lines in islice(windows, 1):  # schema changes are few, and come with it
@@ -127,11 +129,11 @@ class KafkaReader(LineReader[OffsetsPlace]):
                     at: reached.next_of(*at) for at in {place[:2] for place in decoded.places}
                 }
                 yield self._batch(decoded.window, before, reached, decoded if usable else None)
-            windows = self._here(reading, begin, last)
+            windows = self._here(connection, begin, last)
         for places, lines in windows:
             before, reached = reached, reached.after(places)
             yield self._batch(records_window(places, lines), before, reached)
-        ended = reached.ended(reading.ends)
+        ended = reached.ended(connection.ends)
         if ended != reached:
             yield SourceBatch(
                 changes=(), position=ended, events=0, consumed=lambda _, numbers: numbers >= 0
@@ -139,12 +141,12 @@ class KafkaReader(LineReader[OffsetsPlace]):
 
     def _here(
         self,
-        reading: KafkaReading,
+        connection: KafkaConnection,
         begin: dict[tuple[str, int], int],
         last: dict[tuple[str, int], int],
     ) -> Iterator[tuple[list[tuple[str, int, int]], list[bytes]]]:
         """Windows of records that this process reads: topic, partition and offset, and lines."""
-        return merged_windows(reading, begin, last, self.form)
+        return merged_windows(connection, begin, last, self.form)
 
     def history(self, until: OffsetsPlace) -> Iterator[SourceBatch[OffsetsPlace]]:
         """All that was consumed at ``until``, once more.
@@ -152,9 +154,9 @@ class KafkaReader(LineReader[OffsetsPlace]):
         Raises:
             EventError: the topic no longer has its beginning.
         """
-        reading = self.source.open()
+        connection = self.source.connect()
         try:
-            for at, (first, _) in reading.partitions().items():
+            for at, (first, _) in connection.partitions().items():
                 if first and until.next_of(*at):
                     raise EventError(
                         f"topic {at[0]}, partition {at[1]} was truncated at the source, and the "
@@ -165,5 +167,5 @@ class KafkaReader(LineReader[OffsetsPlace]):
                         offset=first,
                     )
         finally:
-            reading.close()
+            connection.close()
         return LineReader[OffsetsPlace].history(self, until)

@@ -7,7 +7,7 @@ import json
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, Protocol
 
-from table_core.cdc.files.source import EVENT_BYTES_MAX
+from table_core.cdc.model.line_settings import EVENT_BYTES_MAX
 from table_core.validation_errors import is_text, too_large, too_many_values, unreadable
 
 if TYPE_CHECKING:

@@ -6,10 +6,10 @@ import importlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from table_core.cdc.files.source import EVENT_BYTES_MAX, FORMATS, check_choices
 from table_core.cdc.kafka.client_options import require_client_options
 from table_core.cdc.kafka.records import record_line
 from table_core.cdc.kafka.registry import SchemaRegistry
+from table_core.cdc.model.line_settings import EVENT_BYTES_MAX, FORMATS, check_choices
 from table_core.cdc.model.table_pattern import TablePattern
 from table_core.errors import (
     ArgumentError,
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AVRO",
-    "KafkaReading",
+    "KafkaConnection",
     "KafkaSource",
     "topics_meant",
 ]
@@ -105,8 +105,8 @@ class KafkaSource:
             return None
         return SchemaRegistry(self.registry, self.registry_options)
 
-    def open(self) -> KafkaReading:
-        """Connect.
+    def connect(self) -> KafkaConnection:
+        """Open a connection.
 
         Raises:
             ArgumentError: the client does not know an option, or cannot use it.
@@ -134,7 +134,9 @@ class KafkaSource:
                 argument="options",
                 value=sorted(self.options),
             ) from None
-        return KafkaReading(self, driver, consumer)
+        return KafkaConnection(self, driver, consumer)
+
+    open = connect  # what it was called before all sources had the same verb
 
 
 def topics_meant(wanted: str | Sequence[str], known: Iterable[str]) -> list[str]:
@@ -162,8 +164,8 @@ class _Silent:
         return self.log
 
 
-class KafkaReading:
-    """One consumer."""
+class KafkaConnection:
+    """One connection: a consumer without a group."""
 
     def __init__(self, source: KafkaSource, driver: Any, consumer: Any) -> None:
         self._source, self._driver, self._consumer = source, driver, consumer
@@ -264,7 +266,7 @@ class KafkaReading:
             error = message.error()
             if error is not None:
                 if error.code() != _END_OF_PARTITION:
-                    raise self._named(error, at, start.get(at, 0))
+                    raise self._error_of(error, at, start.get(at, 0))
                 # before ``end`` where a transaction is open that began there
                 self.ends[at] = min(end[at], max(message.offset(), start.get(at, 0)))
                 open_.discard(at)
@@ -298,7 +300,7 @@ class KafkaReading:
         if any(n not in known or known[n].error is not None for n in topics):
             raise self._gone("it is not listed any more")
 
-    def _named(
+    def _error_of(
         self, error: Any, at: tuple[str, int], offset: int
     ) -> EventError | NotFoundError | StorageUnavailableError:
         if self._is_one_of(_GONE, self._driver.KafkaException(error)):

@@ -100,7 +100,7 @@ class MySqlReader(LogReader):
     def _address(self) -> str:
         return f"{self.source.host}:{self.source.port}"
 
-    def _now(self) -> LogNow:
+    def _look_at_log(self) -> LogNow:
         connection = self.source.connect()
         try:
             return self._look(connection)

@@ -101,7 +101,7 @@ class MySqlSource:
 
     def _raw(self) -> Any:
         _driver()
-        with _named(self):
+        with _with_our_errors(self):
             return mysql_connection()(
                 host=self.host,
                 port=self.port,
@@ -125,7 +125,7 @@ class MySqlConnection(ServerConnection):
 
     def rows(self, sql: str, arguments: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """The rows of a query, values as text."""
-        with _named(self._source, sql), self._raw.cursor() as cursor:
+        with _with_our_errors(self._source, sql), self._raw.cursor() as cursor:
             cursor.execute(sql, arguments or None)
             return list(cursor.fetchall())
 
@@ -271,7 +271,7 @@ class MySqlConnection(ServerConnection):
                 arguments += [texts[0]] if texts[0] is not None else []
         sql = self.cut(sql, key, until, limit)
         unbuffered = importlib.import_module("pymysql.cursors").SSCursor
-        with _named(self._source, sql), self._raw.cursor(unbuffered) as cursor:
+        with _with_our_errors(self._source, sql), self._raw.cursor(unbuffered) as cursor:
             cursor.execute(sql, arguments or None)
             while rows := cursor.fetchmany(_FETCHED_ROWS):
                 yield from rows
@@ -293,7 +293,7 @@ class MySqlConnection(ServerConnection):
         Raises:
             EventError: the log was purged; says what to do.
         """
-        with _named(self._source, _CONNECT):
+        with _with_our_errors(self._source, _CONNECT):
             status = self.rows("SELECT @@global.binlog_checksum")[0][0]
             self.rows("SET @master_binlog_checksum = @@global.binlog_checksum")
             checksum = 0 if str(status).upper() == "NONE" else _CHECKSUM_BYTES
@@ -326,7 +326,7 @@ def _driver() -> Any:
 
 
 @contextmanager
-def _named(source: MySqlSource, doing: str = "connect") -> Iterator[None]:
+def _with_our_errors(source: MySqlSource, doing: str = "connect") -> Iterator[None]:
     """Errors of the driver as ours, with the statement that mends them and without secrets."""
     errors = importlib.import_module("pymysql.err")
     try:

@@ -94,7 +94,7 @@ class PostgresReader(LogReader):
             "table was dropped here that alone knew how far the others are"
         )
 
-    def _now(self) -> LogNow:
+    def _look_at_log(self) -> LogNow:
         connection = self.source.connect()
         try:
             return self._look(connection)

@@ -89,7 +89,7 @@ class PostgresSource:
             ArgumentError: it refuses the user.
         """
         more = {"replication": "database"} if replication else {}
-        with _named(self):
+        with _with_our_errors(self):
             raw = driver_connection().connect(
                 host=self.host,
                 port=self.port,
@@ -114,7 +114,7 @@ class PostgresConnection(ServerConnection):
 
     def rows(self, sql: str, arguments: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """The rows of a query."""
-        with _named(self._source, sql), self._raw.cursor() as cursor:
+        with _with_our_errors(self._source, sql), self._raw.cursor() as cursor:
             cursor.execute(sql, arguments or None)
             return list(cursor.fetchall()) if cursor.description else []
 
@@ -245,7 +245,7 @@ class PostgresConnection(ServerConnection):
             sql += f" WHERE ({key}) > ({', '.join(values)})"
         sql = self.cut(sql, key, until, limit)
         with (
-            _named(self._source, sql),
+            _with_our_errors(self._source, sql),
             self._raw.cursor() as cursor,
             cursor.copy(f"COPY ({sql}) TO STDOUT") as copy,
         ):
@@ -291,7 +291,7 @@ class PostgresConnection(ServerConnection):
         )
         arguments = (source.slot, until, source.batch_changes, source.publication)
         with (
-            _named(source, sql),
+            _with_our_errors(source, sql),
             self._raw.transaction(),
             self._raw.cursor("changes", scrollable=True) as cursor,
         ):
@@ -373,7 +373,7 @@ def _driver() -> Any:
 
 
 @contextmanager
-def _named(source: PostgresSource, doing: str = "connect") -> Iterator[None]:
+def _with_our_errors(source: PostgresSource, doing: str = "connect") -> Iterator[None]:
     """Errors of the driver as ours, with the statement that mends them and without secrets."""
     driver = _driver()
     try:

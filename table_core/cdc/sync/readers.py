@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from table_core.cdc.files.lines import LineDecoder, plain_settings
+from table_core.cdc.files.lines import LineDecoder
 from table_core.cdc.files.reader import FilesReader
 from table_core.cdc.files.source import BINLOG, FilesSource
 from table_core.cdc.kafka.records import JsonRecords, json_text
 from table_core.cdc.kafka.source import KafkaSource
 from table_core.cdc.model.encoding import PlainSettings
+from table_core.cdc.model.line_settings import plain_settings
 from table_core.cdc.mysql.source import MySqlSource
 from table_core.cdc.postgres.source import PostgresSource
 from table_core.cdc.sync.source_kinds import SOURCE_KINDS

@@ -9,7 +9,7 @@ import pytest
 
 import table_core as tc
 from table_core.cdc.files.content import ContentSum
-from table_core.cdc.files.reader import FilesReader
+from table_core.cdc.files.source import FilesConnection
 from table_core.errors import (
     ArgumentError,
     EventError,
@@ -209,13 +209,13 @@ def test_a_new_file_is_read_once_however_many_of_its_name_and_size_are_gone(
         (lake.events / f"{n}/part.jsonl").unlink()
     (lake.events / "new").mkdir()
     (lake.events / "new/part.jsonl").write_text('{"id": 9}\n')
-    content, read = FilesReader._content, list[str]()
+    content, read = FilesConnection.content, list[str]()
 
-    def counted(reader: FilesReader, path: str, length: int) -> str:
+    def counted(connection: FilesConnection, path: str, length: int) -> str:
         read.append(path)
-        return content(reader, path, length)
+        return content(connection, path, length)
 
-    monkeypatch.setattr(FilesReader, "_content", counted)
+    monkeypatch.setattr(FilesConnection, "content", counted)
     sync(lake)
     assert [path.rpartition("/events/")[2] for path in read] == ["new/part.jsonl"]
     assert ids(lake) == [*range(6), 9]
