@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from table_core import errors
-    from table_core.cdc.files.source import FilesSource
-    from table_core.cdc.kafka.source import KafkaSource
-    from table_core.cdc.mysql.source import MySqlSource
-    from table_core.cdc.postgres.source import PostgresSource
+    from table_core.cdc.source.files.source import FilesSource
+    from table_core.cdc.source.kafka.source import KafkaSource
+    from table_core.cdc.source.mysql.source import MySqlSource
+    from table_core.cdc.source.postgres.source import PostgresSource
     from table_core.cdc.sync.audit import source_audit
     from table_core.cdc.sync.doctor import source_doctor
     from table_core.cdc.sync.replay import replay
@@ -101,10 +101,10 @@ _HOMES: Final[Mapping[str, str]] = {
     "Scan": "table.read.scan",
     "Table": "table.api.table",
     "lookup_join": "table.api.lookup_join",
-    "KafkaSource": "cdc.kafka.source",
-    "MySqlSource": "cdc.mysql.source",
-    "PostgresSource": "cdc.postgres.source",
-    "FilesSource": "cdc.files.source",
+    "KafkaSource": "cdc.source.kafka.source",
+    "MySqlSource": "cdc.source.mysql.source",
+    "PostgresSource": "cdc.source.postgres.source",
+    "FilesSource": "cdc.source.files.source",
     "replay": "cdc.sync.replay",
     "resync": "cdc.sync.resync",
     "source_audit": "cdc.sync.audit",

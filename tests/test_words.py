@@ -57,7 +57,7 @@ GENERIC = {"found", "given", "each", "alike"}
 
 _FACT = "`found` is a fact of the errors of positions, which users read"
 KEPT = {
-    "cdc/apply/diverged.py": _FACT,
+    "cdc/source/diverged.py": _FACT,
     "jobs/pinning.py": _FACT,
     "position/decide.py": _FACT,
     "spark/streams/landed_batches.py": _FACT,

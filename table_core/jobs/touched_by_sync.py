@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from table_core.cdc.apply.target import CLAIMS_PROPERTY
-from table_core.cdc.files.source import FilesSource
 from table_core.cdc.model.claims import POSITION_PROPERTY
+from table_core.cdc.source.files.source import FilesSource
 from table_core.cdc.sync.source_kinds import SOURCE_KINDS
 from table_core.errors import NotFoundError
 from table_core.jobs.action import Target

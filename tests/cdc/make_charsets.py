@@ -12,7 +12,7 @@ from typing import Any
 
 from tests.cdc.servers import MariaDb
 
-FILE = Path(__file__).parents[2] / "table_core/cdc/mysql/charsets.json"
+FILE = Path(__file__).parents[2] / "table_core/cdc/source/mysql/charsets.json"
 WIDE = {
     "big5": "big5",
     "cp932": "cp932",

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from table_core.cdc.apply.read_again import ReadAgain
+from table_core.cdc.source.read_again import ReadAgain
 from table_core.errors import TableError
 from table_core.position.log import LogPlace
 

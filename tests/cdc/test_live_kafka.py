@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import table_core as tc
-from table_core.cdc.kafka.records import JsonRecords
+from table_core.cdc.source.kafka.records import JsonRecords
 from table_core.errors import EventError, NotFoundError, StorageUnavailableError
 from tests.cdc.conftest import need
 from tests.cdc.servers import Kafka

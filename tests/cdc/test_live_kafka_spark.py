@@ -14,8 +14,8 @@ import pytest
 
 import table_core as tc
 import table_core.spark
-from table_core.cdc.kafka import parallel_batches
-from table_core.cdc.kafka import reader as kafka_reader
+from table_core.cdc.source.kafka import parallel_batches
+from table_core.cdc.source.kafka import reader as kafka_reader
 from table_core.errors import EventError
 from tests.cdc.kafka_on_spark import RECORDS, produce_orders
 from tests.cdc.servers import Kafka

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from table_core.cdc.apply.source_shapes import SourceShapes
 from table_core.cdc.model.log_rows import LogRows
-from table_core.cdc.mysql import binlog_rows, reader
-from table_core.cdc.mysql.binlog_rows import BinlogRows, LogStatements
-from table_core.cdc.mysql.open_transaction import OpenTransaction
-from table_core.cdc.mysql.reader import MySqlReader
+from table_core.cdc.source.mysql import binlog_rows, reader
+from table_core.cdc.source.mysql.binlog_rows import BinlogRows, LogStatements
+from table_core.cdc.source.mysql.open_transaction import OpenTransaction
+from table_core.cdc.source.mysql.reader import MySqlReader
+from table_core.cdc.source.source_shapes import SourceShapes
 from table_core.errors import EventError
 from table_core.position.log import LogPlace
 from tests.cdc.both_sides import same

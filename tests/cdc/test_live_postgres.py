@@ -8,7 +8,7 @@ import psycopg
 import pytest
 
 import table_core as tc
-from table_core.cdc.postgres import source as postgres_source_module
+from table_core.cdc.source.postgres import source as postgres_source_module
 from table_core.errors import ArgumentError, EventError
 from tests.cdc.servers import Postgres
 from tests.cdc.sources import postgres_source as source

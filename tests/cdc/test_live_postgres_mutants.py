@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from table_core.cdc.apply import source_shapes
-from table_core.cdc.apply.source_shapes import SourceShapes
-from table_core.cdc.postgres import pgoutput, reader, shapes, source
-from table_core.cdc.postgres.pgoutput import PgOutputRows
-from table_core.cdc.postgres.reader import PostgresReader
+from table_core.cdc.source import source_shapes
+from table_core.cdc.source.postgres import pgoutput, reader, shapes, source
+from table_core.cdc.source.postgres.pgoutput import PgOutputRows
+from table_core.cdc.source.postgres.reader import PostgresReader
+from table_core.cdc.source.source_shapes import SourceShapes
 from tests.cdc.postgres_lives import live
 from tests.cdc.servers import Postgres
 from tests.cdc.shared_bugs import on_top, require_shown, too_many_skipped

@@ -20,7 +20,6 @@ from target import Target, text_of, texts
 
 import table_core as tc
 from table_core.cdc.debezium.avro_events import AvroEvents
-from table_core.cdc.kafka.records import JsonRecords, json_text, record_line
 from table_core.cdc.model.claims import Claims
 from table_core.cdc.model.complete import Completed
 from table_core.cdc.model.embedded_schema import Declared
@@ -29,13 +28,14 @@ from table_core.cdc.model.geometry import geometry_text
 from table_core.cdc.model.logical_type import LogicalType
 from table_core.cdc.model.mysql_types import mysql_column, mysql_type
 from table_core.cdc.model.source_schema import source_schemas_from
-from table_core.cdc.mysql.binlog import ROWS, TABLE_MAP, header_of
-from table_core.cdc.mysql.binlog_reader import _events
-from table_core.cdc.mysql.binlog_rows import BinlogRows
-from table_core.cdc.mysql.sql_tokens import tokens_of
-from table_core.cdc.mysql.statements import effects_of
-from table_core.cdc.postgres.pgoutput import PgOutputRows, Relation
-from table_core.cdc.postgres.types import postgres_type
+from table_core.cdc.source.kafka.records import JsonRecords, json_text, record_line
+from table_core.cdc.source.mysql.binlog import ROWS, TABLE_MAP, header_of
+from table_core.cdc.source.mysql.binlog_reader import _events
+from table_core.cdc.source.mysql.binlog_rows import BinlogRows
+from table_core.cdc.source.mysql.sql_tokens import tokens_of
+from table_core.cdc.source.mysql.statements import effects_of
+from table_core.cdc.source.postgres.pgoutput import PgOutputRows, Relation
+from table_core.cdc.source.postgres.types import postgres_type
 from table_core.datatypes.kinds import STRING
 from table_core.position.document import Positions
 from table_core.position.lines import FilesRead, OffsetsPlace

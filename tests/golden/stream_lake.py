@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import table_core as tc
-from table_core.cdc.postgres.types import postgres_type
+from table_core.cdc.source.postgres.types import postgres_type
 from table_core.datatypes.kinds import Field
 from table_core.schema.type_mapping import TypeMapping
 from tests.golden import streams

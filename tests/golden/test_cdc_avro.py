@@ -13,12 +13,12 @@ import pytest
 
 from table_core.cdc.debezium import avro_events
 from table_core.cdc.debezium.avro_events import AvroEvents, connect_schema
-from table_core.cdc.kafka.records import json_text
-from table_core.cdc.kafka.registry import SchemaRegistry
-from table_core.cdc.kafka.source import KafkaSource
 from table_core.cdc.model.embedded_schema import declared_columns
 from table_core.cdc.model.envelope import read_event, read_line
 from table_core.cdc.model.record import Place
+from table_core.cdc.source.kafka.records import json_text
+from table_core.cdc.source.kafka.registry import SchemaRegistry
+from table_core.cdc.source.kafka.source import KafkaSource
 from table_core.errors import (
     ArgumentError,
     EventError,

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from table_core.cdc.files import reader
+from table_core.cdc.source.files import reader
 from tests.unit.cdc.feed import Feed, columns
 
 FOLDER = Path(__file__).parent / "cdc"

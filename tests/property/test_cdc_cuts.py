@@ -17,8 +17,8 @@ import pytest
 
 import table_core as tc
 from table_core.cdc.apply import target
-from table_core.cdc.files import lines
-from table_core.cdc.files import reader as files
+from table_core.cdc.source import lines
+from table_core.cdc.source.files import reader as files
 from tests.lanes import budget
 
 SEEDS = budget("CDC_CUTS", ci=1, nightly=20)

@@ -18,10 +18,10 @@ import pytest
 import table_core as tc
 from paimon_provider.launchers import masters
 from paimon_provider.launchers.masters import Masters
-from table_core.cdc.kafka import registry
-from table_core.cdc.kafka import source as kafka_source
-from table_core.cdc.kafka.registry import SchemaRegistry
 from table_core.cdc.model.source_table import CatalogColumn, CatalogTable
+from table_core.cdc.source.kafka import registry
+from table_core.cdc.source.kafka import source as kafka_source
+from table_core.cdc.source.kafka.registry import SchemaRegistry
 from table_core.errors import ArgumentError, OptionError, StorageUnavailableError, TableError
 from table_core.options.budgets import take_budgets
 from table_core.storage.stores import mysql_connection

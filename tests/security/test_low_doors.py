@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import table_core as tc
-from table_core.cdc.kafka.registry import SchemaRegistry
+from table_core.cdc.source.kafka.registry import SchemaRegistry
 from table_core.errors import ArgumentError, CorruptFileError, OptionError, TableError
 from table_core.ondisk.index_manifest import (
     IndexEntry,

@@ -12,7 +12,7 @@ import fastavro
 import pytest
 
 from table_core.cdc.debezium.avro_events import AvroEvents
-from table_core.cdc.kafka.records import JsonRecords, json_text, record_line
+from table_core.cdc.source.kafka.records import JsonRecords, json_text, record_line
 from table_core.errors import EventError
 from tests.unit.cdc.lake import Lake
 from tests.unit.cdc.records import record

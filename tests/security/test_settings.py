@@ -22,7 +22,7 @@ from paimon_provider.launchers.process import write_properties
 from paimon_provider.links import web_address
 from paimon_provider.operators.compact import PaimonCompactOperator
 from paimon_provider.operators.write import PaimonWriteOperator
-from table_core.cdc.kafka.source import KafkaSource
+from table_core.cdc.source.kafka.source import KafkaSource
 from table_core.errors import ArgumentError
 from table_core.jobs.job_spec import JobSpec
 from table_core.options.spark_settings import chooses_code, properties_text, require_settings

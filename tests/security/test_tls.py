@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 import table_core as tc
-from table_core.cdc.kafka import registry
-from table_core.cdc.kafka.registry import SchemaRegistry
+from table_core.cdc.source.kafka import registry
+from table_core.cdc.source.kafka.registry import SchemaRegistry
 from table_core.errors import ArgumentError, OptionError, StorageUnavailableError, TableError
 from table_core.options.tls import default_mode, is_loopback, mode_of, mysql_source_tls, mysql_tls
 from table_core.storage.stores import mysql_connection as mysql_driver
@@ -267,7 +267,7 @@ def test_what_a_source_says_of_tls_wins_over_the_default() -> None:
         def connect(**given: Any) -> None:
             asked.append(given)
 
-    import table_core.cdc.postgres.source as module
+    import table_core.cdc.source.postgres.source as module
 
     before, module._driver = module._driver, lambda: Driver  # type: ignore[assignment]
     try:

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import table_core as tc
-from table_core.cdc.files.source import FilesSource
+from table_core.cdc.source.files.source import FilesSource
 from table_core.errors import ArgumentError, UnsupportedFeatureError
 from table_core.storage.stores.local import LocalStorage
 from table_core.storage.stores.locate import open_storage

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from table_core.cdc.model.mysql_types import is_bytes, mysql_column, mysql_type
-from table_core.cdc.postgres.types import postgres_type
+from table_core.cdc.source.postgres.types import postgres_type
 from table_core.datatypes.kinds import STRING, Array, Atomic, Root
 from table_core.schema.type_mapping import TypeMapping
 

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from table_core.cdc.apply.server import ServerConnection
     from table_core.cdc.audit.canonical import Canonical
     from table_core.cdc.audit.dialect import Dialect
     from table_core.cdc.audit.spans import Span
     from table_core.cdc.model.source_table import CatalogTable
+    from table_core.cdc.source.server import ServerConnection
     from table_core.table.api.table import Table
 
     Sides: TypeAlias = tuple[list[pa.RecordBatch], list[tuple[CatalogTable, tuple[Any, ...]]]]

@@ -1,6 +1,6 @@
 """Geometries of MySQL and of Debezium's events as GeoJSON text, as Paimon writes them.
 
-Source: ``org.apache.paimon.flink.action.cdc.mysql.MySqlTypeUtils#convertWkbArray``.
+Source: ``org.apache.paimon.flink.action.cdc.source.mysql.MySqlTypeUtils#convertWkbArray``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Column types of MySQL and MariaDB as table types.
 
-Source: ``org.apache.paimon.flink.action.cdc.mysql.MySqlTypeUtils``.  One difference: TIME becomes
+Source: ``org.apache.paimon.flink.action.cdc.source.mysql.MySqlTypeUtils``.  One difference: TIME becomes
 text, because a time of MySQL may be negative or longer than a day and the table type holds neither.
 """
 

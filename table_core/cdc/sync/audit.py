@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 
 from table_core.cdc.apply.context import Limits
-from table_core.cdc.apply.log_reader import LogReader
 from table_core.cdc.apply.run import SourceAwayError, SyncRun, start_run
 from table_core.cdc.apply.tables import SyncTables
 from table_core.cdc.audit.dialect import MARIADB, POSTGRES
 from table_core.cdc.audit.differences import pairs_of
 from table_core.cdc.audit.table_audit import TableAudit, shared_columns
 from table_core.cdc.model.record import SourceTable
-from table_core.cdc.postgres.source import REWRITTEN
+from table_core.cdc.source.log_reader import LogReader
+from table_core.cdc.source.postgres.source import REWRITTEN
 from table_core.cdc.sync.fed_by import feeding_syncs
 from table_core.cdc.sync.readers import open_reader
 from table_core.cdc.sync.resync import resync
@@ -34,12 +34,12 @@ from table_core.table.metadata.results import CommitAs
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from table_core.cdc.apply.server import ServerConnection
     from table_core.cdc.apply.table_feed import TableFeed
     from table_core.cdc.apply.target import SyncTarget
     from table_core.cdc.audit.differences import Difference
     from table_core.cdc.audit.table_audit import Part
     from table_core.cdc.model.source_table import CatalogTable
+    from table_core.cdc.source.server import ServerConnection
     from table_core.cdc.sync.fed_by import FeedingSync
     from table_core.cdc.sync.readers import Source
     from table_core.ondisk.snapshot import Snapshot

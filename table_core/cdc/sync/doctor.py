@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from table_core.cdc.kafka.source import KafkaSource
 from table_core.cdc.model.finding import Finding, Level
 from table_core.cdc.model.routing import TableFilter
 from table_core.cdc.model.table_pattern import TablePattern
-from table_core.cdc.mysql.source import MySqlSource
-from table_core.cdc.postgres.source import PostgresSource
+from table_core.cdc.source.kafka.source import KafkaSource
+from table_core.cdc.source.mysql.source import MySqlSource
+from table_core.cdc.source.postgres.source import PostgresSource
 from table_core.errors import ArgumentError
 from table_core.storage.system import SystemClock
 
@@ -37,7 +37,7 @@ def source_doctor(source: Source, including: str = ".*", excluding: str = "") ->
         StorageUnavailableError: it cannot be reached.
     """
     if isinstance(source, MySqlSource):
-        from table_core.cdc.mysql.doctor import findings as of_mysql
+        from table_core.cdc.source.mysql.doctor import findings as of_mysql
 
         wants = _wanted(source.databases, source.tables or including, excluding)
         mysql = source.connect()
@@ -46,7 +46,7 @@ def source_doctor(source: Source, including: str = ".*", excluding: str = "") ->
         finally:
             mysql.close()
     elif isinstance(source, PostgresSource):
-        from table_core.cdc.postgres.doctor import findings as of_postgres
+        from table_core.cdc.source.postgres.doctor import findings as of_postgres
 
         wants = _wanted(source.schemas, source.tables or including, excluding)
         postgres = source.connect()
@@ -55,7 +55,7 @@ def source_doctor(source: Source, including: str = ".*", excluding: str = "") ->
         finally:
             postgres.close()
     elif isinstance(source, KafkaSource):
-        from table_core.cdc.kafka.doctor import findings as of_topics
+        from table_core.cdc.source.kafka.doctor import findings as of_topics
         from table_core.cdc.sync.readers import record_form
 
         wants = _wanted(".*", source.tables or including, excluding)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from table_core.cdc.apply.target import CLAIMS_PROPERTY
 from table_core.cdc.model.claims import Claims
-from table_core.cdc.mysql.source import MySqlSource
-from table_core.cdc.postgres.source import PostgresSource
+from table_core.cdc.source.mysql.source import MySqlSource
+from table_core.cdc.source.postgres.source import PostgresSource
 from table_core.cdc.sync.sync import database_context, sync_database, sync_table, table_context
 from table_core.errors import ArgumentError
 from table_core.position.source import MySqlId, PostgresId

@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from table_core.cdc.files.lines import LineDecoder
-from table_core.cdc.files.reader import FilesReader
-from table_core.cdc.files.source import BINLOG, FilesSource
-from table_core.cdc.kafka.records import JsonRecords, json_text
-from table_core.cdc.kafka.source import KafkaSource
 from table_core.cdc.model.encoding import PlainSettings
 from table_core.cdc.model.line_settings import plain_settings
-from table_core.cdc.mysql.source import MySqlSource
-from table_core.cdc.postgres.source import PostgresSource
+from table_core.cdc.source.files.reader import FilesReader
+from table_core.cdc.source.files.source import BINLOG, FilesSource
+from table_core.cdc.source.kafka.records import JsonRecords, json_text
+from table_core.cdc.source.kafka.source import KafkaSource
+from table_core.cdc.source.lines import LineDecoder
+from table_core.cdc.source.mysql.source import MySqlSource
+from table_core.cdc.source.postgres.source import PostgresSource
 from table_core.cdc.sync.source_kinds import SOURCE_KINDS
 from table_core.errors import ArgumentError, UnsupportedFeatureError
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from table_core.cdc.apply.context import SyncContext
     from table_core.cdc.apply.reader import Reader
     from table_core.cdc.apply.tables import SyncTables
-    from table_core.cdc.kafka.records import RecordForm
+    from table_core.cdc.source.kafka.records import RecordForm
     from table_core.ports import Clock
     from table_core.position.lines import OffsetsPlace
 
@@ -48,17 +48,17 @@ def open_reader(
     """
     forever = until == "forever"
     if isinstance(source, MySqlSource):
-        from table_core.cdc.mysql.reader import MySqlReader
+        from table_core.cdc.source.mysql.reader import MySqlReader
 
         return MySqlReader(source=source, context=context, fed=tables, forever=forever)
     if isinstance(source, PostgresSource):
-        from table_core.cdc.postgres.reader import PostgresReader
+        from table_core.cdc.source.postgres.reader import PostgresReader
 
         return PostgresReader(source=source, context=context, fed=tables, forever=forever)
     if not isinstance(source, FilesSource | KafkaSource):
         raise ArgumentError(f"{source!r} is no source", argument="source", value=repr(source))
     if isinstance(source, FilesSource) and source.format == BINLOG:
-        from table_core.cdc.mysql.binlog_reader import BinlogFilesReader
+        from table_core.cdc.source.mysql.binlog_reader import BinlogFilesReader
 
         return BinlogFilesReader(source=source, context=context, fed=tables)
     reader = _line_reader(source, context, tables, forever=forever)
@@ -92,8 +92,8 @@ def _kafka_reader(
     decoder: LineDecoder,
     poll: Clock | None,
 ) -> Reader[OffsetsPlace]:
-    from table_core.cdc.kafka.parallel_batches import ParallelReader
-    from table_core.cdc.kafka.reader import KafkaReader
+    from table_core.cdc.source.kafka.parallel_batches import ParallelReader
+    from table_core.cdc.source.kafka.reader import KafkaReader
 
     form = record_form(source, context.clock)
     reader = KafkaReader(source=source, decoder=decoder, form=form, poll=poll)

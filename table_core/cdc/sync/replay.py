@@ -19,9 +19,9 @@ import pyarrow as pa
 
 from table_core.cdc.apply.dead_letters import DeadLetters
 from table_core.cdc.apply.earlier_rows import rows_of_keys
-from table_core.cdc.files.lines import LineReader
-from table_core.cdc.files.source import BINLOG, FilesSource
-from table_core.cdc.kafka.source import KafkaSource
+from table_core.cdc.source.files.source import BINLOG, FilesSource
+from table_core.cdc.source.kafka.source import KafkaSource
+from table_core.cdc.source.lines import LineReader
 from table_core.cdc.sync.replayed import LetterLines, LetterReader
 from table_core.cdc.sync.sync import database_context, database_result, table_context, table_result
 from table_core.datatypes.row_kind import KIND_TEXTS, ROW_KIND_COLUMN, RowKind

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow as pa
 
-from table_core.cdc.files.lines import LineReader
-from table_core.cdc.files.reader import FilesReader
-from table_core.cdc.kafka.reader import KafkaReader
-from table_core.cdc.kafka.records import record_line
 from table_core.cdc.model.window import Window
+from table_core.cdc.source.files.reader import FilesReader
+from table_core.cdc.source.kafka.reader import KafkaReader
+from table_core.cdc.source.kafka.records import record_line
+from table_core.cdc.source.lines import LineReader
 from table_core.errors import ArgumentError
 from table_core.position.source import FilesId, TopicsId
 from table_core.validation_errors import unreadable_parts, unreadable_why

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from table_core.cdc.files.source import FilesSource
-from table_core.cdc.kafka.source import KafkaSource
-from table_core.cdc.mysql.source import MySqlSource
-from table_core.cdc.postgres.source import PostgresSource
+from table_core.cdc.source.files.source import FilesSource
+from table_core.cdc.source.kafka.source import KafkaSource
+from table_core.cdc.source.mysql.source import MySqlSource
+from table_core.cdc.source.postgres.source import PostgresSource
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -16,8 +16,8 @@ from table_core.cdc.model.embedded_schema import Declared
 from table_core.cdc.model.encoding import Encoding
 from table_core.cdc.model.logical_type import LogicalType
 from table_core.cdc.model.source_schema import source_schemas_from
-from table_core.cdc.mysql.binlog_rows import BinlogRows
-from table_core.cdc.postgres.pgoutput import PgOutputRows
+from table_core.cdc.source.mysql.binlog_rows import BinlogRows
+from table_core.cdc.source.postgres.pgoutput import PgOutputRows
 from table_core.datatypes.kinds import STRING
 from table_core.errors import CorruptFileError, EventError
 from table_core.position.document import Positions

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from table_core.cdc.mysql.ddl import altered
-from table_core.cdc.mysql.sql_tokens import Dialect, tokens_of
-from table_core.cdc.mysql.statements import effects_of
+from table_core.cdc.source.mysql.ddl import altered
+from table_core.cdc.source.mysql.sql_tokens import Dialect, tokens_of
+from table_core.cdc.source.mysql.statements import effects_of
 
 MARIADB = Dialect.of_server("10.11.19-MariaDB-log")
 

@@ -11,7 +11,7 @@ import pytest
 
 import table_core as tc
 from table_core.cdc.apply.dead_letters import DeadLetters, source_name
-from table_core.cdc.kafka.records import JsonRecords, record_line
+from table_core.cdc.source.kafka.records import JsonRecords, record_line
 from table_core.cdc.sync.replayed import LetterLines
 from table_core.errors import ArgumentError, EventError
 from table_core.jobs.job_spec import JobSpec

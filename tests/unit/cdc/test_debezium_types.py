@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import table_core as tc
-from table_core.cdc.postgres.types import postgres_type
+from table_core.cdc.source.postgres.types import postgres_type
 from table_core.datatypes.kinds import Field
 from table_core.datatypes.text import type_text
 from table_core.schema.type_mapping import TypeMapping

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import table_core as tc
-from table_core.cdc.files.content import ContentSum
-from table_core.cdc.files.source import FilesConnection
+from table_core.cdc.source.files.content import ContentSum
+from table_core.cdc.source.files.source import FilesConnection
 from table_core.errors import (
     ArgumentError,
     EventError,

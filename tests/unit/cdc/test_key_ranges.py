@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from table_core.cdc.apply.key_ranges import key_ranges
 from table_core.cdc.model.source_table import CatalogColumn, CatalogTable
+from table_core.cdc.source.key_ranges import key_ranges
 
 
 @dataclass

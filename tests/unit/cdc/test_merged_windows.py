@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from table_core.cdc.kafka import merged_windows as merged
-from table_core.cdc.kafka.records import JsonRecords
+from table_core.cdc.source.kafka import merged_windows as merged
+from table_core.cdc.source.kafka.records import JsonRecords
 
 
 class Broker:

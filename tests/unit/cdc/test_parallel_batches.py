@@ -9,12 +9,12 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from table_core.cdc.kafka import parallel_batches
-from table_core.cdc.kafka.parallel_batches import WindowWork, next_parallel_batches
-from table_core.cdc.kafka.records import JsonRecords
 from table_core.cdc.model.encoding import PlainSettings
 from table_core.cdc.model.parallel_batches import DecodedWindow, Known
 from table_core.cdc.model.record import SourceTable
+from table_core.cdc.source.kafka import parallel_batches
+from table_core.cdc.source.kafka.parallel_batches import WindowWork, next_parallel_batches
+from table_core.cdc.source.kafka.records import JsonRecords
 from table_core.schema.type_mapping import TypeMapping
 from tests.unit.cdc.shapes import record
 

@@ -11,16 +11,16 @@ import pytest
 
 from table_core.cdc.model.geometry import geometry_text
 from table_core.cdc.model.mysql_types import mysql_column, mysql_type
-from table_core.cdc.mysql.source import MySqlSource
-from table_core.cdc.postgres.pgoutput import (
+from table_core.cdc.source.mysql.source import MySqlSource
+from table_core.cdc.source.postgres.pgoutput import (
     PgOutputRows,
     array_items,
     lsn_text,
     mark_of,
     text_value,
 )
-from table_core.cdc.postgres.source import PostgresSource
-from table_core.cdc.postgres.types import postgres_type
+from table_core.cdc.source.postgres.source import PostgresSource
+from table_core.cdc.source.postgres.types import postgres_type
 from table_core.cdc.sync.readers import source_from_spec
 from table_core.datatypes.text import type_text
 from table_core.errors import ArgumentError, EventError

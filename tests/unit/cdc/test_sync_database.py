@@ -9,8 +9,8 @@ import pytest
 
 import table_core as tc
 from table_core.cdc.apply import target
-from table_core.cdc.files import lines
-from table_core.cdc.files import reader as files
+from table_core.cdc.source import lines
+from table_core.cdc.source.files import reader as files
 from table_core.errors import ArgumentError, DataError
 from tests.unit.cdc.lake import Lake
 from tests.unit.cdc.records import record

@@ -12,7 +12,7 @@ import pytest
 
 import table_core as tc
 from table_core.cdc.apply import run
-from table_core.cdc.files import lines as windows
+from table_core.cdc.source import lines as windows
 from table_core.cdc.sync.sync import sync_from_spec, sync_table
 from table_core.errors import (
     ArgumentError,

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from table_core.cdc.kafka.source import KafkaSource, topics_meant
 from table_core.cdc.model.record import SourceTable
 from table_core.cdc.model.routing import DatabaseRoute, TableFilter, table_route, takes
-from table_core.cdc.mysql.source import MySqlSource
-from table_core.cdc.postgres.source import PostgresSource
+from table_core.cdc.source.kafka.source import KafkaSource, topics_meant
+from table_core.cdc.source.mysql.source import MySqlSource
+from table_core.cdc.source.postgres.source import PostgresSource
 from table_core.errors import ArgumentError
 
 if TYPE_CHECKING:

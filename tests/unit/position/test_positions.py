@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from table_core.cdc.apply.diverged import refuse_diverged
 from table_core.cdc.model.claims import Claim
+from table_core.cdc.source.diverged import refuse_diverged
 from table_core.errors import (
     ArgumentError,
     CorruptFileError,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from table_core.cdc.files.source import FilesSource, TextBlock
+from table_core.cdc.source.files.source import FilesSource, TextBlock
 from table_core.errors import ArgumentError, EventError, NotFoundError
 from table_core.storage.stores.local import LocalStorage
 
