@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from table_core.errors import (
     EventError,
     UnsupportedFeatureError,
 )
+from tests.clocks import SetClock
 from tests.unit.cdc.feed import event, lines
 
 SCHEMA = pa.schema([pa.field("id", pa.int64(), nullable=False), ("name", pa.string())])
@@ -316,3 +318,27 @@ def test_events_that_all_name_no_table_are_of_one(shop: Shop) -> None:
     shop.put("1.jsonl", {**new(1), "source": None}, {**new(2), "source": {}})
     shop.sync(dead_letter="shop.dead")
     assert set(shop.rows()) == {1, 2}
+
+
+def test_events_without_rows_wait_for_the_end_of_a_run_without_end(shop: Shop) -> None:
+    """Every ten seconds what there is is committed; an ignored truncate is no reason for a commit."""
+
+    class Grows(SetClock):
+        def sleep_ms(self, duration_ms: int) -> None:
+            self.at_ms += 10_000 + duration_ms
+            shop.append("1.jsonl", event("t"))
+
+    shop.create()
+    shop.put("1.jsonl", event("t"))
+    told: list[str] = []
+    result = sync_table(
+        replace(shop.catalog, clock=Grows()),
+        "shop.customers",
+        shop.source,
+        until="forever",
+        max_duration="1 min",
+        on_truncate="ignore",
+        progress=lambda stage, **_: told.append(stage),
+    )
+    assert (result.details["commits"], told.count("committed")) == (1, 1)
+    assert json.loads(shop.sync().details["position"])["files"]
