@@ -181,6 +181,7 @@ SAMPLED = {
     "interop/test_writers.py": 3,
     "property/test_damaged_tables.py": 6,
     "property/test_data_formats.py": 2,
+    "property/test_files_that_come_back.py": 3,
     "property/test_filters_after_retyping.py": 4,
     "property/test_merge_engines.py": 2,
     "property/test_merge_statements.py": 2,

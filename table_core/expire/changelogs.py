@@ -22,11 +22,13 @@ Source: ``org.apache.paimon.table.ExpireChangelogImpl``, ``ChangelogDeletion``; 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from table_core.errors import FilesExpiredError
 from table_core.expire import plan as fx
-from table_core.expire.run import Run, is_append, read_consumer
+from table_core.expire.run import Run, is_append, read_consumer, read_staying_paths
+from table_core.expire.snapshots import may_have_come_back, newest_snapshots
 from table_core.ondisk.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -87,13 +89,16 @@ def choose_end(
 def _begin(retention: fx.Retention, changelogs: fx.Changelogs, end: int) -> Steps[Run]:
     """Read what must stay: lists and manifests of changelog ``end``, of tags and of branches.
 
-    A manifest that goes out of the chain of states never comes back, so ``end`` speaks for all that
-    follow, snapshots included.
+    A manifest that goes out of the chain of states does not come back, so ``end`` speaks for all that
+    follow, snapshots included; unless an overwrite of somebody else may have brought it back.
     """
     pins = yield fx.ReadPins()
     assert isinstance(pins, fx.Pins)
     kept: set[str] = set()
     if retention.appends_are_changelog:
+        pins = yield from _asked(pins, changelogs, end)
+        if pins.since is not None:
+            kept.update((yield from read_staying_paths(pins)))
         id = min(i for i in changelogs.ids if i >= end)
         oldest = yield fx.ReadChangelog(id)
         if not isinstance(oldest, Snapshot):
@@ -109,6 +114,17 @@ def _begin(retention: fx.Retention, changelogs: fx.Changelogs, end: int) -> Step
         assert isinstance(named, frozenset)
         kept.update(str(path) for path in named)
     return Run(retention, pins, frozenset(kept))
+
+
+def _asked(pins: fx.Pins, changelogs: fx.Changelogs, end: int) -> Steps[fx.Pins]:
+    """``pins``, of which all are asked if files may have come back."""
+    bounds = yield fx.ReadBounds()
+    if not isinstance(bounds, fx.Bounds):
+        return pins
+    walked = yield from newest_snapshots(bounds)
+    if may_have_come_back(walked, [*changelogs.ids, *fx.states(bounds, pins)]):
+        return replace(pins, since=bounds.earliest, changelogs_since=end)
+    return pins
 
 
 def _expire_one(run: Run, document: Snapshot) -> Steps[None]:

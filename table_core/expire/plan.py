@@ -48,8 +48,11 @@ __all__ = [
     "ReadNeededPaths",
     "ReadPins",
     "ReadSnapshot",
+    "ReadStaying",
+    "ReadStayingPaths",
     "Reply",
     "Retention",
+    "states",
 ]
 
 FileKey: TypeAlias = "tuple[bytes, int, str, str | None]"
@@ -118,11 +121,40 @@ class Pins:
     """Of this branch, ascending by id."""
     branches: bool = False
     """Whether there are other branches: they share files with this one."""
+    since: int | None = None
+    """Files may have come back: all that stays is asked for, the tags, and the snapshots from this one on."""
+    changelogs_since: int | None = None
+    """The changelogs from this one on stay, and are asked for too."""
+
+
+def states(bounds: Bounds, pins: Pins) -> list[int]:
+    """The ids of all snapshots and tags."""
+    snapshots = [*bounds.leftovers, *range(bounds.earliest, bounds.latest + 1)]
+    return [*snapshots, *(tag.id for tag in pins.tags)]
 
 
 @dataclass(frozen=True, slots=True)
 class ReadPins:
     """Reply ``Pins``, read afresh."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadStaying:
+    """Reply a frozenset: those of ``among`` that something of this branch needs that stays.
+
+    That is one of the tags of ``pins``, a snapshot from ``pins.since`` on, or such a changelog.  What cannot be read is
+    an error: throw it.
+    """
+
+    pins: Pins
+    among: frozenset[FileKey]
+
+
+@dataclass(frozen=True, slots=True)
+class ReadStayingPaths:
+    """Reply a frozenset: the metadata files that these documents name."""
+
+    pins: Pins
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,6 +362,8 @@ Effect: TypeAlias = (
     | ReadEntries
     | ReadKept
     | ReadMetadata
+    | ReadStaying
+    | ReadStayingPaths
     | ReadNeeded
     | ReadNeededPaths
     | Delete

@@ -24,12 +24,13 @@ Memory: the metadata file names of ``end``, tags and branches and of what goes t
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from table_core.errors import FilesExpiredError
 from table_core.expire import plan as fx
-from table_core.expire.run import Run, is_append, read_consumer
-from table_core.expire.snapshots import choose_end
+from table_core.expire.run import Run, is_append, read_consumer, read_staying_paths
+from table_core.expire.snapshots import choose_end, may_have_come_back, newest_snapshots
 from table_core.ondisk.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -57,7 +58,8 @@ def expire_snapshots(retention: fx.Retention) -> Steps[fx.Expired]:
     if not isinstance(bounds, fx.Bounds):
         return fx.Expired(end=0)
     consumer = yield from read_consumer(retention)
-    end, held = yield from choose_end(bounds, retention, consumer)
+    walked = yield from newest_snapshots(bounds)
+    end, held = yield from choose_end(bounds, retention, consumer, walked)
     if end == bounds.earliest and not bounds.leftovers:
         return fx.Expired(end=end, held_by=held)
     if not retention.dry_run:
@@ -66,7 +68,7 @@ def expire_snapshots(retention: fx.Retention) -> Steps[fx.Expired]:
     # Whoever registers a consumer or a tag writes it first and then reads the floor; we raised
     # the floor and now read what is registered.  One of the two sees the other.
     consumer = yield from read_consumer(retention)
-    run = yield from _begin(retention, bounds, end)
+    run = yield from _begin(retention, bounds, end, consumer, walked)
     for ids in _together(retention, [*bounds.leftovers, *range(bounds.earliest, end)]):
         yield from _require_line(line, ids[-1], bounds, retention)
         if (yield from _expire_together(run, ids, consumer)):
@@ -99,7 +101,13 @@ def _expire_together(run: Run, ids: Sequence[int], consumer: int | None) -> Step
     return is_held
 
 
-def _begin(retention: fx.Retention, bounds: fx.Bounds, end: int) -> Steps[Run]:
+def _begin(
+    retention: fx.Retention,
+    bounds: fx.Bounds,
+    end: int,
+    consumer: int | None,
+    walked: Sequence[Snapshot],
+) -> Steps[Run]:
     """Read what must stay: metadata of ``end``, of tags that reach into the range, of branches."""
     pins = yield fx.ReadPins()
     assert isinstance(pins, fx.Pins)
@@ -115,6 +123,10 @@ def _begin(retention: fx.Retention, bounds: fx.Bounds, end: int) -> Steps[Run]:
             snapshot=end,
         )
     kept: set[str] = set()
+    if may_have_come_back(walked, fx.states(bounds, pins)):
+        pins = replace(pins, since=end if consumer is None else min(end, consumer))
+        kept.update((yield from read_staying_paths(pins)))
+        staying = []
     for snapshot in (*staying, survivor):
         names = yield fx.ReadMetadata(snapshot, must_read=True)
         assert isinstance(names, fx.Metadata)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from table_core.expire import plan as fx
@@ -18,7 +19,15 @@ if TYPE_CHECKING:
     from table_core.expire.snapshots import Steps
     from table_core.ondisk.data_file import DataFile, ManifestEntry
 
-__all__ = ["Run", "batches", "is_append", "read_consumer", "unneeded"]
+__all__ = [
+    "Run",
+    "batches",
+    "is_append",
+    "read_consumer",
+    "read_staying_paths",
+    "unneeded_elsewhere",
+    "unneeded_here",
+]
 
 _BATCH_MAX: Final = 10_000
 """Data files that are held at once, and those that wait to be deleted."""
@@ -76,14 +85,14 @@ class Run:
             return
         for batch in batches(added):
             going = {key_of(entry): entry for entry in batch}
-            yield from self._delete((yield from self._unneeded((), going)))
+            yield from self._delete((yield from self._unneeded_elsewhere(going)))
 
     def delete_taken_out(
         self, document: Snapshot, wanted: Callable[[DataFile], bool]
     ) -> Steps[None]:
         """Delete the ``wanted`` ones of the files that ``document`` took out of the table.
 
-        They were last needed by the snapshot before, or by the tag that is nearest to it.
+        They were last needed by the snapshot before, or by the tag that is nearest to it, unless files may have come back.
         """
         added = yield fx.ReadEntries(document, EntryKind.ADD)
         deleted = yield fx.ReadEntries(document, EntryKind.DELETE)
@@ -97,7 +106,8 @@ class Run:
         for batch in batches(deleted):
             again = back.among(map(key_of, batch))
             going = {key_of(e): e for e in batch if key_of(e) not in again and wanted(e.file)}
-            yield from self._delete((yield from self._unneeded(tags, going)))
+            going = yield from unneeded_here(tags, going, self.pins)
+            yield from self._delete((yield from self._unneeded_elsewhere(going)))
 
     def delete_metadata(self, *groups: Mapping[str, int]) -> None:
         """Let what ``groups`` name, and nothing that stays does, go with the next ``flush``."""
@@ -130,10 +140,10 @@ class Run:
             unreadable=tuple(self.unreadable),
         )
 
-    def _unneeded(
-        self, states: Iterable[Snapshot], going: dict[fx.FileKey, ManifestEntry]
+    def _unneeded_elsewhere(
+        self, going: dict[fx.FileKey, ManifestEntry]
     ) -> Steps[tuple[ManifestEntry, ...]]:
-        return (yield from unneeded(states, going, branches=self.pins.branches))
+        return (yield from unneeded_elsewhere(going, self.pins))
 
     def _delete(self, entries: tuple[ManifestEntry, ...]) -> Steps[None]:
         if not entries:
@@ -155,20 +165,42 @@ class Run:
             yield fx.Delete(data=gone)
 
 
-def unneeded(
-    states: Iterable[Snapshot], going: dict[fx.FileKey, ManifestEntry], *, branches: bool
-) -> Steps[tuple[ManifestEntry, ...]]:
-    """Those of ``going`` that are in none of ``states`` and needed by no other branch."""
-    for state in states:
+def unneeded_here(
+    states: Iterable[Snapshot], going: dict[fx.FileKey, ManifestEntry], pins: fx.Pins
+) -> Steps[dict[fx.FileKey, ManifestEntry]]:
+    """Those of ``going`` that nothing of this branch needs.
+
+    The neighbours ``states`` speak for all others, unless files may have come back.
+    """
+    asked: list[Callable[[frozenset[fx.FileKey]], fx.Effect]]
+    if pins.since is None:
+        asked = [partial(fx.ReadKept, state) for state in states]
+    else:
+        asked = [partial(fx.ReadStaying, pins)]
+    for effect_of in asked:
         if going:
-            kept = yield fx.ReadKept(state, frozenset(going))
+            kept = yield effect_of(frozenset(going))
             assert isinstance(kept, frozenset)
             going = {k: e for k, e in going.items() if k not in kept}
-    if going and branches:
+    return going
+
+
+def unneeded_elsewhere(
+    going: dict[fx.FileKey, ManifestEntry], pins: fx.Pins
+) -> Steps[tuple[ManifestEntry, ...]]:
+    """Those of ``going`` that no other branch needs."""
+    if going and pins.branches:
         kept = yield fx.ReadNeeded(frozenset(going))
         assert isinstance(kept, frozenset)
         going = {k: e for k, e in going.items() if k not in kept}
     return tuple(going.values())
+
+
+def read_staying_paths(pins: fx.Pins) -> Steps[frozenset[str]]:
+    """The metadata files that something of this branch names that stays, where files may have come back."""
+    named = yield fx.ReadStayingPaths(pins)
+    assert isinstance(named, frozenset)
+    return frozenset(str(path) for path in named)
 
 
 def read_consumer(retention: fx.Retention) -> Steps[int | None]:

@@ -5,24 +5,34 @@ Source: ``org.apache.paimon.table.ExpireSnapshotsImpl.expire``; format 11.1.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 
 from table_core.expire import plan as fx
 from table_core.ondisk.properties import (
+    BROUGHT_BACK_PROPERTY,
     COMMITS_PROPERTY,
     HISTORY_PROPERTY,
     carried_properties,
     is_ours,
+    newest_return,
 )
 from table_core.ondisk.snapshot import Snapshot
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Generator, Iterable, Sequence
 
-__all__ = ["Steps", "choose_end", "may_expire", "newest_positions"]
+__all__ = [
+    "Steps",
+    "choose_end",
+    "may_expire",
+    "may_have_come_back",
+    "newest_positions",
+    "newest_snapshots",
+]
 
 T = TypeVar("T")
 Steps: TypeAlias = "Generator[fx.Effect, fx.Reply, T]"
+_NOT_HELD: Final = {BROUGHT_BACK_PROPERTY, COMMITS_PROPERTY, HISTORY_PROPERTY}
 
 
 def may_expire(bounds: fx.Bounds, retention: fx.Retention, successor: Snapshot) -> bool:
@@ -35,13 +45,16 @@ def may_expire(bounds: fx.Bounds, retention: fx.Retention, successor: Snapshot) 
 
 
 def choose_end(
-    bounds: fx.Bounds, retention: fx.Retention, consumer: int | None
+    bounds: fx.Bounds,
+    retention: fx.Retention,
+    consumer: int | None,
+    walked: Sequence[Snapshot],
 ) -> Steps[tuple[int, fx.HeldBy | None]]:
     """(the first id that stays, what holds it); ids from ``bounds.earliest`` up to it may go.
 
     Snapshots 1 to 20, at least 10 retained for an hour, a consumer at 6: by count 1 to 10 may go, the consumer
     holds 6, and 1 to 5 go up to the first whose successor is younger than an hour.  The successor, because a
-    snapshot is the table until the next one is made.
+    snapshot is the table until the next one is made.  ``walked``: as of ``newest_snapshots``.
     """
     earliest, latest = bounds.earliest, bounds.latest
     # At least one stays, whatever the options say: the table is its newest snapshot.
@@ -50,7 +63,7 @@ def choose_end(
         end, held = consumer, fx.HeldBy.CONSUMER
     if earliest + retention.deletes_max < end:
         end, held = earliest + retention.deletes_max, fx.HeldBy.LIMIT
-    position = yield from newest_positions(bounds)
+    position = newest_positions(walked)
     if position is not None and position < end:
         end, held = position, fx.HeldBy.POSITION
     # Snapshots beyond ``retained_max`` go whatever their age.
@@ -70,22 +83,36 @@ def choose_end(
     return end, held
 
 
-def newest_positions(bounds: fx.Bounds) -> Steps[int | None]:
-    """The smallest of the ids that are the newest to hold some ``tc.`` property; None: there are none.
-
-    The first snapshot of ours from the head down names them all, so the walk ends there.
-    """
-    newest: dict[str, int] = {}
+def newest_snapshots(bounds: fx.Bounds) -> Steps[tuple[Snapshot, ...]]:
+    """From the newest down to the first of ours, which names what those before it did, or to the oldest."""
+    walked: list[Snapshot] = []
     for id in range(bounds.latest, bounds.earliest - 1, -1):
         head = bounds.head if id == bounds.latest else None
         snapshot = head or (yield fx.ReadSnapshot(id))
-        if not isinstance(snapshot, Snapshot):
-            continue
+        if isinstance(snapshot, Snapshot):
+            walked.append(snapshot)
+            if is_ours(snapshot):
+                break
+    return tuple(walked)
+
+
+def newest_positions(walked: Iterable[Snapshot]) -> int | None:
+    """The smallest of the ids that are the newest to hold some ``tc.`` property; None: there are none."""
+    newest: dict[str, int] = {}
+    for snapshot in walked:
         # That history is incomplete follows as well from its being gone; the list of named commits
-        # is worth keeping, but not worth holding expiry.
-        kept = carried_properties(snapshot).keys() - {HISTORY_PROPERTY, COMMITS_PROPERTY}
+        # is worth keeping, but not worth holding expiry.  What came back concerns what is older.
+        kept = carried_properties(snapshot).keys() - _NOT_HELD
         for name in kept:
-            newest.setdefault(name, id)
-        if is_ours(snapshot):
-            break
+            newest.setdefault(name, snapshot.id)
     return min(newest.values(), default=None)
+
+
+def may_have_come_back(walked: Sequence[Snapshot], states: Iterable[int]) -> bool:
+    """Whether a file may be in one of the ``states`` and in a later one, and in none of those between.
+
+    ``states``: the ids of all snapshots, tags and changelogs.  A file was in 2, 3 took it out, 5 brought it back.  Who
+    has 2 and 3 must ask both.  Who has no state below 5, or one, need not: from 5 on what is out stays out.
+    """
+    returned = newest_return(walked)
+    return len({id for id in states if id < returned}) > 1

@@ -3,7 +3,8 @@
 The tag goes first.  As long as its snapshot is there, nothing else goes.  Afterwards a file of the tagged
 state is free if neither neighbour has it: what is in any state before is in the tag before, or was taken
 out by then; what is in any state after is in the next tag or the earliest snapshot, because a file
-that was taken out never comes back.  A run cut short leaves orphans, and so does a rollback beside it.
+that was taken out does not come back.  Where it may have (``may_have_come_back``), every state is asked.  A run
+cut short leaves orphans, and so does a rollback beside it.
 
 Source: ``org.apache.paimon.utils.TagManager.deleteTag``, ``TagDeletion``; format 11.6.
 """
@@ -17,7 +18,14 @@ from typing import TYPE_CHECKING, Final
 from table_core.errors import FilesExpiredError
 from table_core.expire import plan as fx
 from table_core.expire.live_keys import key_of
-from table_core.expire.run import batches, is_append, unneeded
+from table_core.expire.run import (
+    batches,
+    is_append,
+    read_staying_paths,
+    unneeded_elsewhere,
+    unneeded_here,
+)
+from table_core.expire.snapshots import may_have_come_back, newest_snapshots
 from table_core.ondisk.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -64,11 +72,11 @@ def forget_tag(
     for attempt in range(_ATTEMPTS):
         files, size = done.files, done.bytes
         try:
-            neighbours = yield from _neighbours(tagged, others)
-            if neighbours is None:
+            around = yield from _around(tagged, others)
+            if around is None:
                 return
-            yield from _delete_files(done, tagged, neighbours, retention, others)
-            yield from _delete_metadata(done, tagged, neighbours, retention, others)
+            yield from _delete_files(done, tagged, around, retention)
+            yield from _delete_metadata(done, tagged, around, retention)
         except FilesExpiredError:  # a neighbour went meanwhile: there is a later one
             if attempt == _ATTEMPTS - 1:
                 raise
@@ -77,8 +85,17 @@ def forget_tag(
             return
 
 
-def _neighbours(tagged: Snapshot, others: fx.Pins) -> Steps[tuple[Snapshot, ...] | None]:
-    """The tag before, and the tag or the snapshot after; None: its snapshot was taken back, not expired.
+@dataclass(frozen=True, slots=True)
+class _Around:
+    """What is asked whether it needs a file of the tag."""
+
+    neighbours: tuple[Snapshot, ...]
+    """The tag before, and the tag or the snapshot after."""
+    pins: fx.Pins
+
+
+def _around(tagged: Snapshot, others: fx.Pins) -> Steps[_Around | None]:
+    """What stays beside ``tagged``; None: its snapshot was taken back, not expired.
 
     Then the state that was gone back to may need each of its files, and is no neighbour by number.
 
@@ -99,15 +116,19 @@ def _neighbours(tagged: Snapshot, others: fx.Pins) -> Steps[tuple[Snapshot, ...]
             )
         if not (after and after[0].id <= oldest.id):
             after = [oldest]
-    return (*before, *after)
+        walked = yield from newest_snapshots(bounds)
+        if may_have_come_back(walked, [tagged.id, *fx.states(bounds, others)]):
+            others = replace(others, since=bounds.earliest)
+    else:  # nothing says what happened between the tags
+        others = replace(others, since=0)
+    return _Around((*before, *after), others)
 
 
 def _delete_files(
     done: Forgotten,
     tagged: Snapshot,
-    neighbours: tuple[Snapshot, ...],
+    around: _Around,
     retention: fx.Retention,
-    others: fx.Pins,
 ) -> Steps[None]:
     live = yield fx.ReadLive(tagged)
     assert isinstance(live, Iterator)
@@ -118,7 +139,8 @@ def _delete_files(
             # Appended files may be the changes of a kept changelog (format 11.3).
             if not (retention.appends_are_changelog and is_append(entry.file))
         }
-        free = yield from unneeded(neighbours, going, branches=others.branches)
+        going = yield from unneeded_here(around.neighbours, going, around.pins)
+        free = yield from unneeded_elsewhere(going, around.pins)
         done.files += sum(1 + len(entry.file.extra_files) for entry in free)
         done.bytes += sum(entry.file.file_size for entry in free)
         if free and not retention.dry_run:
@@ -128,16 +150,17 @@ def _delete_files(
 def _delete_metadata(
     done: Forgotten,
     tagged: Snapshot,
-    neighbours: tuple[Snapshot, ...],
+    around: _Around,
     retention: fx.Retention,
-    others: fx.Pins,
 ) -> Steps[None]:
     kept: set[str] = set()
-    for state in neighbours:
+    if around.pins.since is not None:
+        kept.update((yield from read_staying_paths(around.pins)))
+    for state in around.neighbours if around.pins.since is None else ():
         names = yield fx.ReadMetadata(state, must_read=True)
         assert isinstance(names, fx.Metadata)
         kept.update(names.state, names.other)
-    if others.branches:
+    if around.pins.branches:
         needed = yield fx.ReadNeededPaths()
         assert isinstance(needed, frozenset)
         kept.update(str(path) for path in needed)

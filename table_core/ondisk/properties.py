@@ -11,14 +11,15 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from table_core.ondisk.snapshot import FIRST_ID
+from table_core.ondisk.snapshot import FIRST_ID, CommitKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from table_core.ondisk.snapshot import Snapshot
 
 __all__ = [
+    "BROUGHT_BACK_PROPERTY",
     "CARRIED_PREFIX",
     "COMMITS_PROPERTY",
     "HISTORY_INCOMPLETE",
@@ -31,6 +32,7 @@ __all__ = [
     "carried_properties",
     "has_landed",
     "is_ours",
+    "newest_return",
     "ruled_out_from",
     "with_commit",
 ]
@@ -52,6 +54,8 @@ HISTORY_PROPERTY: Final = "tc.history"
 HISTORY_INCOMPLETE: Final = "incomplete"
 """Property of our snapshots when carried properties from before them may have been lost: a snapshot
 without it knows that what it does not name was never set."""
+BROUGHT_BACK_PROPERTY: Final = "tc.brought-back"
+"""Id of the newest snapshot that may have brought back files that had been taken out (``newest_return``)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +94,29 @@ def carried(snapshots: Iterable[Snapshot], floor: Callable[[], int]) -> CarriedP
     for snapshot in known:
         properties = dict(carried_properties(snapshot)) | properties
     complete = bool(known) and _ends(known[-1]) and HISTORY_PROPERTY not in properties
+    if returned := newest_return(known):
+        properties[BROUGHT_BACK_PROPERTY] = str(returned)
     return CarriedProperties(properties=properties, complete=complete)
+
+
+def newest_return(walked: Sequence[Snapshot]) -> int:
+    """Id of the newest snapshot that may have brought back files that had been taken out; 0: none has.
+
+    From it on, a file that is taken out stays out: no commit of ours brings one back, and of others only an
+    overwrite does (Paimon's ``rollback_to_as_latest``).  ``walked``: from the newest snapshot down, as ``carried`` takes
+    them.  Where snapshots that could be it are gone, it is the oldest above them.
+    """
+    returned, above = 0, 0
+    for snapshot in walked:
+        if above > snapshot.id + 1:
+            returned = max(returned, above)
+        above = snapshot.id
+        noted = (snapshot.properties or {}).get(BROUGHT_BACK_PROPERTY, "")
+        if NUMBER.fullmatch(noted):
+            returned = max(returned, int(noted))
+        if snapshot.commit_kind is CommitKind.OVERWRITE and not is_ours(snapshot):
+            returned = max(returned, snapshot.id)
+    return returned if not walked or _ends(walked[-1]) else max(returned, above)
 
 
 def _ends(snapshot: Snapshot) -> bool:

@@ -12,6 +12,7 @@ import org.apache.paimon.shade.jackson2.com.fasterxml.jackson.databind.ObjectMap
 import org.apache.paimon.shade.jackson2.com.fasterxml.jackson.databind.node.ArrayNode;
 import org.apache.paimon.stats.Statistics;
 import org.apache.paimon.table.FileStoreTable;
+import org.apache.paimon.table.sink.TableCommitImpl;
 
 /** What Apache Paimon does to keep a table; each verb answers what it says in {@link #answer}. */
 final class Upkeep {
@@ -44,6 +45,11 @@ final class Upkeep {
                     table.rollbackTo(ask.get("snapshot").asLong());
                 } else {
                     table.rollbackTo(name);
+                }
+                return null;
+            case "rollback_as_latest":
+                try (TableCommitImpl commit = table.newCommit("judge")) {
+                    commit.rollbackToAsLatest(table.tagManager().getOrThrow(name));
                 }
                 return null;
             case "manifests":

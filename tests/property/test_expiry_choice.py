@@ -42,6 +42,11 @@ def documents(first: int, ages: list[int]) -> dict[int, Snapshot]:
     return {id: replace(BASE, id=id, time_millis=at) for id, at in enumerate(times, first)}
 
 
+def ends(bounds: fx.Bounds, retention: fx.Retention, consumer: int | None) -> Any:
+    walked = yield from snapshots.newest_snapshots(bounds)
+    return (yield from snapshots.choose_end(bounds, retention, consumer, walked))
+
+
 def chosen(steps: Any, there: dict[int, Snapshot]) -> int:
     end, _ = drive(steps, lambda effect: there.get(effect.id))
     return int(end)
@@ -69,7 +74,7 @@ def test_snapshots_go_as_the_specification_says(
         if there[id + 1].time_millis >= NOW_MS - retention.time_retained_ms:
             end = id
             break
-    assert chosen(snapshots.choose_end(bounds, retention, consumer), there) == max(end, first)
+    assert chosen(ends(bounds, retention, consumer), there) == max(end, first)
 
 
 @given(st.integers(1, 3), AGES, RETENTIONS, CONSUMERS, st.integers(0, 8))
@@ -97,5 +102,5 @@ def test_a_commit_looks_for_what_may_go_exactly_where_something_may(
     there = documents(1, ages)
     bounds = fx.Bounds(earliest=1, latest=max(there), leftovers=(), now_ms=NOW_MS)
     retention = fx.Retention(retained_min=least, retained_max=most, time_retained_ms=age_ms)
-    goes = chosen(snapshots.choose_end(bounds, retention, None), there) > 1
+    goes = chosen(ends(bounds, retention, None), there) > 1
     assert snapshots.may_expire(bounds, retention, there[min(2, max(there))]) == goes

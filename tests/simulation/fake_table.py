@@ -361,6 +361,23 @@ class FakeTable:
     def do_ReadKept(self, effect: ex.ReadKept) -> frozenset[ex.FileKey]:
         return frozenset(key_of(e) for e in self.live(effect.snapshot).values()) & effect.among
 
+    def do_ReadStaying(self, effect: ex.ReadStaying) -> frozenset[ex.FileKey]:
+        states = self.staying(effect.pins)
+        return frozenset(key_of(e) for s in states for e in self.live(s).values()) & effect.among
+
+    def do_ReadStayingPaths(self, effect: ex.ReadStayingPaths) -> frozenset[str]:
+        states = self.staying(effect.pins)
+        return frozenset(
+            path
+            for s in states
+            for path in self.do_ReadMetadata(ex.ReadMetadata(s, must_read=True)).state
+        )
+
+    def staying(self, pins: ex.Pins) -> list[Snapshot]:
+        assert pins.since is not None
+        ids = [id for id in self.snapshots if id >= pins.since]
+        return [*pins.tags, *(found for id in ids if (found := self.snapshot(id)) is not None)]
+
     def do_ReadMetadata(self, effect: ex.ReadMetadata) -> ex.Metadata:
         names: dict[str, int] = {}
         snapshot = effect.snapshot

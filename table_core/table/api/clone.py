@@ -28,6 +28,7 @@ from table_core.errors import (
 from table_core.ondisk import layout
 from table_core.ondisk.index_manifest import decode_index_manifest
 from table_core.ondisk.properties import (
+    BROUGHT_BACK_PROPERTY,
     CARRIED_PREFIX,
     COMMITS_PROPERTY,
     HISTORY_INCOMPLETE,
@@ -47,7 +48,7 @@ from table_core.table.metadata.carried import snapshots_backwards
 from table_core.table.metadata.describing import committed
 from table_core.table.metadata.documents import Metadata
 from table_core.table.metadata.progress import tell
-from table_core.table.metadata.refs.other_branches import index_place
+from table_core.table.metadata.refs.needed_files import index_place
 from table_core.table.metadata.refs.turns import between_turns
 from table_core.table.metadata.results import CommitAs, ResultDocument
 from table_core.table.metadata.sharing import alone
@@ -137,7 +138,8 @@ def _positions(access: TableAccess, state: Snapshot) -> dict[str, str]:
     """The carried properties that say how far the rows of ``state`` go."""
     before = snapshots_backwards(access, state.id - 1, FIRST_ID)
     history = carried(chain([state], before), access.metadata.floor)
-    kept = {k: v for k, v in history.properties.items() if k != COMMITS_PROPERTY}
+    of_the_table = {BROUGHT_BACK_PROPERTY, COMMITS_PROPERTY}
+    kept = {k: v for k, v in history.properties.items() if k not in of_the_table}
     return kept if history.complete else {**kept, HISTORY_PROPERTY: HISTORY_INCOMPLETE}
 
 

@@ -17,13 +17,14 @@ from table_core.ondisk.snapshot import FIRST_ID, Snapshot
 from table_core.table.maintenance.file_deletion import delete_empty_folders, delete_files, paths_of
 from table_core.table.metadata.progress import tell
 from table_core.table.metadata.refs.consumers import held_from
-from table_core.table.metadata.refs.other_branches import (
-    OtherBranches,
+from table_core.table.metadata.refs.needed_files import (
+    NeededFiles,
+    changelogs_of,
     identity_of,
     index_place,
     snapshot_files,
-    tag_documents,
 )
+from table_core.table.metadata.refs.other_branches import OtherBranches, tag_documents
 from table_core.table.metadata.refs.tags import tag_names, tagged
 from table_core.table.metadata.refs.turns import newest_turn
 
@@ -60,6 +61,7 @@ class ExpiryEffects:
     _live: dict[tuple[str, str], LiveKeys] = field(init=False, default_factory=dict)
     _held: tuple[str, list[ManifestEntry]] | None = field(init=False, default=None)
     _others: OtherBranches = field(init=False)
+    _staying: tuple[fx.Pins, NeededFiles] | None = field(init=False, default=None)
     _promised: int = field(init=False, default=0)
     """Snapshots below this one go."""
     _expired: int = field(init=False, default=0)
@@ -132,6 +134,30 @@ class ExpiryEffects:
     def _pins(self, _: fx.ReadPins) -> fx.Pins:
         tags = sorted(tag_documents(self.access, self.access.branch), key=lambda tag: tag.id)
         return fx.Pins(tuple(tags), branches=bool(self._others.names()))
+
+    @perform.register(fx.ReadStaying)
+    def _staying_files(self, effect: fx.ReadStaying) -> frozenset[fx.FileKey]:
+        return self._needed_by(effect.pins).files.among(effect.among)
+
+    @perform.register(fx.ReadStayingPaths)
+    def _staying_paths(self, effect: fx.ReadStayingPaths) -> frozenset[str]:
+        return frozenset(self._needed_by(effect.pins).paths)
+
+    def _needed_by(self, pins: fx.Pins) -> NeededFiles:
+        if self._staying is None or self._staying[0] != pins:
+            access, needed = self.access, NeededFiles(self.access)
+            least, first = pins.changelogs_since, pins.since or 0
+            changelogs = () if least is None else changelogs_of(access, access.branch)
+            staying = (log for log in changelogs if log.id >= (least or 0))
+            ids = [id for id in access.metadata.snapshot_ids() if id >= first]
+            try:
+                needed.take(access.metadata, pins.tags, ids, staying)
+            except NotFoundError as error:
+                raise FilesExpiredError(
+                    f"a snapshot from {first} on was expired meanwhile: start again", snapshot=first
+                ) from error
+            self._staying = pins, needed
+        return self._staying[1]
 
     @perform.register(fx.ReadNeeded)
     def _needed(self, effect: fx.ReadNeeded) -> frozenset[fx.FileKey]:

@@ -24,7 +24,7 @@ from table_core.storage.stores.paths import has_no_folders, is_local
 from table_core.table.metadata.documents import Metadata
 from table_core.table.metadata.progress import tell
 from table_core.table.metadata.refs.branches import branch_names
-from table_core.table.metadata.refs.other_branches import lost_its_changelog
+from table_core.table.metadata.refs.needed_files import lost_its_changelog
 from table_core.table.metadata.refs.tags import without_changelog
 from table_core.table.metadata.refs.turns import expiring
 from table_core.table.metadata.results import ResultDocument
