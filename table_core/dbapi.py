@@ -315,8 +315,8 @@ class Cursor:
         self.arraysize = 1
         """As many rows ``fetchmany`` gives by default."""
         self.description: tuple[tuple[Any, ...], ...] | None = None
-        """Of each column its name, Arrow type, None three times, precision and scale, and whether it may be NULL
-        (of the last three those that are known); None: the statement gives no rows."""
+        """Of each column its name, Arrow type, None twice, precision and scale of a DECIMAL, and whether it may be
+        NULL; None: the statement gives no rows."""
         self.rowcount = -1
         """Always -1: rows are streamed, and what a change did is in ``result``."""
         self.result: ResultDocument | None = None
@@ -418,15 +418,14 @@ class Cursor:
             ProgrammingError: as ``fetchone``, or rows were fetched as tuples before.
             DatabaseError: the rows cannot be read.
         """
-        batches = self._untouched()
-        with _as_database_errors():
-            return pa.Table.from_batches(batches, self._schema)
+        return self.fetch_record_batch().read_all()
 
     def fetch_record_batch(self) -> pa.RecordBatchReader:
         """All rows of the result as a stream of Arrow, which is read once.
 
         Raises:
             ProgrammingError: as ``fetch_arrow_table``.
+            DatabaseError: the rows cannot be read; the stream raises it.
         """
         return pa.RecordBatchReader.from_batches(self._schema_of_rows(), self._untouched())
 
@@ -487,7 +486,7 @@ class Cursor:
                 "rows of this result were fetched as tuples: execute the query again for Arrow"
             )
         batches, self._batches = self._batches, iter(())
-        return batches
+        return _with_database_errors(batches)
 
     def _next_batch(self, rows: int) -> pa.RecordBatch | None:
         """The next rows, at most ``rows``; None behind the last one."""
@@ -499,6 +498,11 @@ class Cursor:
                 self._batch = batch
         taken, self._batch = self._batch[:rows], self._batch[rows:]
         return taken
+
+
+def _with_database_errors(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    with _as_database_errors():
+        yield from batches
 
 
 def _tuples(batch: pa.RecordBatch) -> Iterator[tuple[Any, ...]]:

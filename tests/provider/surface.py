@@ -51,7 +51,10 @@ def _core() -> Iterator[str]:
     for name in table_core.__all__:
         yield from _named(f"table_core.{name}", getattr(table_core, name))
     for name in dbapi.__all__:
-        yield from _named(f"table_core.dbapi.{name}", getattr(dbapi, name))
+        one = getattr(dbapi, name)
+        of_python = isinstance(one, type) and one.__module__ != dbapi.__name__
+        line = f"table_core.dbapi.{name}"
+        yield from [f"{line} = {one.__name__}"] if of_python else _named(line, one)
 
 
 def _provider() -> Iterator[str]:

@@ -101,8 +101,6 @@ def test_rows_are_taken_one_by_one_some_and_all(cursor: dbapi.Cursor) -> None:
 
 def test_rows_of_many_batches_keep_their_order(cursor: dbapi.Cursor) -> None:
     cursor.execute("CREATE TABLE many (n BIGINT)")
-    table = cursor.connection.session.sql("SELECT n FROM many")
-    assert isinstance(table, tc.Scan)
     cursor.execute("INSERT INTO many VALUES " + ", ".join(f"({n})" for n in range(3000)))
     cursor.execute("SELECT n FROM many")
     assert cursor.fetchmany(1030) == [(n,) for n in range(1030)]
@@ -298,6 +296,9 @@ def test_rows_that_cannot_be_read_are_errors_of_the_fetch(
         cursor.fetchone()
     with pytest.raises(dbapi.OperationalError, match="the store is away"):
         cursor.execute("SELECT id FROM orders").fetch_arrow_table()
+    reader = cursor.execute("SELECT id FROM orders").fetch_record_batch()
+    with pytest.raises(dbapi.OperationalError, match="the store is away"):
+        reader.read_all()
 
 
 # ---------------------------------------------------------------------------------------- commits
