@@ -42,9 +42,6 @@ __all__ = ["ExpiryEffects"]
 _HELD_ENTRIES: Final = 50_000
 """A list with no more entries is read once and held; a longer one is read a manifest at a time."""
 
-_LOOK_MS: Final = 1_000
-"""Deleting the files of snapshots may take as long; then it is looked again before the snapshots go."""
-
 _HELD_STATES: Final = 2
 """A file may be asked for in the tag before and in what comes after."""
 
@@ -65,7 +62,6 @@ class ExpiryEffects:
     _promised: int = field(init=False, default=0)
     """Snapshots below this one go."""
     _expired: int = field(init=False, default=0)
-    _looked_ms: int = field(init=False, default=0)
     """When it was seen last that the table is still there."""
 
     def __post_init__(self) -> None:
@@ -107,7 +103,6 @@ class ExpiryEffects:
     def _line(self, effect: fx.ReadLine) -> int | None:
         if self.mark is not None and effect.next:
             self.mark.move_to(effect.next)
-        self._looked_ms = self.access.clock.now_ms()
         try:
             return newest_turn(self.access, self.mark)
         except NotFoundError:
@@ -243,8 +238,7 @@ class ExpiryEffects:
 
     @perform.register(fx.DeleteSnapshots)
     def _delete_snapshots(self, effect: fx.DeleteSnapshots) -> None:
-        if self.access.clock.now_ms() - self._looked_ms > _LOOK_MS:
-            self._line(fx.ReadLine())
+        self._line(fx.ReadLine())  # a table that was made anew meanwhile has the same numbers
         branch = self.access.branch
         self.access.storage.delete([layout.snapshot_path(id, branch) for id in effect.ids])
         self._expired += len(effect.ids)
