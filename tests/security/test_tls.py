@@ -269,7 +269,7 @@ def test_what_a_source_says_of_tls_wins_over_the_default() -> None:
 
     import table_core.cdc.source.postgres.source as module
 
-    before, module._driver = module._driver, lambda: Driver  # type: ignore[assignment]
+    before, module.driver_connection = module.driver_connection, lambda: Driver  # type: ignore[assignment]
     try:
         for host, options in (
             ("db", {}), ("db", {"sslmode": "disable"}), ("localhost", {}), ("/run/pg", {}),
@@ -278,7 +278,7 @@ def test_what_a_source_says_of_tls_wins_over_the_default() -> None:
         ):  # fmt: skip
             tc.PostgresSource(host, "x", "u", options=options).connect()
     finally:
-        module._driver = before
+        module.driver_connection = before  # type: ignore[assignment]
     assert [(a.get("sslmode"), a.get("sslrootcert")) for a in asked] == [
         ("verify-full", "system"), ("disable", None), (None, None), (None, None),
         ("verify-full", "system"), ("verify-full", "/ca"), ("verify-full", "system"),
