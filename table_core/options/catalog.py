@@ -17,10 +17,11 @@ from table_core.options.rest import is_rest_option
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = ["CatalogOptions"]
+__all__ = ["LOCAL_TABLES", "CatalogOptions"]
 
 T = TypeVar("T")
 _LOGIN: Final = "jdbc."
+LOCAL_TABLES: Final = "local-tables.enabled"
 _REFUSED: Final = frozenset({"hive"})
 _OWN: Final = frozenset(
     {
@@ -34,6 +35,7 @@ _OWN: Final = frozenset(
         "lock-check-max-sleep",
         "lock-acquire-timeout",
         "lock-key-max-length",
+        LOCAL_TABLES,
     }
 )
 
@@ -60,6 +62,8 @@ class CatalogOptions:
     acquire_timeout_ms: int = 480_000
     """How long to wait for a lock; one that is held for longer counts as forgotten."""
     key_length_max: int = 255
+    local_tables: bool = False
+    """Whether the server of a REST catalog may say that a table lies in a folder of this machine."""
     storage: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -95,6 +99,7 @@ class CatalogOptions:
             check_max_sleep_ms=_read(known, "lock-check-max-sleep", parse.duration_ms, 8_000),
             acquire_timeout_ms=_read(known, "lock-acquire-timeout", parse.duration_ms, 480_000),
             key_length_max=_read(known, "lock-key-max-length", parse.integer, 255),
+            local_tables=_read(known, LOCAL_TABLES, parse.boolean, _is_folder(warehouse)),
             storage={
                 k: v
                 for k, v in options.items()
@@ -130,6 +135,11 @@ class CatalogOptions:
                 option="lock.path",
                 value=None,
             )
+
+
+def _is_folder(warehouse: str) -> bool:
+    """Whether a warehouse is a folder of this machine; a plain name is the name that a REST server knows."""
+    return warehouse.startswith("/") or warehouse.lower().startswith("file:")
 
 
 def _lock_type(known: Mapping[str, str]) -> str | None:

@@ -475,6 +475,7 @@ def test_requests_are_signed_as_the_server_wants_it(tmp_path: Path) -> None:
             "token.provider": "dlf",
             "dlf.region": "cn-hangzhou",
             "dlf.token-path": str(path),
+            "local-tables.enabled": "true",
         }
         theirs = tc.open_catalog(WAREHOUSE, by_file)
         assert rows_of(theirs.table("d.t")) == [(1, 1)]
@@ -499,6 +500,34 @@ def test_options_that_are_wrong_or_not_for_this_release(
 ) -> None:
     with pytest.raises(error, match=says):
         tc.open_catalog(WAREHOUSE, {**server.options(), **more})
+
+
+def test_a_server_may_not_choose_a_folder_of_this_machine(
+    catalog: tc.Catalog, server: RestCatalogServer
+) -> None:
+    """Unless it is meant, which the option says."""
+    add(catalog.create_table("d.t", SCHEMA), 1)
+    options = server.options()
+    del options["local-tables.enabled"]
+    careful = tc.open_catalog(WAREHOUSE, options)
+    assert careful.tables("d") == ["t"]
+    for act in (lambda: careful.table("d.t"), lambda: careful.create_table("d.u", SCHEMA)):
+        with pytest.raises(AccessDeniedError, match=r"local-tables\.enabled=true") as caught:
+            act()
+        assert str(server.data) in caught.value.facts["path"]
+    assert rows_of(catalog.table("d.t")) == [(1, 1)]
+
+
+def test_a_server_elsewhere_without_tls_is_warned_of(
+    server: RestCatalogServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING, "table_core.storage.stores.rest_server"):
+        tc.open_catalog(WAREHOUSE, server.options())
+        assert caplog.text == "", "nobody sees what goes over the loopback"
+        with pytest.raises(StorageUnavailableError):
+            tc.open_catalog(WAREHOUSE, server.options("http://catalog.invalid:9"))
+    assert "http://catalog.invalid:9 has no TLS" in caplog.text
+    assert server.login["token"] not in caplog.text
 
 
 def test_another_warehouse_is_not_the_servers(server: RestCatalogServer) -> None:

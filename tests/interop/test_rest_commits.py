@@ -68,7 +68,7 @@ import sys
 import pyarrow as pa
 import table_core as tc
 uri, token, first = sys.argv[1:]
-table = tc.open_catalog({warehouse!r}, {{"metastore": "rest", "uri": uri, "token.provider": "bear", "token": token}}).table("killed.t")
+table = tc.open_catalog({warehouse!r}, {{"metastore": "rest", "uri": uri, "token.provider": "bear", "token": token, "local-tables.enabled": "true"}}).table("killed.t")
 schema = table.arrow_schema
 for n in range(int(first), int(first) + 1000):
     with table.write(commit=tc.CommitAs(user="loader", identifier=n)) as writer:

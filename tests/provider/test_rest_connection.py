@@ -34,7 +34,12 @@ def served(
     """The default connection leads to the server; more of it can be given."""
 
     def connect(**more: object) -> PaimonHook:
-        extra = {"metastore": "rest", "metastore_uri": server.uri, "spark_master": "local[1]"}
+        extra = {
+            "metastore": "rest",
+            "metastore_uri": server.uri,
+            "spark_master": "local[1]",
+            "storage_options": {"local-tables.enabled": "true"},
+        }
         document = {
             "conn_type": "paimon",
             "host": WAREHOUSE,

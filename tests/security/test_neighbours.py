@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 import table_core as tc
-from table_core.errors import TableError
+from table_core.errors import CorruptFileError, TableError
 from table_core.table.api.catalog import Catalog
 from table_core.table.read.scan import Scan
 from tests.lanes import sampled
@@ -124,11 +124,9 @@ POISONS: dict[str, Callable[[Path], Any]] = {
 }
 
 
-NO_TABLE = {"schema is a folder", "schemas are a file"}
-"""A folder without a schema is no table, whatever else is in it."""
 NOT_ASKED = {
     "hint is a fifo", "hint is a folder", "no manifest list", "manifests are fifos", "manifests are a file",
-    "cut manifests", "a second schema is a folder", "snapshot is a folder", "snapshots are a file",
+    "cut manifests", "a second schema is a folder",
 }  # fmt: skip
 """A collector knows a snapshot that it has seen, and does not open what it does not need."""
 
@@ -153,7 +151,7 @@ def test_one_bad_table_stops_no_verb_over_many(
 ) -> None:
     POISONS[poison](tmp_path / "wh/d.db/b")
     names = [name for name in catalog.tables("d") if name not in ("a", "c")]
-    assert len(names) == (poison not in NO_TABLE), "it is listed"
+    assert len(names) == 1, "it is listed"
     catalog.table("sys.partitions").read().to_arrow()
     for system in ("tables", "all_table_options"):
         read = catalog.table(f"sys.{system}").read().to_arrow()["table_name"].to_pylist()
@@ -187,10 +185,46 @@ def test_one_bad_table_stops_no_collector(catalog: Catalog, tmp_path: Path, pois
     except TableError as error:
         assert "done for ['a', 'c']" in told(error)
     else:
-        assert poison in NOT_ASKED | NO_TABLE
+        assert poison in NOT_ASKED
     kept = catalog.table("meta.history").read(where="kind = 'line'").to_arrow().to_pylist()
     rows = {one["uri"]: json.loads(one["document"]).get("rows") for one in kept}
     assert (rows["paimon://c/d/a"], rows["paimon://c/d/c"]) == (2, 2)
+
+
+@pytest.mark.parametrize(
+    ("poison", "path", "due"),
+    [
+        ("schema is a folder", "schema/schema-0", "a file is due"),
+        ("a second schema is a folder", "schema/schema-1", "a file is due"),
+        ("snapshot is a folder", "snapshot/snapshot-1", "a file is due"),
+        ("schemas are a file", "schema", "a folder is due"),
+        ("snapshots are a file", "snapshot", "a folder is due"),
+        ("manifests are a file", "manifest", "a folder is due"),
+    ],
+)
+def test_a_file_in_place_of_a_folder_is_no_empty_table(
+    catalog: Catalog, tmp_path: Path, poison: str, path: str, due: str
+) -> None:
+    """Nor is a folder in place of a file: whoever asks is told what is where."""
+    POISONS[poison](tmp_path / "wh/d.db/b")
+    opened = tc.open_catalog(catalog.warehouse)
+    with pytest.raises(CorruptFileError, match=due) as caught:
+        opened.table("d.b").read().to_arrow()
+    assert caught.value.facts["path"].endswith(f"/d.db/b/{path}")
+
+
+def test_tags_that_cannot_be_seen_keep_what_expiry_would_delete(
+    catalog: Catalog, tmp_path: Path
+) -> None:
+    """As if there were none, the rows of a tag would be deleted."""
+    table, root = catalog.table("d.b"), tmp_path / "wh/d.db/b"
+    table.tags.create("kept")
+    write_rows(table, ROWS)
+    file("tag")(root)
+    before = {*root.rglob("*")}
+    with pytest.raises(CorruptFileError, match="b/tag: a file is there, and a folder is due"):
+        catalog.table("d.b").expire_snapshots(retain_min=1, retain_max=1)
+    assert before <= {*root.rglob("*")}
 
 
 @pytest.mark.parametrize("poison", ["unknown type", "schema is a fifo", "a link"])

@@ -69,6 +69,14 @@ def test_no_more_comes_of_a_document_than_it_may_have(tmp_path: Path) -> None:
         take_budgets(os.environ)
 
 
+def test_a_file_in_place_of_a_folder_is_not_taken_for_an_empty_one(tmp_path: Path) -> None:
+    storage = foldered(tmp_path)
+    storage.write("t/snapshot", b"")
+    with pytest.raises(CorruptFileError, match="a folder is due") as caught:
+        list(storage.list("t/snapshot"))
+    assert caught.value.facts["path"].endswith("/wh/t/snapshot")
+
+
 def race(root: Path, mine: bytes, rounds: int, results: object) -> None:
     storage = LockedStorage(foldered(root), lock(root), "d.t")
     won = [n for n in range(rounds) if storage.create(f"s/snapshot-{n}", mine)]

@@ -53,7 +53,7 @@ from table_core.storage.stores.new_files import (
     linked,
     moved,
 )
-from table_core.storage.stores.os_errors import explained
+from table_core.storage.stores.os_errors import explained, misplaced, table_error
 from table_core.storage.stores.paths import inside, joined
 from table_core.storage.stores.whole_file import whole_body
 
@@ -142,8 +142,12 @@ class LocalStorage:
                 self._settle(number, path)
 
     def read(self, path: str) -> bytes:
-        """The bytes at ``path``."""
-        with explained(self.uri, path, "read"):
+        """The bytes at ``path``.
+
+        Raises:
+            CorruptFileError: a folder is there, or a file on the way to it.
+        """
+        with self._found(path, "read"):
             return whole_body(self._opened(path), self._shown(path))
 
     def exists(self, path: str) -> bool:
@@ -157,11 +161,15 @@ class LocalStorage:
             return False
 
     def list(self, folder: str) -> Iterator[FileInfo]:
-        """Entries of ``folder``; those that vanish meanwhile are left out, and links are told as such."""
+        """Entries of ``folder``; those that vanish meanwhile are left out, and links are told as such.
+
+        Raises:
+            CorruptFileError: a file is there, or on the way to it.
+        """
         prefix = inside(folder)
         try:
             with (
-                explained(self.uri, folder, "list"),
+                self._found(folder, "list"),
                 self._folder(folder, listed=True) as number,
                 os.scandir(number) as entries,
             ):
@@ -295,8 +303,8 @@ class LocalStorage:
             return
 
     def open_input(self, path: str, size: int | None = None) -> Any:  # noqa: ARG002
-        """An Arrow file for reading ``path``."""
-        with explained(self.uri, path, "read"):
+        """An Arrow file for reading ``path``; errors as of ``read``."""
+        with self._found(path, "read"):
             return arrow_file(self._opened(path), self._at(path), "rb")
 
     def open_output(self, path: str) -> Any:
@@ -332,6 +340,15 @@ class LocalStorage:
     def _sync_folder(self, folder: str) -> None:
         with explained(self.uri, folder, "write"), self._folder(folder, listed=True) as number:
             os.fsync(number)
+
+    @contextmanager
+    def _found(self, path: str, action: str) -> Iterator[None]:
+        """As ``explained``; below a warehouse, a file in place of a folder is not taken for nothing."""
+        try:
+            yield
+        except OSError as error:
+            wrong = None if self.follows else misplaced(error, self._at(path))
+            raise wrong or table_error(error, root=self.uri, path=path, action=action) from error
 
     def _at(self, path: str) -> Path:
         """The path, to be shown, and to be used where links are followed."""

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from table_core.storage.stores.object_store import ObjectStorage
     from table_core.storage.stores.prefixed import PrefixedStorage
 
-__all__ = ["open_storage"]
+__all__ = ["is_on_disk", "open_storage"]
 
 _URI: Final = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]+):(?://)?(?P<rest>.*)", re.DOTALL)
 _PROTOCOLS: Final[Mapping[str, tuple[str, str]]] = {
@@ -46,6 +46,12 @@ _PROTOCOLS: Final[Mapping[str, tuple[str, str]]] = {
 """Schemes whose fsspec class puts conditionally: the class's name, and the extra that installs it."""
 _memory: Final[dict[str, MemoryStorage]] = {}
 _memory_lock: Final = threading.Lock()
+
+
+def is_on_disk(uri: str) -> bool:
+    """Whether ``uri`` names a folder of this machine: a ``file:`` URI, or a plain path."""
+    match = _URI.fullmatch(uri)
+    return match is None or match["scheme"].lower() == "file"
 
 
 def open_storage(
@@ -74,7 +80,7 @@ def open_storage(
     take_budgets(os.environ)
     uri = place_text(uri, "warehouse" if warehouse else "uri")
     match = _URI.fullmatch(uri)
-    if match is None or match["scheme"].lower() == "file":
+    if match is None or is_on_disk(uri):
         return _local(uri if match is None else local_path(match["rest"]), warehouse=warehouse)
     scheme, rest = match["scheme"].lower(), match["rest"].strip("/")
     if scheme == "memory":

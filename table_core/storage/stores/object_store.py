@@ -13,7 +13,7 @@ import logging
 import random
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from table_core.errors import (
     AccessDeniedError,
@@ -25,6 +25,7 @@ from table_core.errors import (
 )
 from table_core.options.budgets import DOCUMENT_BYTES
 from table_core.ports import FileInfo
+from table_core.storage.stores.os_errors import in_place_of
 from table_core.storage.stores.paths import inside, joined
 from table_core.storage.stores.remote_errors import (
     is_beyond_end,
@@ -66,6 +67,8 @@ class ObjectStorage:
     fs: Any
     scheme: str
     prefix: str
+    has_folders: ClassVar[bool] = False
+    """Whether a file cannot be called as a folder is."""
 
     @property
     def uri(self) -> str:
@@ -138,7 +141,11 @@ class ObjectStorage:
         return True
 
     def list(self, folder: str) -> Iterator[FileInfo]:
-        """Entries directly in ``folder``."""
+        """Entries directly in ``folder``.
+
+        Raises:
+            CorruptFileError: the store has folders, and a file is in place of this one.
+        """
         base = self._at(folder)
         try:
             with self._explained(folder, "list"):
@@ -150,8 +157,12 @@ class ObjectStorage:
             return
         for entry in entries:
             info = self._info(entry)
-            if info is not None and info.path.strip("/") != inside(folder):
+            if info is None:
+                continue
+            if info.path.strip("/") != inside(folder):
                 yield info
+            elif self.has_folders and not info.is_dir and info.path:
+                raise in_place_of(f"{self.uri}/{info.path}", "file", "folder")
 
     def walk(self, folder: str) -> Iterator[FileInfo]:
         """Every object below ``folder``: of S3 a thousand a request, else folder by folder."""

@@ -10,16 +10,19 @@ from typing import TYPE_CHECKING, Final
 from table_core.errors import (
     AccessDeniedError,
     ArgumentError,
+    CorruptFileError,
     NotFoundError,
     StorageUnavailableError,
 )
+from table_core.validation_errors import way_out
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from table_core.errors import TableError
 
-__all__ = ["NO_HARD_LINKS", "REFUSALS", "explained", "table_error"]
+__all__ = ["NO_HARD_LINKS", "REFUSALS", "explained", "in_place_of", "misplaced", "table_error"]
 
 REFUSALS: Final = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 """Errors that only somebody with more rights can cure."""
@@ -72,6 +75,30 @@ def table_error(error: OSError, *, root: str, path: str, action: str) -> TableEr
     advice = _ADVICE.get(code or 0, "try again")
     return StorageUnavailableError(
         f"cannot {action} {where}: {reason}; {advice}", path=where, reason=reason
+    )
+
+
+def misplaced(error: OSError, path: Path) -> CorruptFileError | None:
+    """The error about a folder at ``path`` in place of a file, or a file at it or on the way to it in place of a folder.
+
+    ``error`` is what the system said; None: it is about something else.  "Nothing is there" would be a wrong answer:
+    a table whose folder ``snapshot`` is a file would have no rows.
+    """
+    if error.errno == errno.EISDIR:
+        return in_place_of(str(path), "folder", "file")
+    if error.errno == errno.ENOTDIR:
+        file = next((part for part in (path, *path.parents) if part.is_file()), path)
+        return in_place_of(str(file), "file", "folder")
+    return None
+
+
+def in_place_of(path: str, there: str, due: str) -> CorruptFileError:
+    """The error about a file or folder ``there`` at ``path``, where the other one is ``due``."""
+    problem = f"a {there} is there, and a {due} is due"
+    return CorruptFileError(
+        f"{path}: {problem}: move the {there} away, and put the {due} back{way_out(path)}",
+        path=path,
+        problems=[problem],
     )
 
 

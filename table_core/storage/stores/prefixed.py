@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import uuid
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from table_core.errors import AlreadyExistsError, NotFoundError, OutcomeUnknownError
 from table_core.storage.stores.object_store import ObjectStorage
@@ -28,6 +28,7 @@ class PrefixedStorage(ObjectStorage):
 
     authority: str = ""
     """Host and port, as the URI gives them."""
+    has_folders: ClassVar[bool] = True
 
     @property
     def uri(self) -> str:

@@ -21,6 +21,7 @@ from table_core.http_answer import NoRedirects, http_answer
 from table_core.options.budgets import DOCUMENT_BYTES, JSON_BYTES
 from table_core.options.rest import RestOptions
 from table_core.options.stored_json import json_object
+from table_core.options.tls import is_loopback
 from table_core.rest.documents import page_of
 from table_core.rest.refusals import Refusal, RefusedError, is_rejected, is_undecided, merged
 from table_core.rest.resources import CONFIG, Resources
@@ -236,10 +237,19 @@ def connected(
 ) -> RestServer:
     """The server that ``options`` name, and what it says of ``warehouse``; ``written`` are they as texts.
 
+    A warning in the log tells of a server on another machine without TLS: Paimon's client takes it too.
+
     Raises:
         OptionError, UnsupportedFeatureError: what the server adds to them is wrong, or not for this release.
         AccessDeniedError, NotFoundError, StorageUnavailableError: it does not tell.
     """
+    parts = urllib.parse.urlsplit(options.uri)
+    if parts.scheme == "http" and not is_loopback(parts.hostname):
+        _log.warning(
+            "rest: %s has no TLS: who can see the network can read the token, and who can change it can answer "
+            "for the server. Use https://",
+            options.uri,
+        )
     first = _server(options, clock)
     try:
         answer = first.get(CONFIG, warehouse=warehouse)

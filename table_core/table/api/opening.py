@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from table_core.errors import (
+    AccessDeniedError,
     ArgumentError,
     NotFoundError,
     OptionError,
@@ -12,13 +13,13 @@ from table_core.errors import (
 )
 from table_core.ondisk import layout
 from table_core.options.argument_kinds import require_mapping
-from table_core.options.catalog import CatalogOptions
+from table_core.options.catalog import LOCAL_TABLES, CatalogOptions
 from table_core.options.rest import RestOptions
 from table_core.schema.column_names import column_names
 from table_core.schema.evolve import create
 from table_core.storage.stores.jdbc import JdbcDatabase
 from table_core.storage.stores.jdbc_lock import JdbcLock
-from table_core.storage.stores.locate import open_storage
+from table_core.storage.stores.locate import is_on_disk, open_storage
 from table_core.storage.stores.lock import FileLock, locked
 from table_core.storage.stores.no_folder import NoFolder
 from table_core.storage.stores.rest_server import connected
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Mapping, Sequence
 
-    from table_core.ports import Clock
+    from table_core.ports import Clock, Storage
     from table_core.storage.stores.lock import TableLock
     from table_core.table.api.table import Table
 
@@ -56,7 +57,8 @@ def open_catalog(
     ``lock-check-max-sleep``, ``token.provider``, ``token`` and ``dlf.*``.
 
     With ``metastore=rest``, ``warehouse`` is the name that the server at ``uri`` knows it by, and
-    the server says where each table lies; the other options are for that store.
+    the server says where each table lies; the other options are for that store.  That is no folder of
+    this machine, unless ``warehouse`` is one or ``local-tables.enabled`` is true.
 
     Raises:
         UnsupportedFeatureError: the store has no atomic create-if-absent; the message names a
@@ -92,15 +94,31 @@ def _served_catalog(warehouse: str, options: CatalogOptions, clock: SystemClock)
         StorageUnavailableError: it does not answer.
     """
     server = connected(RestOptions.of(options.rest), options.rest, warehouse, clock)
-    directory = RestDirectory(
-        server, clock, lambda uri: open_storage(uri, options.storage, warehouse=True)
-    )
+    directory = RestDirectory(server, clock, lambda uri: _served_folder(uri, options))
     return Catalog(
         storage=NoFolder(address=f"{server.uri}/{warehouse}"),
         clock=clock,
         ids=SystemIds(),
         names=directory,
     )
+
+
+def _served_folder(uri: str, options: CatalogOptions) -> Storage:
+    """The folder of a table, where the server of a REST catalog says that it is.
+
+    Raises:
+        AccessDeniedError: it is on this machine, and nobody here has said that it may be.
+    """
+    if is_on_disk(uri) and not options.local_tables:
+        raise AccessDeniedError(
+            f"the REST catalog at {options.uri} says that a table lies in {uri}, a folder of this machine: which of "
+            f"its folders are read and written, a server may not say. If it is meant, set {LOCAL_TABLES}=true in the "
+            "options of the catalog",
+            path=uri,
+            folder=uri,
+            reason="local table",
+        )
+    return open_storage(uri, options.storage, warehouse=True)
 
 
 def open_table(

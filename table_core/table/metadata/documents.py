@@ -32,6 +32,7 @@ from table_core.ondisk.snapshot import FIRST_ID, Snapshot
 from table_core.options.budgets import CACHED_ENTRIES
 from table_core.position.source import birth_of
 from table_core.schema.document import schema_from_json
+from table_core.storage.stores.os_errors import in_place_of
 from table_core.storage.stores.paths import is_local
 from table_core.table.metadata.remembered import Remembered
 from table_core.validation_errors import way_out
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
     from table_core.ondisk.highest import HighestNumbers
     from table_core.ondisk.manifest import Head
     from table_core.ondisk.manifest_meta import ManifestMeta
-    from table_core.ports import Storage
+    from table_core.ports import FileInfo, Storage
     from table_core.schema.table_schema import TableSchema
 
 __all__ = ["Metadata"]
@@ -86,12 +87,13 @@ class Metadata:
 
     # ------------------------------------------------------------------------------- schemas
     def schema_ids(self) -> list[int]:
-        """Ids of all schemas, ascending; empty when there is no table here."""
-        stamps = {}
-        for info in self.storage.list(layout.schema_folder(self.branch)):
-            id = layout.numbered(info.path.rpartition("/")[2], "schema-")
-            if id is not None and not info.is_dir:
-                stamps[id] = info.stamp
+        """Ids of all schemas, ascending; empty when there is no table here.
+
+        Raises:
+            CorruptFileError: a folder is in place of one.
+        """
+        listed = self._numbered(layout.schema_folder(self.branch), "schema-")
+        stamps = {id: info.stamp for id, info in listed.items()}
         for id in [
             id for id in self._schemas if not is_same_file(self._stamps.get(id), stamps.get(id))
         ]:
@@ -152,8 +154,12 @@ class Metadata:
 
     # ----------------------------------------------------------------------------- snapshots
     def snapshot_ids(self) -> list[int]:
-        """Ids of all snapshots that are there, ascending."""
-        return self._numbered(layout.snapshot_folder(self.branch), "snapshot-")
+        """Ids of all snapshots that are there, ascending.
+
+        Raises:
+            CorruptFileError: a folder is in place of one.
+        """
+        return sorted(self._numbered(layout.snapshot_folder(self.branch), "snapshot-"))
 
     def snapshot_body(self, id: int) -> bytes:
         """The bytes of ``snapshot-<id>``."""
@@ -447,11 +453,18 @@ class Metadata:
             return None
         return decode_hint(body)
 
-    def _numbered(self, folder: str, prefix: str) -> list[int]:
-        files = (info for info in self.storage.list(folder) if not info.is_dir)
-        names = (info.path.rpartition("/")[2] for info in files)
-        numbers = (layout.numbered(name, prefix) for name in names)
-        return sorted(id for id in numbers if id is not None)
+    def _numbered(self, folder: str, prefix: str) -> dict[int, FileInfo]:
+        """The files of ``folder`` that are called ``prefix`` and a number, by that."""
+        files: dict[int, FileInfo] = {}
+        folders: dict[int, FileInfo] = {}
+        for info in self.storage.list(folder):
+            id = layout.numbered(info.path.rpartition("/")[2], prefix)
+            if id is not None:
+                (folders if info.is_dir else files)[id] = info
+        for id, info in folders.items():
+            if id not in files:  # an object store may have both
+                raise in_place_of(f"{self.storage.uri}/{info.path}", "folder", "file")
+        return files
 
 
 def _is_large(meta: ManifestMeta) -> bool:

@@ -42,8 +42,9 @@ class RestCatalogServer:
     process: subprocess.Popen[str] = field(repr=False)
 
     def options(self, uri: str | None = None) -> dict[str, str]:
-        """``storage_options`` for it, or for a proxy before it at ``uri``."""
-        return {"metastore": "rest", "uri": uri or self.uri, **self.login}
+        """``storage_options`` for it, or for a proxy before it at ``uri``; its tables lie in folders of this machine."""
+        local = {"local-tables.enabled": "true"}
+        return {"metastore": "rest", "uri": uri or self.uri, **local, **self.login}
 
     def lose_next_answer(self) -> None:
         """The next commit is done, and answered with an error."""
