@@ -6,15 +6,17 @@ format 4.8 and T13.
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from table_core.errors import CommitConflictError
 from table_core.ondisk.avro import corrupt, open_container, read_records, write_container
 from table_core.ondisk.avro_schemas import INDEX_MANIFEST, schema_of_values, with_fields
+from table_core.ondisk.avro_shape import mismatches, read_schema
 from table_core.ondisk.data_file import EntryKind
 from table_core.ondisk.deletion_vector import DeletionRange
-from table_core.ondisk.manifest import refuse_mismatches, refuse_version
+from table_core.ondisk.manifest import refuse_problems, refuse_version
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -112,6 +114,12 @@ def _global_to_record(index: GlobalIndex | None) -> dict[str, Any] | None:
     }
 
 
+@functools.lru_cache(maxsize=64)
+def _problems(text: bytes) -> tuple[str, ...]:
+    """What is wrong with a schema as written; files of one table mostly have the same."""
+    return tuple(mismatches(read_schema(text)[1].schema, INDEX_MANIFEST))
+
+
 def decode_index_manifest(body: bytes, *, path: str) -> list[IndexEntry]:
     """The entries of the index manifest file ``body``, in order.
 
@@ -120,7 +128,7 @@ def decode_index_manifest(body: bytes, *, path: str) -> list[IndexEntry]:
         UnsupportedFeatureError: a version other than 1.
     """
     container = open_container(body, path=path)
-    refuse_mismatches(container.plain.schema, INDEX_MANIFEST, path)
+    refuse_problems(_problems(container.metadata["avro.schema"]), path)
     entries = []
     for record in read_records(container, path=path):
         if record["_VERSION"] != _VERSION:

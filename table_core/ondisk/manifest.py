@@ -268,8 +268,7 @@ def _opened(body: bytes, path: str) -> tuple[Container, tuple[str, ...]]:
     """The container, and the members of ``_FILE`` that this release does not know."""
     container = open_container(body, path=path)
     problems, unknown = _judged(container.metadata["avro.schema"])
-    if problems:
-        raise CorruptFileError(f"{path}: {'; '.join(problems)}", path=path, problems=list(problems))
+    refuse_problems(problems, path)
     return container, unknown
 
 
@@ -292,11 +291,10 @@ def _judged(text: bytes) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return problems, tuple(name for name in members if name not in _MEMBERS)
 
 
-def refuse_mismatches(actual: Mapping[str, Any], expected: Mapping[str, Any], path: str) -> None:
-    """Refuse a file whose schema lacks members or has them with other types."""
-    problems = mismatches(actual, expected)
+def refuse_problems(problems: Sequence[str], path: str) -> None:
+    """Refuse a file whose schema lacks members or has them with other types: ``mismatches``."""
     if problems:
-        raise CorruptFileError(f"{path}: {'; '.join(problems)}", path=path, problems=problems)
+        raise CorruptFileError(f"{path}: {'; '.join(problems)}", path=path, problems=list(problems))
 
 
 def refuse_version(what: str, version: int, path: str) -> None:

@@ -5,16 +5,18 @@ Source: ``org.apache.paimon.manifest.ManifestList``; format 4.2.
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
 from table_core.ondisk.avro import open_container, read_records, write_container
 from table_core.ondisk.avro_schemas import MANIFEST_LIST, schema_of_values, with_fields
+from table_core.ondisk.avro_shape import mismatches, read_schema
 from table_core.ondisk.binary_row import decode_row, encode_row, sort_key
 from table_core.ondisk.data_file import EntryKind, SimpleStats
 from table_core.ondisk.manifest import (
     VERSION,
-    refuse_mismatches,
+    refuse_problems,
     refuse_version,
     stats_from_record,
     stats_to_record,
@@ -62,6 +64,12 @@ def _to_record(meta: ManifestMeta) -> dict[str, Any]:
     }
 
 
+@functools.lru_cache(maxsize=64)
+def _problems(text: bytes) -> tuple[str, ...]:
+    """What is wrong with a schema as written; files of one table mostly have the same."""
+    return tuple(mismatches(read_schema(text)[1].schema, MANIFEST_LIST))
+
+
 def decode_manifest_list(body: bytes, *, path: str) -> list[ManifestMeta]:
     """The manifests that the manifest list file ``body`` names, in order.
 
@@ -70,7 +78,7 @@ def decode_manifest_list(body: bytes, *, path: str) -> list[ManifestMeta]:
         UnsupportedFeatureError: a version other than 2.
     """
     container = open_container(body, path=path)
-    refuse_mismatches(container.plain.schema, MANIFEST_LIST, path)
+    refuse_problems(_problems(container.metadata["avro.schema"]), path)
     metas = []
     for record in read_records(container, path=path):
         if record["_VERSION"] != VERSION:

@@ -21,6 +21,7 @@ from table_core.ondisk.data_file import (
     ManifestEntry,
     SimpleStats,
 )
+from table_core.ondisk.index_manifest import decode_index_manifest
 from table_core.ondisk.manifest import decode_manifest, encode_manifest, fold_entries
 from table_core.ondisk.manifest_list import (
     decode_manifest_list,
@@ -224,3 +225,40 @@ def test_a_summary_covers_deletions_and_knows_what_it_does_not_know() -> None:
     rows = summarize([entries[0], entries[2]], "m", 1, types)
     assert (rows.min_row_id, rows.max_row_id) == (0, 14)
     assert summarize([], "m", 1, [], schema_id=3).schema_id == 3
+
+
+@pytest.mark.parametrize(
+    ("decode", "known", "member"),
+    [
+        (decode_manifest, MANIFEST, "_BUCKET"),
+        (decode_manifest_list, MANIFEST_LIST, "_FILE_SIZE"),
+        (decode_index_manifest, INDEX_MANIFEST, "_FILE_SIZE"),
+    ],
+)
+def test_each_document_of_a_schema_that_lacks_a_member_is_refused_by_its_own_name(
+    decode, known, member
+) -> None:
+    """What is wrong with a schema is found once for all files that have it."""
+    fields = [f for f in known["fields"] if f["name"] != member]
+    cut, whole = write_container({**known, "fields": fields}, []), write_container(known, [])
+    for path in ("a", "b"):
+        assert list(decode(whole, path=path)) == []
+        with pytest.raises(CorruptFileError) as caught:
+            decode(cut, path=path)
+        assert str(caught.value) == f"{path}: {member}: missing"
+        assert caught.value.facts["problems"] == [f"{member}: missing"]
+
+
+@pytest.mark.parametrize("decode", [decode_manifest, decode_manifest_list, decode_index_manifest])
+def test_a_document_of_one_kind_is_refused_in_the_place_of_another(decode) -> None:
+    kinds = {
+        decode_manifest: MANIFEST,
+        decode_manifest_list: MANIFEST_LIST,
+        decode_index_manifest: INDEX_MANIFEST,
+    }
+    bodies = {of: write_container(schema, []) for of, schema in kinds.items()}
+    for other in bodies.keys() - {decode}:
+        other(bodies[other], path="its own")
+        with pytest.raises(CorruptFileError, match=r"^m: .*missing"):
+            decode(bodies[other], path="m")
+    assert list(decode(bodies[decode], path="m")) == []
