@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from table_core.errors import TableError
+from table_core.shortened import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -75,4 +76,4 @@ def _named(error: BaseException, *, whole: bool = True) -> str:
 
 def _one_line(text: str) -> str:
     line = " ".join(part.strip() for part in text.splitlines())
-    return line if len(line) <= _TEXT_MAX else f"{line[:_TEXT_MAX]} …"
+    return shortened(line, _TEXT_MAX)

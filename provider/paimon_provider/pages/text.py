@@ -8,6 +8,7 @@ import re
 from typing import Any, Final
 
 from table_core.options.shown import shown
+from table_core.shortened import shortened
 
 __all__ = ["cell_text", "number_text", "security_headers"]
 
@@ -30,8 +31,7 @@ def cell_text(value: object, most: int = _CELL_MAX) -> str:
         text = _nested(value, most + 1, depth=0)
     else:
         text = str(value)
-    text = text if len(text) <= most else f"{text[:most]}…"
-    return shown(text, one_line=True)
+    return shown(shortened(text, most), one_line=True)
 
 
 def _nested(value: Any, width: int, depth: int) -> str:

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from table_core.errors import ArgumentError
+from table_core.shortened import shortened
 
 __all__ = ["TablePattern"]
 
@@ -24,6 +25,8 @@ _LETTERS_MAX: Final = 100_000
 _DEPTH_MAX: Final = 40
 _NAME: Final = 100
 """Letters of a long name: in so many ways ``.*`` may match."""
+_TEXT_MAX: Final = 200
+"""So much of a pattern is in a message."""
 _WAYS_MAX: Final = 10**8
 """Four times ``.*``: a second at most."""
 _OPENING: Final = re.compile(r"\((\?(:|=|!|<=|<!|P<\w+>|i:))?(?!\?)")
@@ -74,10 +77,8 @@ class TablePattern:
         return bool(pc.match_substring_regex(pa.scalar(name), f"^(?:{self.text})$").as_py())
 
     def _refused(self, why: str) -> ArgumentError:
-        shown = self.text if len(self.text) <= 200 else f"{self.text[:200]}…"
-        return ArgumentError(
-            f"{self.argument}={shown!r} {why}", argument=self.argument, value=shown
-        )
+        text = shortened(self.text, _TEXT_MAX)
+        return ArgumentError(f"{self.argument}={text!r} {why}", argument=self.argument, value=text)
 
 
 class _Ways:

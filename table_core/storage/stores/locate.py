@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import difflib
 import json
 import os
 import re
@@ -19,6 +18,7 @@ from table_core.errors import (
     UnsupportedFeatureError,
 )
 from table_core.options.budgets import take_budgets
+from table_core.options.nearest import nearest
 from table_core.storage.stores.local import LocalStorage
 from table_core.storage.stores.memory import MemoryStorage
 from table_core.storage.stores.typed_place import is_file, local_path, place_text
@@ -112,8 +112,8 @@ def _require_known(scheme: str) -> None:
 
     if scheme in known_implementations or scheme in registry:
         return
-    near = difflib.get_close_matches(scheme, ["file", *_PROTOCOLS], n=1)
-    meant = f" (did you mean {near[0]}://?)" if near else ""
+    near = nearest(scheme, ["file", *_PROTOCOLS])
+    meant = "" if near is None else f" (did you mean {near}://?)"
     raise ArgumentError(
         f"{scheme}:// is no kind of store{meant}: use file://, s3://, gs:// or abfs://",
         argument="warehouse",

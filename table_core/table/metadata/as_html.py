@@ -5,6 +5,8 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, Final
 
+from table_core.shortened import shortened
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
@@ -17,11 +19,10 @@ _TEXT_MAX: Final = 120
 
 
 def text_html(value: object) -> str:
-    """A value as escaped text of at most 120 characters; None is a dash."""
+    """A value as escaped text of about 120 characters at most; None is a dash."""
     if value is None:
         return "–"
-    text = str(value)
-    return escape(text if len(text) <= _TEXT_MAX else f"{text[: _TEXT_MAX - 1]}…")
+    return escape(shortened(str(value), _TEXT_MAX))
 
 
 def facts_html(title: str, facts: Mapping[str, object]) -> str:
