@@ -2,6 +2,8 @@
 
 Within a window lines come in the order of the source, which is not that of their files.  A commit in
 the middle of a window has taken some lines of a file and not those before them: bits say which.
+
+NumPy is loaded by those who have such lines: a Dag processor, which knows of places, loads none.
 """
 
 from __future__ import annotations
@@ -10,10 +12,10 @@ import base64
 import zlib
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+
+    import numpy as np
 
     Ints = np.ndarray[Any, np.dtype[np.int64]]
     Flags = np.ndarray[Any, np.dtype[np.bool_]]
@@ -23,6 +25,8 @@ __all__ = ["all_taken", "lines_ahead", "lines_of_both", "still_ahead", "taken_ah
 
 def lines_ahead(lines: Ints, behind: int) -> str:
     """Text that says which lines, all of them behind the line ``behind``, were taken; '' for none."""
+    import numpy as np
+
     if not len(lines):
         return ""
     bits = np.zeros(int(lines.max()) - behind, bool)
@@ -32,6 +36,8 @@ def lines_ahead(lines: Ints, behind: int) -> str:
 
 def taken_ahead(text: str, lines: Ints) -> Flags:
     """Which of ``lines`` were taken."""
+    import numpy as np
+
     behind, bits = _bits(text)
     at = lines - behind - 1
     inside = (at >= 0) & (at < len(bits))
@@ -48,6 +54,8 @@ def all_taken(text: str, behind: int, ahead: str) -> bool:
 
 def lines_of_both(texts: Iterable[str], behind: int) -> str:
     """Text that says the lines behind the line ``behind`` that one of ``texts`` says."""
+    import numpy as np
+
     parts = [_lines(text, behind) for text in texts if text]
     return lines_ahead(np.unique(np.concatenate(parts)), behind) if parts else ""
 
@@ -64,12 +72,16 @@ def still_ahead(ahead: Mapping[str, str], name: str, line: int) -> dict[str, str
 
 def _lines(text: str, behind: int) -> Ints:
     """The lines behind the line ``behind`` that ``text`` says."""
+    import numpy as np
+
     start, bits = _bits(text)
     lines: Ints = np.flatnonzero(bits) + start + 1
     return lines[lines > behind]
 
 
 def _bits(text: str) -> tuple[int, np.ndarray[Any, np.dtype[np.uint8]]]:
+    import numpy as np
+
     behind, _, packed = text.partition(":")
     body = zlib.decompress(base64.b64decode(packed))
     return int(behind), np.unpackbits(np.frombuffer(body, np.uint8))
