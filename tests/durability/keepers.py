@@ -29,11 +29,11 @@ def write(uri: str, user: str, stop: Path, log: Path) -> None:
 
 
 def is_told(table: tc.Table, commit: tc.CommitAs) -> bool:
-    """Commit one row; False where expiry was faster than the look at what became of it: ask again."""
+    """Commit one row; False where expiry was faster than the look at what became of it, or took what it compacts: ask again."""
     row = {"writer": [commit.user], "n": pa.array([commit.identifier], pa.int32()), "v": [1]}
     try:
         write_rows(table, pa.table(row), commit=commit)
-    except tc.errors.OutcomeUnknownError:
+    except (tc.errors.OutcomeUnknownError, tc.errors.FilesExpiredError):
         return False
     return True
 
