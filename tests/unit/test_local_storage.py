@@ -281,10 +281,10 @@ def test_a_tree_goes_although_somebody_still_writes_into_it(tmp_path):
     assert not tree.exists()
 
 
-def test_a_folder_in_the_place_of_a_file_is_no_file(tmp_path):
+def test_a_folder_in_the_place_of_a_file_is_refused_by_name(tmp_path):
     """Arrow's own error for it has no code, so it read like a store that may work later."""
     (tmp_path / "f").mkdir()
     storage = LocalStorage(tmp_path)
     for read in (storage.read, storage.open_input):
-        with pytest.raises(NotFoundError, match="there is no such file"):
+        with pytest.raises(CorruptFileError, match="f"):
             read("f")

@@ -22,7 +22,7 @@ def text_html(value: object) -> str:
     """A value as escaped text of about 120 characters at most; None is a dash."""
     if value is None:
         return "–"
-    return escape(shortened(str(value), _TEXT_MAX))
+    return escape(shortened(str(value), _TEXT_MAX - 1))
 
 
 def facts_html(title: str, facts: Mapping[str, object]) -> str:
