@@ -332,8 +332,9 @@ class Cursor:
 
         Args:
             operation: one statement. Several are refused.
-            parameters: the values of ``:name``: texts, numbers, truth values or None. They are bound, never
-                pasted.
+            parameters: the values of ``:name``: texts, numbers, truth values, dates, ``datetime`` (with a zone it
+                is a TIMESTAMP, without one a TIMESTAMP_NTZ), ``Decimal``, ``bytes`` or None. They are bound,
+                never pasted.
 
         Raises:
             DatabaseError: see the errors of this module; ``kind`` says what to do next.

@@ -6,8 +6,10 @@ r"""Values beside a text of SQL: each stands in the place of its ``$name`` as on
 
 from __future__ import annotations
 
+import datetime as dt
 import itertools
 import math
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
 from sqlglot import TokenType, exp
@@ -21,13 +23,13 @@ if TYPE_CHECKING:
 
     from table_core.predicate.expression import Expression
 
-__all__ = ["bind", "bind_condition", "bind_values"]
+__all__ = ["bind", "bind_condition", "bind_values", "literal_of"]
 
 _DIALECT: Final = Dialect.get_or_raise("spark")
 
 
 def bind(text: str, parameters: Mapping[str, object]) -> str:
-    """``text`` with the literals of ``parameters`` (texts, numbers, truth values, None) in the places of their names.
+    """``text`` with the literals of ``parameters`` in the places of their names: see ``literal_of``.
 
     A ``$`` within a text, a quoted name or a comment is none.
 
@@ -80,6 +82,29 @@ def bind_values(
     }
 
 
+def literal_of(value: object) -> exp.Expr:
+    """The literal of a text, number, truth value, date, time, ``bytes`` or None, as Spark reads it.
+
+    A ``datetime`` with a zone is a TIMESTAMP, one without a TIMESTAMP_NTZ; a ``Decimal`` is written with all its digits.
+    """
+    if isinstance(value, dt.datetime):
+        zoned = value.utcoffset() is not None
+        moment = value.astimezone(dt.UTC) if zoned else value
+        kind = exp.DataType.Type.TIMESTAMPLTZ if zoned else exp.DataType.Type.TIMESTAMPNTZ
+        return _typed(moment.isoformat(" "), kind)
+    if isinstance(value, dt.date):
+        return _typed(value.isoformat(), exp.DataType.Type.DATE)
+    if isinstance(value, bytes):
+        return exp.HexString(this=value.hex())
+    if isinstance(value, Decimal):
+        return exp.Literal.number(format(value, "f"))
+    return exp.convert(value)
+
+
+def _typed(text: str, kind: exp.DType) -> exp.Expr:
+    return exp.Cast(this=exp.Literal.string(text), to=exp.DataType(this=kind))
+
+
 def _literal(name: str, parameters: Mapping[str, object]) -> str:
     if name not in parameters:
         raise ArgumentError(
@@ -93,5 +118,5 @@ def _literal(name: str, parameters: Mapping[str, object]) -> str:
         raise ArgumentError(
             f"parameters: {name}={value!r} is no finite number", argument="parameters", value=name
         )
-    literal = exp.convert(value).sql(dialect=_DIALECT)
+    literal = literal_of(value).sql(dialect=_DIALECT)
     return f"({literal})" if literal.startswith("-") else literal

@@ -16,6 +16,7 @@ from sqlglot.errors import SqlglotError
 
 from table_core.datatypes.kinds import Atomic, Root
 from table_core.options.budgets import require_bounded
+from table_core.predicate.parameters import literal_of
 from table_core.sql.same_parts import HIDDEN, has_other_part
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ _COMPARES: Final = (
     *(exp.Coalesce, exp.Nullif, exp.Case),
 )
 """Where two values of two types meet, and one becomes of the other's."""
+_WITH_BOUND: Final = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.In, exp.Between)
 _TRUTHS: Final = (
     *(exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.In, exp.Between, exp.Like),
     *(exp.And, exp.Or, exp.Not, exp.Is, exp.Exists, exp.Boolean, exp.Null),
@@ -65,7 +67,15 @@ _TEXTS: Final = {
 }
 """Texts that both engines read as a value of the kind; each reads others that the other does not."""
 _BOUND: Final = "bound"
-"""Marks a literal that stands for a parameter: no engine reads quotes or escapes in it."""
+"""Marks what stands for a parameter: no engine reads quotes or escapes in it, nor a type out of its text."""
+_OF_BOUND: Final = {
+    exp.DataType.Type.DATE: frozenset({Root.DATE, Root.TIMESTAMP}),
+    exp.DataType.Type.TIMESTAMPNTZ: frozenset({Root.TIMESTAMP}),
+    exp.DataType.Type.TIMESTAMPLTZ: frozenset({Root.TIMESTAMP_LTZ}),
+    exp.DataType.Type.BINARY: frozenset({Root.BINARY, Root.VARBINARY}),
+}
+"""What a bound value of each type meets alike in both engines."""
+_MICROS: Final = 6
 _CALCULATES: Final = (exp.Add, exp.Sub, exp.Mul, exp.Neg)
 _DIGITS_MAX: Final = 38
 _UNKNOWN: Final = _DIGITS_MAX + 1
@@ -126,7 +136,7 @@ def _plain(tree: exp.Expr, parameters: Mapping[str, object]) -> exp.Expr:
         if isinstance(node, exp.Parameter) and isinstance(node.this, exp.Var):
             node = exp.Placeholder(this=node.this.name)
         if isinstance(node, exp.Placeholder) and node.name in parameters:
-            value = exp.convert(parameters[node.name])
+            value = literal_of(parameters[node.name])
             value.meta[_BOUND] = True
             return value
         return node
@@ -160,7 +170,7 @@ def types_of(tree: exp.Expr, fields: Iterable[Field]) -> dict[str, list[DataType
 
 def _why(node: exp.Expr, types: Mapping[str, list[DataType]]) -> str:
     name = type(node).__name__
-    if name not in _SAME:
+    if name not in _SAME and not node.meta.get(_BOUND):
         return f"only Spark is sure about {name.upper()} in the SQL"
     if isinstance(node, exp.Literal) and node.is_string and "\\" in node.name:
         if not node.meta.get(_BOUND):
@@ -168,7 +178,11 @@ def _why(node: exp.Expr, types: Mapping[str, list[DataType]]) -> str:
         if node.find_ancestor(exp.Like):  # Spark escapes by it, DuckDB does not
             return "a pattern of LIKE has a backslash"
     unsure = (
-        (isinstance(node, exp.Cast) and not _is_same_cast(node, types))
+        (
+            isinstance(node, exp.Cast)
+            and not node.meta.get(_BOUND)
+            and not _is_same_cast(node, types)
+        )
         or (isinstance(node, _CALCULATES) and not _is_same_number(node, types))
         or (isinstance(node, _COMPARES) and not _is_same_meeting(node, types))
         or (isinstance(node, exp.Like) and not isinstance(node.expression, exp.Literal))
@@ -266,6 +280,8 @@ def _digits_of(type_: DataType) -> int:
 def _is_same_meeting(node: exp.Expr, types: Mapping[str, list[DataType]]) -> bool:
     """Numbers with numbers and texts with texts: what else meets is cast, and by each in its own way."""
     roots = _roots(node, types)
+    if bound := _bound_types(node):
+        return _is_same_bound(node, bound, types)
     if not roots <= _SURE:
         return False
     literals = [literal.name for literal in node.find_all(exp.Literal) if literal.is_string]
@@ -282,6 +298,37 @@ def _is_same_meeting(node: exp.Expr, types: Mapping[str, list[DataType]]) -> boo
     if kinds == {"number"} and not _meet_exactly(node, types):
         return False
     return not (texts and "number" in kinds) and not (numbers and kinds and kinds != {"number"})
+
+
+def _bound_types(node: exp.Expr) -> set[exp.DType]:
+    """The types of the parameters in ``node`` that are neither a text nor a number."""
+    marked = [one for one in node.find_all(exp.Cast, exp.HexString) if one.meta.get(_BOUND)]
+    return {
+        one.to.this if isinstance(one, exp.Cast) else exp.DataType.Type.BINARY for one in marked
+    }
+
+
+def _is_same_bound(
+    node: exp.Expr, bound: set[exp.DType], types: Mapping[str, list[DataType]]
+) -> bool:
+    """Whether ``node`` compares columns with times or bytes that are of their types, and with nothing else."""
+    names = [column.name.casefold() for column in node.find_all(exp.Column)]
+    known = [one for name in names for one in types.get(name, [])]
+    fits = frozenset.intersection(*(_OF_BOUND[kind] for kind in bound))
+    literals = [one for one in node.find_all(exp.Literal) if not isinstance(one.parent, exp.Cast)]
+    return (
+        isinstance(node, _WITH_BOUND)
+        and not literals
+        and all(name in types for name in names)
+        and bool(known)
+        and all(isinstance(one, Atomic) and one.root in fits for one in known)
+        and len({one.root for one in known if isinstance(one, Atomic)}) == 1
+        and all(
+            one.precision <= _MICROS
+            for one in known
+            if isinstance(one, Atomic) and one.root is Root.TIMESTAMP_LTZ
+        )
+    )
 
 
 def _meet_exactly(node: exp.Expr, types: Mapping[str, list[DataType]]) -> bool:

@@ -17,6 +17,7 @@ from sqlglot import ErrorLevel, exp
 from table_core.datatypes.kinds import Atomic, Root
 from table_core.errors import PredicateError
 from table_core.options.nearest import hint
+from table_core.predicate.parameters import literal_of
 from table_core.sql.common_sql import first_unsure, only_type, types_of
 from table_core.sql.query import Query, start_of
 from table_core.sql.same_parts import is_whole
@@ -281,7 +282,7 @@ def _pushed(
 def _literal(value: object) -> Any:
     """A number with a fraction is a DOUBLE, as for DuckDB; None of one that no literal stands for."""
     if not isinstance(value, float):
-        return exp.convert(value)
+        return literal_of(value)
     return exp.Literal.number(f"{value:.17e}") if math.isfinite(value) else None
 
 

@@ -9,7 +9,7 @@ from table_core.errors import ArgumentError, TableError, UnsupportedFeatureError
 from table_core.options.nearest import hint
 from table_core.sql import statements as said
 from table_core.sql.grammar import parse_statements
-from table_core.sql.sql_parameters import checked_parameters
+from table_core.sql.sql_parameters import checked_values
 from table_core.table.api.sql import changes, definitions, procedures, queries
 from table_core.table.api.sql.context import Context, text_rows
 from table_core.table.api.sql.sql_process import SqlLimits
@@ -126,7 +126,7 @@ class SqlSession:
             return text_rows(("key", "value"), [(statement.key, statement.value)])
         if commit is None:
             commit = self._commit_as() if isinstance(statement, _COMMITTED) else CommitAs()
-        now = replace(context, parameters=checked_parameters(parameters), commit=commit)
+        now = replace(context, parameters=checked_values(parameters), commit=commit)
         return _CARRIED_OUT[type(statement)](statement, now, text)
 
     def _set(self, key: str, value: str) -> None:

@@ -6,6 +6,8 @@ gone.  Rows go to standard output as an Arrow stream; what went wrong to ``FOLDE
 
 from __future__ import annotations
 
+import datetime as dt
+import decimal
 import json
 import os
 import sys
@@ -22,6 +24,12 @@ CLOSED: Final = {
 }
 """What a query could otherwise reach besides files: code of others, variables of a process."""
 _LAST: Final = ("SET TimeZone = 'UTC'", "SET enable_external_access = false")
+_KINDS: Final[dict[str, Any]] = {
+    "timestamp": dt.datetime.fromisoformat,
+    "date": dt.date.fromisoformat,
+    "decimal": decimal.Decimal,
+    "bytes": bytes.fromhex,
+}
 _ELSEWHERE: Final = 256 << 20
 """Memory for stacks, buffers and the rows on their way, beside what the query may take."""
 
@@ -44,6 +52,14 @@ def _end_with_the_asker() -> None:
     os._exit(1)
 
 
+def _value(said: Any) -> Any:
+    """A parameter; one that is no JSON comes under the name of its kind."""
+    if not isinstance(said, dict):
+        return said
+    ((kind, text),) = said.items()
+    return _KINDS[kind](text)
+
+
 def _run(folder: Path, asked: dict[str, Any], duckdb: Any, pa: Any) -> None:
     settings = {**CLOSED, **asked["settings"], "temp_directory": str(folder / "spill")}
     with duckdb.connect(config=settings) as connection:
@@ -53,7 +69,7 @@ def _run(folder: Path, asked: dict[str, Any], duckdb: Any, pa: Any) -> None:
         for setting in (*_LAST, "SET lock_configuration = true"):
             connection.execute(setting)
         _bound_memory(asked["memory"])
-        parameters = asked["parameters"]
+        parameters = {name: _value(value) for name, value in asked["parameters"].items()}
         text = asked["sql"]
         relation = connection.sql(text, params=parameters) if parameters else connection.sql(text)
         if relation is None:

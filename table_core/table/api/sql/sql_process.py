@@ -6,6 +6,7 @@ taken back inside a process that also does other things.
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import os
 import subprocess
@@ -14,6 +15,7 @@ import tempfile
 import threading
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -95,7 +97,7 @@ def rows_of(
                     sink.write_batch(batch)
         asked = {
             "sql": sql,
-            "parameters": dict(parameters),
+            "parameters": {name: _as_json(value) for name, value in parameters.items()},
             "tables": list(tables),
             "memory": size_bytes(limits.memory),
             "path": sys.path,
@@ -117,6 +119,17 @@ def rows_of(
             if child.wait() != 0 or selected is None:
                 raise _failure(sql, folder, child.returncode, limits, late=late.is_set())
             return selected
+
+
+def _as_json(value: object) -> object:
+    """A value beside the SQL; one that JSON has no form for under the name of its kind."""
+    if isinstance(value, dt.datetime):
+        return {"timestamp": value.isoformat()}
+    if isinstance(value, dt.date):
+        return {"date": value.isoformat()}
+    if isinstance(value, Decimal):
+        return {"decimal": str(value)}
+    return {"bytes": value.hex()} if isinstance(value, bytes) else value
 
 
 @contextmanager
