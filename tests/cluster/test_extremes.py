@@ -22,6 +22,8 @@ import table_core.spark as tcs
 from table_core.spark import register
 from table_core.spark.session import tasks
 from table_core.spark.writing import frames, native
+from table_core.spark.writing.source_writing import Written
+from table_core.table.commit_io.prepared import WriteResult
 from tests.cluster.exact_jobs import unknown_files
 from tests.lanes import budget
 
@@ -83,30 +85,38 @@ def test_two_thousand_partitions_in_one_write(
     assert sum(reports) <= REPORT_MOST * len(entries)
 
 
-OF_MANY_TASKS: dict[str, dict[str, Any]] = {
-    "by Spark": LAYOUTS["by Spark"],
-    "by Python": {
-        "primary_key": ("id",),
-        "options": {
-            "bucket": str(TASKS),
-            "sink.parallelism": str(TASKS),
-            "write.one-task.max-size": "0 b",  # else the driver takes so few rows
+OF_MANY_TASKS: dict[str, tuple[str, dict[str, Any]]] = {
+    "by Spark": ("verb", LAYOUTS["by Spark"]),
+    "by Python": (
+        "verb",
+        {
+            "primary_key": ("id",),
+            "options": {
+                "bucket": str(TASKS),
+                "sink.parallelism": str(TASKS),
+                "write.one-task.max-size": "0 b",  # else the driver takes so few rows
+            },
         },
-    },
+    ),
+    "by the format": ("format", LAYOUTS["by Python"]),
 }
-"""Layouts of which each task writes a file."""
+"""Way in and layout: each task writes a file."""
 
 
-@pytest.mark.timeout(10_800)  # a task takes about 0.3 s of two cores
 @pytest.mark.parametrize("way", OF_MANY_TASKS)
 def test_ten_thousand_tasks(spark: Any, catalog: tc.Catalog, reports: list[int], way: str) -> None:
     """Spark itself bounds the driver's JVM, at 600 MB; here what Python takes beside it is measured."""
-    table = catalog.create_table("d.t", SCHEMA, **OF_MANY_TASKS[way])
+    door, layout = OF_MANY_TASKS[way]
+    table = catalog.create_table("d.t", SCHEMA, **layout)
+    if door == "format":  # processes that plan and commit are there, with what they import
+        few = spark.range(0, 4, 1, 1).selectExpr("id", "'p' part", "'v' v")
+        write(spark, few, catalog.create_table("d.first", SCHEMA, **layout), door)
     count = 4 * TASKS  # of ids in a row: few buckets stay empty
     rows = spark.range(0, count, 1, TASKS).selectExpr("id", "'p' part", "concat('v', id) v")
     with peak_of_python(spark) as peak:
-        tcs.write(rows, table)
+        write(spark, rows, table, door)
     entries = table.access.live_entries(table.latest_snapshot())
+    told = [len(pickle.dumps(entry)) for entry in entries]
     print(
         f"{way}: {len(entries)} files, reports {reports and max(reports)} B, {peak[0] >> 20} MiB more"
     )
@@ -115,8 +125,10 @@ def test_ten_thousand_tasks(spark: Any, catalog: tc.Catalog, reports: list[int],
     if way == "by Python":
         assert len(reports) == TASKS
         assert max(reports) <= REPORT_MOST
-    else:  # a task that reads footers tells of several files
+    elif way == "by Spark":  # a task tells of several files that Spark wrote
         assert sum(reports) <= REPORT_MOST * len(entries)
+    else:  # its reports go to a process of their own
+        assert max(told) + len(pickle.dumps(Written(WriteResult(), "0" * 36))) <= REPORT_MOST
     assert pc.sum(table.read().to_arrow()["id"]).as_py() == sum(range(count))
     if way == "by Spark":
         tcs.compact(spark, table)
