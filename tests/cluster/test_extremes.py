@@ -116,7 +116,7 @@ def test_ten_thousand_tasks(spark: Any, catalog: tc.Catalog, reports: list[int],
     with peak_of_python(spark) as peak:
         write(spark, rows, table, door)
     entries = table.access.live_entries(table.latest_snapshot())
-    told = [len(pickle.dumps(entry)) for entry in entries]
+    sizes = [len(pickle.dumps(entry)) for entry in entries]
     print(
         f"{way}: {len(entries)} files, reports {reports and max(reports)} B, {peak[0] >> 20} MiB more"
     )
@@ -128,7 +128,7 @@ def test_ten_thousand_tasks(spark: Any, catalog: tc.Catalog, reports: list[int],
     elif way == "by Spark":  # a task tells of several files that Spark wrote
         assert sum(reports) <= REPORT_MOST * len(entries)
     else:  # its reports go to a process of their own
-        assert max(told) + len(pickle.dumps(Written(WriteResult(), "0" * 36))) <= REPORT_MOST
+        assert max(sizes) + len(pickle.dumps(Written(WriteResult(), "0" * 36))) <= REPORT_MOST
     assert pc.sum(table.read().to_arrow()["id"]).as_py() == sum(range(count))
     if way == "by Spark":
         tcs.compact(spark, table)
