@@ -316,7 +316,10 @@ def test_pandas_reads_by_the_interface(times: dbapi.Cursor, here: None) -> None:
         )
     assert frame["amount"].tolist() == [TYPED["amount"]]
     assert frame["zoned"].tolist() == [pd.Timestamp(TYPED["zoned"])]
-    with pytest.warns(UserWarning, match="SQLAlchemy"), pytest.raises(pd.errors.DatabaseError):
+    with (
+        pytest.warns(UserWarning, match="SQLAlchemy"),
+        pytest.raises(dbapi.ProgrammingError, match="no column 'no'"),
+    ):
         pd.read_sql("SELECT no FROM times", times.connection)  # type: ignore[call-overload]
 
 
