@@ -42,6 +42,11 @@ Events = Annotated[
         "{'kind': 'files', 'uri': …}."
     ),
 ]
+OfNewTables = Annotated[str | None, typer.Option(help="Of tables that the sync creates.")]
+Interval = Annotated[
+    str | None,
+    typer.Option(help="Until forever: commit at most this often, e.g. '500 ms' (default 1 s)."),
+]
 Settings = Annotated[
     list[str] | None,
     typer.Option(
@@ -55,12 +60,8 @@ def sync(
     warehouse: Warehouse,
     target: Target,
     source: Source,
-    primary_key: Annotated[
-        str | None, typer.Option(help="Of tables that the sync creates.")
-    ] = None,
-    partition_by: Annotated[
-        str | None, typer.Option(help="Of tables that the sync creates.")
-    ] = None,
+    primary_key: OfNewTables = None,
+    partition_by: OfNewTables = None,
     computed_column: Annotated[
         list[str] | None, typer.Option(help="dt=date_format(at, yyyy-MM-dd); may be repeated.")
     ] = None,
@@ -69,6 +70,7 @@ def sync(
     excluding: Annotated[str | None, typer.Option(help="Source tables left out.")] = None,
     table_prefix: Annotated[str | None, typer.Option(help="In front of table names.")] = None,
     until: Annotated[str, typer.Option(help="now or forever.")] = "now",
+    interval: Interval = None,
     max_duration: Annotated[str | None, typer.Option(help="End after e.g. '10 min'.")] = None,
     max_rows: Annotated[int | None, typer.Option(help="End after this many events.")] = None,
     dead_letter: Annotated[str | None, typer.Option(help="A table for bad events.")] = None,
@@ -89,6 +91,7 @@ def sync(
         "excluding": excluding,
         "table_prefix": table_prefix,
         "until": until,
+        "interval": interval,
         "max_duration": max_duration,
         "max_rows": max_rows,
         "dead_letter": dead_letter,

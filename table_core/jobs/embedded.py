@@ -18,7 +18,7 @@ from table_core.errors import ArgumentError, MissingPackageError
 from table_core.options.budgets import require_bounded, take_budgets
 from table_core.sql.sql_parameters import named
 from table_core.table.api.sql.sql_child import CLOSED
-from table_core.table.api.sql.sql_process import SqlLimits, rows_of
+from table_core.table.api.sql.sql_process import SqlLimits, SqlProcesses, rows_of
 from table_core.table.metadata.sharing import alone
 
 if TYPE_CHECKING:
@@ -39,7 +39,8 @@ _KIND: Final = pa.field(ROW_KIND_COLUMN, pa.string())
 class EmbeddedEngine:
     """Computes in this process; views of a query pass by, to the process that runs it.
 
-    ``progress`` is told each stage as it begins; ``limits`` bound what SQL takes.
+    ``progress`` is told each stage as it begins; ``limits`` bound what SQL takes.  The process of a query
+    waits for the next one of this engine, so an engine is of one task of one user.
     """
 
     map_pieces = None
@@ -51,6 +52,15 @@ class EmbeddedEngine:
     ) -> None:
         self.progress = progress
         self.limits = limits or SqlLimits()
+        self._processes = SqlProcesses()
+
+    def expect_sql(self) -> None:
+        """Have the process of the first query begun, while the query is prepared."""
+        self._processes.start(self.limits)
+
+    def close(self) -> None:
+        """End the processes that wait for queries; by itself that happens with this engine."""
+        self._processes.close()
 
     def query(
         self, sql: str, views: Mapping[str, View], parameters: Mapping[str, Any] | None = None
@@ -88,7 +98,7 @@ class EmbeddedEngine:
                 the limits have memory for, or DuckDB refuses it.
         """
         text, names = one_select(sql)
-        return rows_of(text, readers, named(parameters, names), self.limits)
+        return rows_of(text, readers, named(parameters, names), self.limits, self._processes)
 
     def sharing(self, action: str, target: str) -> Share:  # noqa: ARG002
         """Nobody to share with."""

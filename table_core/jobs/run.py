@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import TYPE_CHECKING, Final
 
 from table_core.cdc.apply.progress import quiet
@@ -28,7 +29,10 @@ _STORAGE: Final = "storage."
 
 def run_embedded(spec: JobSpec, progress: Callable[..., None] = quiet) -> dict[str, object]:
     """Do what ``spec`` says inside this process; the result document."""
-    return run_job(spec, EmbeddedEngine(progress, SqlLimits.of(spec.options)))
+    with closing(EmbeddedEngine(progress, SqlLimits.of(spec.options))) as engine:
+        if spec.args.get("sql"):
+            engine.expect_sql()
+        return run_job(spec, engine)
 
 
 def run_job(spec: JobSpec, engine: Engine) -> dict[str, object]:

@@ -64,8 +64,13 @@ class BlockingCalls:
             raise TimeoutError(f"{self.about}: no answer from the warehouse in {self.seconds} s")
 
 
+_SOON_SECONDS: Final = 0.25
+_SLOWER: Final = 1.3
+"""Of commits every two seconds the next one is seen half a second after it; ten looks later it is quiet again."""
+
+
 class Pause:
-    """How long to wait: the interval, longer after failures, spread so that watchers part."""
+    """How long to wait: the interval, longer after failures, shorter after news, spread so that watchers part."""
 
     def __init__(self, interval: float) -> None:
         self.interval = interval
@@ -75,6 +80,14 @@ class Pause:
     def reset(self) -> None:
         """Back to the interval."""
         self._current = self.interval
+
+    def hurry(self) -> None:
+        """News come in company: ask again soon."""
+        self._current = min(_SOON_SECONDS, self.interval)
+
+    def relax(self) -> None:
+        """Nothing new: ask a little later each time, until the interval is reached again."""
+        self._current = min(self._current * _SLOWER, self.interval)
 
     def grow(self) -> float:
         """Double the pause, up to five minutes."""

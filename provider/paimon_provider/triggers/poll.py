@@ -3,7 +3,7 @@
 Triggers say what they watch and how far they have come (a ``Watch``); one loop for each connection
 looks at the heads of those tables and tells those who watch the ones that moved, and nobody else.
 What a watch has not been told is told again, so it loses nothing when the loop, the triggerer or the
-watch starts anew.  A table that fails is asked less often.
+watch starts anew.  A table that fails is asked less often, and one that was just written to more often.
 """
 
 from __future__ import annotations
@@ -257,7 +257,10 @@ class _Table:
             )
             if moved:
                 self.unseen = unseen
-            self.pause.reset()
+            if moved and any(told is not None for _, told in self._marks):
+                self.pause.hurry()
+            else:  # also of the first look, whatever it finds
+                self.pause.relax()
             self.failed = False
             return moved
         finally:

@@ -68,7 +68,8 @@ class PaimonSnapshotTrigger(BaseEventTrigger):
     :param on: ``changes`` | ``append`` | ``overwrite`` | ``delete`` | ``compact`` | ``any``.
     :param start: what counts if there is no watermark yet: ``latest``, commits from now on, or
         ``earliest``, also the existing ones.
-    :param poll_seconds: how often to poll.
+    :param poll_seconds: how often to poll a quiet table. Behind a commit the next look comes after a
+        quarter of a second, and each further one a little later.
     :param min_rows: wait until the snapshots that count together touch this many rows.
     :param partitions: only snapshots that touch one of these, e.g. ``[{"country": "is"}]``.  Compared
         by the columns' types; one that the table cannot have is logged as an error at each poll.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Limits", "SyncContext"]
 
+_SHORTEST_POLL_MS: Final = 50
+_POLLS: Final = 5
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
@@ -30,7 +33,18 @@ class Limits:
     max_rows: int | None = None
     stop_at_ms: int | None = None
     commit_every_ms: int | None = None
-    """A run without end commits so often."""
+    """A run without end commits at most so often; None for a run that ends."""
+    stops: Callable[[], bool] | None = None
+    """Whether it is to end now, behind a commit of what it has read."""
+
+    def poll_ms(self, longest_ms: int, often: int = _POLLS) -> int:
+        """How long a run without end waits before it asks its source again: ``often`` between two commits.
+
+        >>> Limits(commit_every_ms=1000).poll_ms(500), Limits(commit_every_ms=10_000).poll_ms(500)
+        (200, 500)
+        """
+        every = longest_ms if self.commit_every_ms is None else self.commit_every_ms // often
+        return min(max(every, _SHORTEST_POLL_MS), longest_ms)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -41,10 +41,14 @@ class SyncOptions(TypedDict, total=False):
     """Has pieces of first snapshots read by others: ``table_core.spark.sync`` gives Spark's tasks."""
     records_by: RecordsBy | None
     """Has records of topics read and decoded by others, where they are many: likewise."""
+    interval: str
+    """With ``until="forever"``: commit at most so often (default ``"1 s"``); without news nothing is committed."""
     max_duration: str | None
     """End after so long, e.g. ``"10 min"``."""
     max_rows: int | None
     """End after about this many events."""
+    stops: Callable[[], bool] | None
+    """Asked again and again: whether to end now, behind a commit of what was read."""
 
 
 class DatabaseSyncOptions(SyncOptions, total=False):

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from table_core.errors import StorageUnavailableError
     from table_core.ports import Clock
 
@@ -26,6 +28,8 @@ class Outage:
     clock: Clock
     stop_at_ms: int | None = None
     """When the run ends whatever its source does."""
+    stops: Callable[[], bool] | None = None
+    """Whether it is to end now."""
     _since_ms: int | None = None
     _pause_ms: int = _FIRST_PAUSE_MS
 
@@ -41,6 +45,7 @@ class Outage:
             minutes = _LONGEST_MS // 60_000
             _log.warning("%s. It is asked again for up to %d minutes", error, minutes)
         is_end = self.stop_at_ms is not None and now >= self.stop_at_ms
+        is_end = is_end or (self.stops is not None and self.stops())
         if is_end or now - self._since_ms >= _LONGEST_MS:
             raise error
         self.clock.sleep_ms(self._pause_ms)

@@ -93,7 +93,10 @@ class SyncRun(Generic[P]):
     """Source tables, where one only is meant."""
     _start: P | None = None
     """Where the run began."""
-    _last_commit_ms: int | None = None
+    _committed_ms: int | None = None
+    """When news were committed last, of a run that commits in time."""
+    _pause_ms: int = 0
+    """How long news wait behind that."""
 
     # --------------------------------------------------------------------------------- running
     def run(self, until: P | None = None) -> None:
@@ -221,13 +224,13 @@ class SyncRun(Generic[P]):
         return named
 
     # -------------------------------------------------------------------------------- committing
-    def flush(self, *, complete: bool, asked: bool = False, ended: bool = False) -> None:
-        """Commit every table; the last one says that all are complete.
+    def flush(self, *, complete: bool, asked: bool = False, ended: bool = False) -> bool:
+        """Commit every table; the last one says that all are complete.  Whether there was something to commit.
 
         ``asked``: the source waits for it, so the position is kept even where it brought nothing; so it
         is where a limit ``ended`` the run: the next one would get no further.
         """
-        self._flush_dead_letters()
+        letters = self._flush_dead_letters()
         checkpoint = self.checkpoint
         forgets = checkpoint.reader.forgets and (complete or asked)
         ready = self._ready(or_moved=forgets or ended)
@@ -243,6 +246,7 @@ class SyncRun(Generic[P]):
         if checkpoint.reached is not None and (ready or self._is_stored(self.tables.there)):
             with _away():
                 checkpoint.reader.committed(checkpoint.reached)
+        return letters or bool(ready)
 
     def _ready(self, *, or_moved: bool) -> list[TableFeed]:
         """Tables with something to commit; one at least where a table was dropped.
@@ -269,23 +273,33 @@ class SyncRun(Generic[P]):
         positions = (feed.state.position for feed in feeds)
         return all(position is not None and position.covers(reached) for position in positions)
 
-    def _flush_dead_letters(self) -> None:
-        """Dead letters are visible before the commits that leave them out."""
-        if self.context.dead_letters is not None:
-            self.context.dead_letters.flush()
+    def _flush_dead_letters(self) -> bool:
+        """Dead letters are visible before the commits that leave them out.  Whether there were some."""
+        letters = self.context.dead_letters
+        waited = letters is not None and bool(letters.waiting)
+        if letters is not None:
+            letters.flush()
+        return waited
 
     def _commit_in_time(self, every_ms: int) -> None:
-        now = self.context.clock.now_ms()
-        if self._last_commit_ms is None:
-            self._last_commit_ms = now
-        elif now - self._last_commit_ms >= every_ms:
-            self.flush(complete=False)
-            self._last_commit_ms = now
+        """Commit news at once after a while without any, and at most so often while they come.
+
+        A commit that takes longer than that makes the next one wait as long: half the time is for reading.
+        """
+        begun = self.context.clock.now_ms()
+        last = self._committed_ms
+        if last is not None and 0 <= begun - last < self._pause_ms:
+            return
+        if self.flush(complete=False):
+            self._committed_ms = self.context.clock.now_ms()
+            self._pause_ms = max(every_ms, self._committed_ms - begun)
 
     def _enough(self) -> bool:
         """Whether a limit ends the run; that of events not before a table can keep how far it came."""
         limits = self.context.limits
         if limits.max_rows is not None and self.events >= limits.max_rows and self.tables.there:
+            return True
+        if limits.stops is not None and limits.stops():
             return True
         return limits.stop_at_ms is not None and self.context.clock.now_ms() >= limits.stop_at_ms
 

@@ -44,7 +44,6 @@ _LARGEST: Final = 6
 _SCHEMA_MEMBER: Final = b'"schema":'
 _HEAD_BYTES: Final = 1 << 10
 """A line with an embedded schema begins with it, behind what tells of its record."""
-_POLL_MS: Final = 1000
 
 
 def window_is_full(size: int, lines: int, newest: bytes) -> bool:
@@ -222,6 +221,7 @@ class LineReader(ABC, Generic[AtLines]):
     decoder: LineDecoder
     poll: Clock | None = None
     """Waits for more when all is read; None ends there."""
+    poll_ms: int = 1000
 
     @abstractmethod
     def parse(self, text: str | None) -> AtLines:
@@ -276,7 +276,7 @@ class LineReader(ABC, Generic[AtLines]):
                 yield batch
             if self.poll is None or end is not None:
                 return
-            self.poll.sleep_ms(_POLL_MS)
+            self.poll.sleep_ms(self.poll_ms)
             yield SourceBatch(  # lets a run that waits commit what it has
                 changes=(), position=reached, events=0, consumed=lambda _, numbers: numbers >= 0
             )

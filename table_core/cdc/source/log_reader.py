@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from table_core.cdc.model.log_rows import LogRows
 from table_core.cdc.model.record import Place, SourceTable, shortened
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 __all__ = ["LogReader"]
 
 _log = logging.getLogger(__name__)
+_POLL_MS: Final = 500
+"""At most, between two questions for news."""
 _pattern = lru_cache(64)(TablePattern)
 """A log asks for each of its tables, again and again."""
 
@@ -112,6 +114,11 @@ class LogReader(ABC):
     def forgets(self) -> bool:
         """Yes: a log is kept for a while."""
         return True
+
+    @property
+    def poll_ms(self) -> int:
+        """How long to wait before the server is asked for news again."""
+        return self.context.limits.poll_ms(_POLL_MS)
 
     @abstractmethod
     def _look_at_log(self) -> LogNow:

@@ -31,7 +31,8 @@ def ended_run(
         StorageUnavailableError: the source does not answer; for long, where the run has no end.
     """
     run = start_run(context, tables, open_reader(source, context, tables, until), names)
-    outage = Outage(clock=context.clock, stop_at_ms=context.limits.stop_at_ms)
+    limits = context.limits
+    outage = Outage(clock=context.clock, stop_at_ms=limits.stop_at_ms, stops=limits.stops)
     while True:
         try:
             run.run()

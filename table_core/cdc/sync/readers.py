@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Source", "open_reader", "plain_of", "record_form", "source_from_spec"]
 
+_POLL_FILES_MS, _POLL_TOPICS_MS = 1000, 500
+"""At most, between two questions for news; files are listed once between two commits, for a store counts requests."""
+
 Source: TypeAlias = FilesSource | KafkaSource | MySqlSource | PostgresSource
 
 
@@ -82,7 +85,8 @@ def _line_reader(
     poll = context.clock if forever else None
     if isinstance(source, KafkaSource):
         return _kafka_reader(source, context, tables, decoder, poll)
-    return FilesReader(source=source, decoder=decoder, poll=poll)
+    poll_ms = context.limits.poll_ms(_POLL_FILES_MS, often=1)
+    return FilesReader(source=source, decoder=decoder, poll=poll, poll_ms=poll_ms)
 
 
 def _kafka_reader(
@@ -96,7 +100,8 @@ def _kafka_reader(
     from table_core.cdc.source.kafka.reader import KafkaReader
 
     form = record_form(source, context.clock)
-    reader = KafkaReader(source=source, decoder=decoder, form=form, poll=poll)
+    poll_ms = context.limits.poll_ms(_POLL_TOPICS_MS)
+    reader = KafkaReader(source=source, decoder=decoder, form=form, poll=poll, poll_ms=poll_ms)
     if context.records_by is not None:
         reader.parallel = ParallelReader(
             tables=tables, source=source, form=reader.form, records_by=context.records_by

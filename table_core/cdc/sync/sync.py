@@ -48,7 +48,7 @@ __all__ = [
 
 _UNTIL: Final = ("now", "forever")
 _MODES: Final = ("combined", "divided")
-_COMMIT_EVERY_MS: Final = 10_000
+_INTERVAL: Final = "1 s"
 
 
 def sync_table(  # noqa: PLR0913 - the public signature
@@ -291,7 +291,7 @@ def _context(
         settings=settings,
         plain=plain_of(source),
         new_table=new_table,
-        limits=_limits(catalog, until, more.get("max_duration"), more.get("max_rows")),
+        limits=_limits(catalog, until, more),
         eager=bool(more.get("eager_init", False)),
         map_pieces=more.get("map_pieces"),
         records_by=more.get("records_by"),
@@ -396,13 +396,22 @@ def sync_from_spec(
     return verb(catalog, name, source, commit=commit, **engine, **arguments)
 
 
-def _limits(catalog: Catalog, until: str, max_duration: str | None, max_rows: int | None) -> Limits:
+def _limits(catalog: Catalog, until: str, more: SyncOptions) -> Limits:
     one_of("until", until, _UNTIL)
+    max_duration, interval = more.get("max_duration"), more.get("interval")
+    if interval is not None and until != "forever":
+        raise ArgumentError(
+            f"interval={interval!r} is for until='forever': a run that ends commits at its end",
+            argument="interval",
+            value=interval,
+        )
     length = None if max_duration is None else length_ms("max_duration", max_duration)
+    every = length_ms("interval", interval or _INTERVAL)
     return Limits(
-        max_rows=max_rows,
+        max_rows=more.get("max_rows"),
         stop_at_ms=None if length is None else catalog.clock.now_ms() + length,
-        commit_every_ms=_COMMIT_EVERY_MS if until == "forever" else None,
+        commit_every_ms=every if until == "forever" else None,
+        stops=more.get("stops"),
     )
 
 

@@ -189,6 +189,11 @@ _SETTINGS: Final = (
     _setting("max_duration", kinds.LENGTH, "End after this time, e.g. '10 min'."),
     _setting("max_rows", kinds.COUNT, "End after about this many events."),
 )
+_INTERVAL: Final = _setting(
+    "interval",
+    kinds.LENGTH,
+    "With until forever: commit at most this often (default 1 s). Without news nothing is committed.",
+)
 _BY_TABLE: Final = kinds.NAMES_OR_VALUES
 _SETTINGS_OF_DATABASES: Final = (
     _setting("table_suffix", kinds.TEXT, "A suffix for the name of each table."),
@@ -231,6 +236,7 @@ ACTIONS: Final = (
             ),
             replace(_names("type_mapping", "E.g. tinyint1-not-bool."), templated=False),
             _UNTIL,
+            _INTERVAL,
             *_SETTINGS,
         ),
         command=None,  # 'sync' chooses by its target, and reads the source from a file
@@ -249,6 +255,7 @@ ACTIONS: Final = (
             Parameter(name="table_prefix", shape=PREFIX, default="", about=_PREFIX),
             Parameter(name="merge_shards", shape=kinds.FLAG, default=True, about=_MERGES),
             _UNTIL,
+            _INTERVAL,
             *_SETTINGS,
             *_SETTINGS_OF_DATABASES,
         ),

@@ -10,10 +10,15 @@ from table_core.errors import EventError
 if TYPE_CHECKING:
     from table_core.cdc.source.mysql.source import MySqlConnection, MySqlSource
 
-__all__ = ["first_log", "gtids", "gtids_at", "mark_of", "replicated", "server_named"]
+__all__ = ["end_of_log", "first_log", "gtids", "gtids_at", "mark_of", "replicated", "server_named"]
 
 _NO_SUCH_LOG: Final = 1236
 _NAMES: Final = ("server_uuid", "server_uid", "server_id")
+
+
+def end_of_log(connection: MySqlConnection) -> tuple[str, int, str]:
+    """File, position and global id of the newest transaction."""
+    return connection.end_of_log()
 
 
 def first_log(connection: MySqlConnection) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from table_core.cdc.model.added_defaults import added_defaults_text, recall_added_defaults
 from table_core.cdc.model.claims import Claim
@@ -17,7 +17,7 @@ from table_core.cdc.source.mysql.binlog import MAGIC, ROTATE, header_of
 from table_core.cdc.source.mysql.binlog_rows import BinlogRows, file_number
 from table_core.cdc.source.mysql.charsets import charset_of, codec_of_charset
 from table_core.cdc.source.mysql.identity import LogIdentity, refuse_another_server
-from table_core.cdc.source.mysql.log_connection import first_log, gtids, server_named
+from table_core.cdc.source.mysql.log_connection import end_of_log, first_log, gtids, server_named
 from table_core.cdc.source.mysql.open_transaction import Prepared
 from table_core.cdc.source.mysql.side_effects import asks_for_side_effects, cascades_of, folds_names
 from table_core.cdc.source.mysql.surroundings import Cascade, Surroundings
@@ -27,13 +27,13 @@ from table_core.cdc.source.mysql.values import (
     snapshot_type,
     snapshot_value,
 )
-from table_core.errors import EventError, UnsupportedFeatureError
+from table_core.errors import EventError, StorageUnavailableError, UnsupportedFeatureError
 from table_core.position.decide import LogNow
 from table_core.position.log import LogPlace
 from table_core.position.source import MySqlId
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from table_core.cdc.model.batch import SourceBatch
     from table_core.cdc.model.embedded_schema import Declared
@@ -44,8 +44,10 @@ if TYPE_CHECKING:
 
 __all__ = ["MySqlReader"]
 
+T = TypeVar("T")
 _BATCH_ROWS: Final = 20_000
-_POLL_MS: Final = 500
+_ANSWER_SECONDS: Final = 30
+"""No question that is asked again and again takes longer: the server is away."""
 _ANY_FILE: Final = 1 << 62
 _ALTERED: Final = frozenset({1412, 1054, 1146})
 """Table definition has changed; unknown column; no such table."""
@@ -65,6 +67,11 @@ class MySqlReader(LogReader):
     _xa: dict[str, Prepared] = field(default_factory=dict)
     """XA transactions that were prepared and have no end yet."""
     _reading: BinlogRows | None = None
+    _follows: bool = False
+    _kept: MySqlConnection | None = None
+    """Meanwhile questions go by it; the log has its own, for it ends with what is read."""
+    _charsets: Mapping[int, str] = field(default_factory=dict)
+    """Of the server behind it, by number of the collation."""
 
     def __post_init__(self) -> None:
         LogReader.__post_init__(self)
@@ -101,11 +108,33 @@ class MySqlReader(LogReader):
         return f"{self.source.host}:{self.source.port}"
 
     def _look_at_log(self) -> LogNow:
-        connection = self.source.connect()
-        try:
-            return self._look(connection)
-        finally:
-            connection.close()
+        return self._ask(self._look)
+
+    def _ask(self, what: Callable[[MySqlConnection], T]) -> T:
+        """Ask the server; while the log is followed by a connection that stays open.
+
+        One that was lost meanwhile is made again, once.
+        """
+        if not self._follows:
+            connection = self.source.connect()
+            try:
+                return what(connection)
+            finally:
+                connection.close()
+        if self._kept is not None:
+            try:
+                return what(self._kept)
+            except StorageUnavailableError:
+                self._hang_up()
+        self._kept = self.source.connect()
+        self._kept.wait_at_most(_ANSWER_SECONDS)
+        return what(self._kept)
+
+    def _hang_up(self) -> None:
+        """Close the connection that stays open; the server behind the next one may be another."""
+        if self._kept is not None:
+            self._kept.close()
+        self._kept, self._charsets = None, {}
 
     def _look(self, connection: MySqlConnection) -> LogNow:
         connection.check()
@@ -137,23 +166,16 @@ class MySqlReader(LogReader):
             if not now.source.is_same(claim.source):
                 refuse_another_server(claim, now, self._address)
         mine = [c.at for c in claims if now.source.is_same(c.source)]
-        connection = self.source.connect()
-        try:
-            for at in {at.text: at for at in mine if isinstance(at, LogPlace)}.values():
-                if (divergence := self._identity.refused(connection, at)) is not None:
-                    raise diverged(divergence)
-        finally:
-            connection.close()
+        for at in {at.text: at for at in mine if isinstance(at, LogPlace)}.values():
+            refused = partial(self._identity.refused, at=at)
+            if (divergence := self._ask(refused)) is not None:
+                raise diverged(divergence)
 
     def settled(self, position: LogPlace) -> LogPlace:
         """By transaction ids another master goes on, whose files have other numbers."""
         if not self.source.use_gtid or not position.gtid:
             return position
-        connection = self.source.connect()
-        try:
-            name, at, _ = connection.end_of_log()
-        finally:
-            connection.close()
+        name, at, _ = self._ask(end_of_log)
         is_here = self._identity.has_file_of(position)
         if is_here and position.order <= (file_number(name), at):
             return position
@@ -186,19 +208,31 @@ class MySqlReader(LogReader):
                 stream_from = self._earliest(None, now)
         finally:
             connection.close()
+        self._follows = True
+        try:
+            yield from self._follow(stream_from, end)
+        finally:
+            self._hang_up()
+            self._follows = False
+
+    def _follow(self, start: LogPlace, end: LogPlace | None) -> Iterator[SourceBatch[LogPlace]]:
+        """The log until ``end`` or its end now; of a run without an end, what comes then."""
         while True:
             stop = end or self._end_now()
-            for batch in self._log(stream_from, stop):
-                stream_from = batch.position
+            for batch in self._log(start, stop):
+                start = batch.position
                 yield batch
-            for batch in self._read_due(stream_from):
-                stream_from = batch.position
+            for batch in self._read_due(start):
+                start = batch.position
                 yield batch
             if not self.forever or end is not None:
                 return
-            self.context.clock.sleep_ms(_POLL_MS)
-            yield LogRows().batch(stream_from, lambda _: None)
-            stream_from = self._still_there(stream_from)
+            while True:
+                self.context.clock.sleep_ms(self.poll_ms)
+                yield LogRows().batch(start, lambda _: None)
+                if self._ask(end_of_log) != (stop.name, stop.order[1], stop.gtid):
+                    break  # it was written on, or is another one
+            start = self._still_there(start)
 
     def _still_there(self, position: LogPlace) -> LogPlace:
         """A place to go on from, after a while in which the server may have become another one."""
@@ -215,12 +249,7 @@ class MySqlReader(LogReader):
         return LogPlace("mysql", (file_number(name), at), name, gtid, mark=mark)
 
     def _end_now(self) -> LogPlace:
-        connection = self.source.connect()
-        try:
-            name, at, gtid = connection.end_of_log()
-        finally:
-            connection.close()
-        return self._at(name, at, gtid)
+        return self._at(*self._ask(end_of_log))
 
     # ------------------------------------------------------------------------------ snapshots
     def _read_due(self, reached: LogPlace) -> Iterator[SourceBatch[LogPlace]]:
@@ -338,7 +367,7 @@ class MySqlReader(LogReader):
         if by_gtid is None and start.covers(stop):
             return
         connection = self.source.connect()
-        charsets = connection.collations()
+        charsets = self._charsets = self._charsets or connection.collations()
         rows = BinlogRows(
             wants=self._wants,
             described=self._catalog_of,

@@ -7,6 +7,7 @@ import re
 import struct
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from table_core.cdc.model.source_table import CatalogColumn, CatalogTable, catalog_tables
@@ -129,7 +130,11 @@ class MySqlConnection(ServerConnection):
             cursor.execute(sql, arguments or None)
             return list(cursor.fetchall())
 
-    @property
+    def wait_at_most(self, seconds: float) -> None:
+        """A server that takes longer for an answer is away."""
+        self._raw._read_timeout = seconds  # noqa: SLF001 - the driver takes it at its start only
+
+    @cached_property
     def is_mariadb(self) -> bool:
         """Whether it is MariaDB."""
         return "mariadb" in str(self.rows("SELECT VERSION()")[0][0]).lower()

@@ -47,7 +47,6 @@ if TYPE_CHECKING:
 
 __all__ = ["PostgresReader"]
 
-_POLL_MS: Final = 500
 _LOOK_MS: Final = 10_000
 _NEVER: Final = 1 << 63
 """Where the changes of a slot begin that is not there."""
@@ -189,10 +188,14 @@ class PostgresReader(LogReader):
             if not part:  # all that the slot has, so also what it was behind with
                 rows.refuse_lacking(stop)
             # the run commits and lets the slot move on while the connection is still open
+            looks = self.forever and not part and self._is_time_to_look()
             complete = ends and not self._again.due
             commit = CommitAfter.NOW_COMPLETE if complete else CommitAfter.NOW
+            if self.forever and not part and not looks:
+                commit = (
+                    CommitAfter.WHEN_DUE
+                )  # what others write is no reason for a commit each time
             yield replace(batch, commit_after=commit)
-            looks = self.forever and not part and self._is_time_to_look()
             due = bool(self._again.due) and (ends or not part)
             if (looks or due) and (self._has_news(connection) or due):
                 at = batch.position
@@ -205,8 +208,11 @@ class PostgresReader(LogReader):
                 yield replace(last, commit_after=after)
             if ends:
                 return
-            if not part:
-                self.context.clock.sleep_ms(_POLL_MS)
+            every = self.context.limits.commit_every_ms
+            if (
+                every is not None
+            ):  # what came is committed: the next commit is due an interval later
+                self.context.clock.sleep_ms(every if part else self.poll_ms)
 
     def _is_time_to_look(self) -> bool:
         """Whether the catalog is to be compared again, in a run without an end."""
