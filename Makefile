@@ -23,7 +23,7 @@ help: ## Show the targets
 venv: $(STAMP) ## Make .venv from the constraints file
 
 $(STAMP): constraints.txt pyproject.toml table_core/pyproject.toml demo/venv.sh
-	@demo/venv.sh .venv "$(CURDIR)/table_core" "$(CURDIR)[docs,test,s3,mysql,postgres,kafka]"
+	@demo/venv.sh .venv "$(CURDIR)/table_core" "$(CURDIR)[docs,test,s3,mysql,postgres,kafka,hive]"
 	@touch $(STAMP)
 
 venv-core: $(CORE_STAMP) ## Make .venv-core: the core and its tests, no Airflow, no Spark, no Java
@@ -98,8 +98,9 @@ test-spark-next: java $(STAMP) ## Spark's tests on the newest PySpark that is su
 test-airflows: ## A smoke suite and a live scheduler on each Airflow and Python; AIRFLOWS="3.1.8" PYTHONS="3.12" choose
 	@python3 tests/airflows/matrix.py --airflows $(AIRFLOWS) --pythons $(PYTHONS)
 
-servers: # without them the tests of live databases are skipped
+servers: $(STAMP) # without them the tests of live databases are skipped
 	@demo/servers.sh mariadb postgresql kafka || echo "servers: going on without"
+	@! command -v mvn >/dev/null || PYTHONPATH=. $(BIN)/python -m tests.catalogs.hive.server || echo "servers: going on without a Hive metastore"
 browser: # without it the tests of the page are skipped
 	@tests/browser/chromium.sh || echo "browser: going on without"
 

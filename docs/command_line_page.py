@@ -30,7 +30,7 @@ table-core tables
 The command takes a store's address and keys from the environment, as the store's own tools do. For S3, set `AWS_REGION`,
 `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`. Set `AWS_ENDPOINT_URL` too if the server is not Amazon's.
 
-The options of a [JDBC or REST catalog](choose/3-catalog.md) go into a file that only you can read. Every user of a machine can read
+The options of a [JDBC, REST or Hive catalog](choose/3-catalog.md) go into a file that only you can read. Every user of a machine can read
 a command line. Name the file in `TABLE_CORE_CATALOG_FILE`. It holds one JSON object, as `storage_options` of `open_catalog`. With a
 REST catalog, `--warehouse` is the name that the server knows:
 

@@ -172,6 +172,7 @@ SAMPLED = {
     "golden/test_cdc_streams.py": 5,
     "interop/test_differential_reads.py": 2,
     "interop/test_file_indexes.py": 4,
+    "interop/test_hive_catalogs.py": 2,
     "interop/test_rest_commits.py": 3,
     "interop/test_retracts.py": 2,
     "interop/test_scan_modes.py": 2,

@@ -152,17 +152,19 @@ def _catalog_fields() -> dict[str, Any]:
         "metastore": {
             "label": "Catalog",
             "description": "filesystem: the warehouse's folders. jdbc: a database that Paimon's JDBC "
-            "catalog keeps, shared with Flink and Spark. rest: a server of Paimon's REST protocol.",
+            "catalog keeps, shared with Flink and Spark. rest: a server of Paimon's REST protocol. "
+            "hive: a Hive metastore.",
             "schema": {
                 "type": "string",
                 "default": "filesystem",
-                "enum": ["filesystem", "jdbc", "rest"],
+                "enum": ["filesystem", "jdbc", "rest", "hive"],
             },
         },
         "metastore_uri": {
             "label": "URI of the catalog",
             "description": "jdbc:postgresql://host:5432/db, jdbc:mysql://host:3306/db, …; user and "
-            "password go into the fields above. rest: https://catalog.example.com; its token is the password.",
+            "password go into the fields above. rest: https://catalog.example.com; its token is the password. "
+            "hive: thrift://metastore:9083.",
             "schema": _TEXT,
         },
         "catalog_key": {

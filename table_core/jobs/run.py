@@ -22,9 +22,11 @@ if TYPE_CHECKING:
     from table_core.jobs.flow import Engine
     from table_core.jobs.job_spec import JobSpec
 
-__all__ = ["job_of", "run_embedded", "run_job"]
+__all__ = ["job_of", "not_on_spark", "run_embedded", "run_job"]
 
 _STORAGE: Final = "storage."
+_NOT_ON_SPARK: Final = {"rest": "REST", "hive": "Hive"}
+"""What a catalog is called whose tables Spark does not take, by its metastore."""
 
 
 def run_embedded(spec: JobSpec, progress: Callable[..., None] = quiet) -> dict[str, object]:
@@ -49,23 +51,33 @@ def run_job(spec: JobSpec, engine: Engine) -> dict[str, object]:
     return {**document, "commits": notes.to_documents()}
 
 
+def not_on_spark(spec: JobSpec) -> str | None:
+    """What the catalog of ``spec`` is called if Spark does not take its tables: ``REST``, ``Hive``."""
+    return _NOT_ON_SPARK.get(CatalogOptions.of(spec.warehouse, _storage_options(spec)).metastore)
+
+
+def _storage_options(spec: JobSpec) -> dict[str, str]:
+    return {k[len(_STORAGE) :]: v for k, v in spec.options.items() if k.startswith(_STORAGE)}
+
+
 def job_of(spec: JobSpec, engine: Engine) -> tuple[Action, Job]:
     """What ``spec`` asks for, checked.
 
     Raises:
         ArgumentError: an argument is unknown to the action, missing, or not of its kind.
-        UnsupportedFeatureError: Spark is to work on tables of a REST catalog.
+        UnsupportedFeatureError: Spark is to work on tables of a REST or a Hive catalog.
     """
     action = action_of(spec.action)
     if spec.table is None:
         raise ArgumentError(f"job {spec.action} names no table", argument="table")
     args = action.checked(spec.args)
-    storage = {k[len(_STORAGE) :]: v for k, v in spec.options.items() if k.startswith(_STORAGE)}
+    storage = _storage_options(spec)
     of_catalog = CatalogOptions.of(spec.warehouse, storage)
-    if of_catalog.metastore == "rest" and not isinstance(engine, EmbeddedEngine):
+    server = not_on_spark(spec)
+    if server is not None and not isinstance(engine, EmbeddedEngine):
         raise UnsupportedFeatureError(
-            f'{spec.action} by Spark on a table of a REST catalog is not in this release. Use engine="local"',
-            feature="Spark on a REST catalog",
+            f'{spec.action} by Spark on a table of a {server} catalog is not in this release. Use engine="local"',
+            feature=f"Spark on a {server} catalog",
         )
     catalog = open_catalog(spec.warehouse, storage)
     of_commit = {p.name: args.pop(p.name) for p in COMMON if p.name in args}

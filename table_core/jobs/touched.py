@@ -15,7 +15,7 @@ from table_core.jobs.embedded import EmbeddedEngine, one_select
 from table_core.jobs.engine_choice import AutoLimits, EngineChoice, Touched, Worker, choose_engine
 from table_core.jobs.engine_choice import in_bytes as sized
 from table_core.jobs.pinning import views_ahead
-from table_core.jobs.run import job_of
+from table_core.jobs.run import job_of, not_on_spark
 from table_core.options import keys_files, keys_write
 from table_core.options.parse import size_bytes
 from table_core.sql.common_sql import why_only_spark
@@ -80,8 +80,8 @@ def engine_of(
     action, job = job_of(spec, EmbeddedEngine())
     if action.touches is None:
         return choose_engine(None, Worker(), limits)
-    if job.catalog.directory.makes_tables:
-        return EngineChoice(engine="local", reason="Spark takes no table of a REST catalog")
+    if (server := not_on_spark(spec)) is not None:
+        return EngineChoice(engine="local", reason=f"Spark takes no table of a {server} catalog")
     try:
         touched = action.touches(job)
     except TableError as error:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from table_core.errors import OptionError, UnsupportedFeatureError
 from table_core.options import parse
+from table_core.options.hive import is_hive_option
 from table_core.options.rest import is_rest_option
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ __all__ = ["LOCAL_TABLES", "CatalogOptions"]
 T = TypeVar("T")
 _LOGIN: Final = "jdbc."
 LOCAL_TABLES: Final = "local-tables.enabled"
-_REFUSED: Final = frozenset({"hive"})
+_OBJECT_STORES: Final = ("s3:", "s3a:", "s3n:", "gs:", "gcs:", "abfs:", "abfss:", "az:", "oss:")
 _OWN: Final = frozenset(
     {
         "metastore",
@@ -45,9 +46,11 @@ class CatalogOptions:
     """What ``storage_options`` say about the catalog; the rest of them is in ``storage``."""
 
     metastore: str = "filesystem"
-    """``filesystem`` (folders are the catalog), ``jdbc`` or ``rest``."""
+    """``filesystem`` (folders are the catalog), ``jdbc``, ``rest`` or ``hive``."""
     uri: str | None = field(default=None, repr=False)
-    """``jdbc:<database>:...`` of the metastore, or of a lock of type ``jdbc``; of ``rest`` the server."""
+    """``jdbc:<database>:...`` of the metastore, or of a lock of type ``jdbc``; of ``rest`` and ``hive`` the server."""
+    hive: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """What ``HiveOptions`` reads, with the ``uri``; empty if the metastore is another."""
     rest: Mapping[str, str] = field(default_factory=dict, repr=False)
     """What ``RestOptions`` reads, with the ``uri``; empty if the metastore is another."""
     login: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -55,7 +58,7 @@ class CatalogOptions:
     catalog_key: str = "jdbc"
     """Catalogs of several warehouses may share a database: this tells them apart."""
     lock_type: str | None = None
-    """``jdbc``, ``file``, or None: no lock."""
+    """``jdbc``, ``file``, ``hive``, or None: no lock."""
     lock_path: str | None = None
     """Folder of the lock files."""
     check_max_sleep_ms: int = 8_000
@@ -63,7 +66,7 @@ class CatalogOptions:
     """How long to wait for a lock; one that is held for longer counts as forgotten."""
     key_length_max: int = 255
     local_tables: bool = False
-    """Whether the server of a REST catalog may say that a table lies in a folder of this machine."""
+    """Whether a REST server or a Hive metastore may say that a table lies in a folder of this machine."""
     storage: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -75,15 +78,15 @@ class CatalogOptions:
             UnsupportedFeatureError: a catalog of Paimon's that this release has not.
         """
         known = {key: str(value) for key, value in options.items() if key in _OWN}
-        if (metastore := known.get("metastore", "").lower()) in _REFUSED:
+        if known.get("metastore", "").lower() == "glue":
             raise UnsupportedFeatureError(
-                f"metastore={metastore} is not in this release: use a file system catalog with "
-                "lock.type=jdbc, or metastore=jdbc or rest",
-                feature=f"{metastore} catalog",
+                "metastore=glue is not in this release. Keep the tables on S3 with metastore=filesystem, and let Glue "
+                "show them to others, by a crawler or CREATE EXTERNAL TABLE",
+                feature="Glue catalog",
             )
-        kinds = parse.choice("filesystem", "jdbc", "rest")
+        kinds = parse.choice("filesystem", "jdbc", "rest", "hive")
         metastore = _read(known, "metastore", kinds, "filesystem")
-        is_served = metastore == "rest"
+        is_served, is_hive = metastore == "rest", metastore == "hive"
         parsed = cls(
             metastore=metastore,
             uri=known.get("uri"),
@@ -92,9 +95,14 @@ class CatalogOptions:
                 for k, v in options.items()
                 if is_served and (k == "uri" or is_rest_option(k))
             },
+            hive={
+                k: str(v)
+                for k, v in options.items()
+                if is_hive and (k == "uri" or is_hive_option(k))
+            },
             login={k[len(_LOGIN) :]: str(v) for k, v in options.items() if k.startswith(_LOGIN)},
             catalog_key=known.get("catalog-key", "jdbc"),
-            lock_type=_lock_type(known),
+            lock_type=_lock_type(known, warehouse),
             lock_path=known.get("lock.path"),
             check_max_sleep_ms=_read(known, "lock-check-max-sleep", parse.duration_ms, 8_000),
             acquire_timeout_ms=_read(known, "lock-acquire-timeout", parse.duration_ms, 480_000),
@@ -106,6 +114,7 @@ class CatalogOptions:
                 if k not in _OWN
                 and not k.startswith(_LOGIN)
                 and not (is_served and is_rest_option(k))
+                and not (is_hive and is_hive_option(k))
             },
         )
         parsed.check(warehouse, known.get("warehouse"))
@@ -122,6 +131,19 @@ class CatalogOptions:
                 "a REST catalog has no lock: its server says who wins. Leave 'lock.enabled' and 'lock.type' out",
                 option="lock.type",
                 value=self.lock_type,
+            )
+        if self.metastore == "hive" and self.lock_type == "jdbc":
+            raise OptionError(
+                "lock.type=jdbc needs the option 'uri' for itself, and a Hive catalog has its metastore there: take "
+                "the lock of the metastore, with lock.enabled=true alone",
+                option="lock.type",
+                value="jdbc",
+            )
+        if self.lock_type == "hive" and self.metastore != "hive":
+            raise OptionError(
+                "lock.type=hive is the lock of a Hive catalog: it needs metastore=hive",
+                option="lock.type",
+                value="hive",
             )
         if "jdbc" in (self.metastore, self.lock_type) and not (self.uri or "").startswith("jdbc:"):
             raise OptionError(
@@ -142,18 +164,24 @@ def _is_folder(warehouse: str) -> bool:
     return warehouse.startswith("/") or warehouse.lower().startswith("file:")
 
 
-def _lock_type(known: Mapping[str, str]) -> str | None:
-    """The lock in force: a JDBC catalog brings its own, any other has to name one."""
-    if not _read(known, "lock.enabled", parse.boolean, "lock.type" in known):
-        return None
+def _lock_type(known: Mapping[str, str], warehouse: str) -> str | None:
+    """The lock in force: a JDBC and a Hive catalog bring their own, any other has to name one.
+
+    A Hive catalog takes its lock on an object store without being asked: so does Paimon, whose writers check and then
+    move there.
+    """
     metastore = known.get("metastore", "filesystem").lower()
-    if metastore != "jdbc" and "lock.type" not in known:
+    on_its_own = metastore == "hive" and warehouse.lower().startswith(_OBJECT_STORES)
+    if not _read(known, "lock.enabled", parse.boolean, "lock.type" in known or on_its_own):
+        return None
+    if metastore not in {"jdbc", "hive"} and "lock.type" not in known:
         raise OptionError(
             "lock.enabled=true needs lock.type=jdbc or lock.type=file with a file system catalog",
             option="lock.type",
             value=None,
         )
-    return _read(known, "lock.type", parse.choice("jdbc", "file"), "jdbc")
+    kinds = parse.choice("jdbc", "file", "hive")
+    return _read(known, "lock.type", kinds, metastore)
 
 
 def _read(known: Mapping[str, str], key: str, parse_text: Callable[[str], T], default: T) -> T:

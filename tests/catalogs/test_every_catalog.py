@@ -1,4 +1,4 @@
-"""What every catalog owes, whoever keeps its names: folders, a database, or a REST server.
+"""What every catalog owes, whoever keeps its names: folders, a database, a REST server, or a Hive metastore.
 
 Goal: the same verbs give the same answers and the same errors, so that nobody above knows which one it is.
 """
@@ -22,6 +22,7 @@ from table_core.errors import (
     OutcomeUnknownError,
     TableError,
 )
+from tests.catalogs.hive.server import HiveServer, hive_metastore
 from tests.catalogs.rest.server import WAREHOUSE, RestCatalogServer, rest_catalog
 from tests.tables import rows_of, write_rows
 
@@ -36,21 +37,37 @@ def server() -> Iterator[RestCatalogServer]:
         yield server
 
 
-@pytest.fixture(params=["folders", "jdbc", "rest"])
+@pytest.fixture(scope="module")
+def metastore() -> Iterator[HiveServer]:
+    with hive_metastore() as server:
+        yield server
+
+
+@pytest.fixture(params=["folders", "jdbc", "rest", "hive"])
 def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Opened]:
     """Opens the same catalog anew each time; it is empty at first."""
-    if request.param == "rest":
-        options = request.getfixturevalue("server").options()
-        yield lambda: tc.open_catalog(WAREHOUSE, options)
-        catalog = tc.open_catalog(WAREHOUSE, options)
-        for database in catalog.databases():
-            for table in catalog.tables(database):  # else this server remembers their snapshots
+    if request.param in {"rest", "hive"}:
+        where: str = WAREHOUSE
+        if request.param == "rest":
+            options = request.getfixturevalue("server").options()
+        else:
+            options = request.getfixturevalue("metastore").options()
+            where = str(request.getfixturevalue("metastore").warehouse)
+        yield lambda: tc.open_catalog(where, options)
+        catalog = tc.open_catalog(where, options)
+        for database in own_databases(catalog):
+            for table in catalog.tables(database):  # else REST's server remembers their snapshots
                 catalog.drop_table(f"{database}.{table}")
             catalog.drop_database(database)
         return
     names = f"jdbc:sqlite:{tmp_path / 'names.db'}"
     jdbc = {"metastore": "jdbc", "uri": names, "lock.enabled": "true"}
     yield lambda: tc.open_catalog(str(tmp_path / "wh"), jdbc if request.param == "jdbc" else None)
+
+
+def own_databases(catalog: tc.Catalog) -> list[str]:
+    """All but the one that every Hive metastore has."""
+    return [name for name in catalog.databases() if name != "default"]
 
 
 def add(table: tc.Table, *keys: int, **how: object) -> tc.Commit:
@@ -60,13 +77,13 @@ def add(table: tc.Table, *keys: int, **how: object) -> tc.Commit:
 
 def test_databases_come_and_go(opened: Opened) -> None:
     catalog = opened()
-    assert catalog.databases() == []
+    assert own_databases(catalog) == []
     catalog.create_database("shop")
     catalog.create_database("arts")
     catalog.create_database("shop", if_not_exists=True)
     with pytest.raises(AlreadyExistsError):
         catalog.create_database("shop")
-    assert opened().databases() == ["arts", "shop"]
+    assert own_databases(opened()) == ["arts", "shop"]
     catalog.create_table("shop.orders", SCHEMA)
     with pytest.raises(ArgumentError, match="cascade"):
         catalog.drop_database("shop")
@@ -76,7 +93,7 @@ def test_databases_come_and_go(opened: Opened) -> None:
     with pytest.raises(NotFoundError):
         catalog.drop_database("shop")
     catalog.drop_database("arts")
-    assert opened().databases() == []
+    assert own_databases(opened()) == []
 
 
 def test_tables_come_and_go(opened: Opened) -> None:

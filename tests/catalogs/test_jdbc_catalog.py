@@ -212,7 +212,7 @@ def test_what_is_missing_or_unknown_is_said() -> None:
         tc.open_catalog("memory://j", {"lock.enabled": "true"})
     with pytest.raises(OptionError, match="metastore"):
         tc.open_catalog("memory://j", {"metastore": "folders"})
-    with pytest.raises(UnsupportedFeatureError, match="hive"):
-        tc.open_catalog("memory://j", {"metastore": "hive"})
+    with pytest.raises(UnsupportedFeatureError, match="glue"):
+        tc.open_catalog("memory://j", {"metastore": "glue"})
     with pytest.raises(UnsupportedFeatureError, match="jdbc:oracle:x"):
         tc.open_catalog("memory://j", {"metastore": "jdbc", "uri": "jdbc:oracle:x"})

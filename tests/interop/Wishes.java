@@ -89,6 +89,9 @@ final class Wishes {
                 case "option":
                     out.add(SchemaChange.setOption(name, node.get(2).asText()));
                     break;
+                case "no option":
+                    out.add(SchemaChange.removeOption(name));
+                    break;
                 default:
                     throw new IllegalArgumentException("unknown change " + node);
             }

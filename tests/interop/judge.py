@@ -51,7 +51,8 @@ class JudgeError(Exception):
 class Judge:
     """The JVM.  ``judge.table(warehouse, "db.name")`` gives what to ask."""
 
-    def __init__(self, log: Path, heap: str = "1g") -> None:
+    def __init__(self, log: Path, heap: str = "1g", more: str = "") -> None:
+        """``more``: what else is on the classpath, behind Paimon's own."""
         self.log = log
         opens = [f"--add-opens=java.base/{name}=ALL-UNNAMED" for name in OPENS]
         with log.open("wb") as errors:
@@ -62,7 +63,7 @@ class Judge:
                     f"-Djava.io.tmpdir={log.parent}",
                     *opens,
                     "-cp",
-                    _classpath(),
+                    os.pathsep.join(filter(None, (_classpath(), more))),
                     "Judge",
                 ],
                 stdin=subprocess.PIPE,

@@ -163,8 +163,8 @@ def test_secrets_are_not_shown() -> None:
             "'livy' is none of local, spark-submit, standalone, connect",
         ),
         (
-            {"warehouse": "x", "metastore": "hive"},
-            "metastore='hive' is none of filesystem, jdbc, rest",
+            {"warehouse": "x", "metastore": "glue"},
+            "metastore='glue' is none of filesystem, jdbc, rest, hive",
         ),
         ({"warehouse": "x", "spark_rest_port": "x"}, "spark_rest_port='x' is no number"),
     ],

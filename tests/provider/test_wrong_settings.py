@@ -72,7 +72,7 @@ CAUSES: dict[str, Callable[[Path], object]] = {
     "an unknown field of the connection": lambda _: read({"warhouse": "x"}),
     "no warehouse, or one that is no place": lambda _: read({"warehouse": "lake/wh"}),
     "an unknown kind of store": lambda _: tc.open_catalog("s4://lake/wh"),
-    "a wrong `metastore`": lambda _: read({"metastore": "hive"}),
+    "a wrong `metastore`": lambda _: read({"metastore": "glue"}),
     "a catalog in a database that is not known": lambda _: tc.open_catalog(
         "file:///tmp/wh", storage_options={"metastore": "jdbc", "uri": "jdbc:oracle://h/d"}
     ).databases(),

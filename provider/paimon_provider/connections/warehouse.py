@@ -24,9 +24,10 @@ if TYPE_CHECKING:
 __all__ = ["BACKENDS", "METASTORES", "SparkSettings", "Warehouse", "looking_secret"]
 
 BACKENDS: Final = ("local", "spark-submit", "standalone", "connect")
-METASTORES: Final = ("filesystem", "jdbc", "rest")
+METASTORES: Final = ("filesystem", "jdbc", "rest", "hive")
 _JDBC_PASSWORD: Final = "jdbc.password"
 _REST: Final = "rest"
+_HIVE: Final = "hive"
 _SECRET_NAMES: Final = (
     "secret|passw|passphrase|token|access.?key|account.?key|private.?key|ssl.?key|key.?pem|api.?key"
     "|sas|credential|jaas|user.?info|pwd|connection.?string|encryption.?key|signature|authorization|cookie"
@@ -131,7 +132,7 @@ class Warehouse:
         those that begin with ``spark.`` to ``spark_conf``.  With ``metastore`` ``jdbc`` the login is
         the user of the catalog's database, and a password that is no JSON object is its password.
         With ``rest`` the warehouse is the name that the server knows it by, and a password that is
-        no JSON object is the bearer token.
+        no JSON object is the bearer token.  With ``hive`` there is neither login nor password.
         Options, configuration and password may refer to other connections, which ``lookup`` gives:
         ``{{ conn.minio.password }}``.
 
@@ -325,6 +326,12 @@ def _catalog(extra: Mapping[str, Any], login: str | None, name: str) -> dict[str
     if metastore == _REST and login:
         raise ArgumentError(
             f"connection {name!r} has a login, and a REST catalog takes none: the password is the token",
+            argument="login",
+            value=None,
+        )
+    if metastore == _HIVE and login:
+        raise ArgumentError(
+            f"connection {name!r} has a login, and a Hive catalog takes none",
             argument="login",
             value=None,
         )

@@ -31,7 +31,7 @@ from table_core.table.api.catalog_maintenance import CatalogUpkeep
 from table_core.table.api.extended_name import ExtendedName
 from table_core.table.api.table import Table, open_handle
 from table_core.table.metadata.alter import alter
-from table_core.table.metadata.directory import FolderDirectory, table_folder
+from table_core.table.metadata.directory import FolderDirectory
 from table_core.table.metadata.documents import Metadata
 from table_core.table.metadata.new_schema import new_schema
 from table_core.table.metadata.refs.moves import dropping, moving_all
@@ -329,6 +329,7 @@ class Catalog(CatalogUpkeep):
             return
         new, known = self.root(*target), self.directory.has_table(*target)
         moved = self.names is not None and not known and is_table(new)
+        stays = self.directory.keeps_files(*source)
         turn: AbstractContextManager[None] = nullcontext()
         if not (moved and self._is_name_alone(*source)):
             access = self.table(name).access
@@ -336,10 +337,12 @@ class Catalog(CatalogUpkeep):
             if known or is_table(new):
                 raise AlreadyExistsError(f"table {to!r} exists already", name=to)
             moved = False
-            turn = moving_all(access, self.storage.within(table_folder(*target)), to)
+            if not stays:
+                folder = self.directory.root(self.storage, *target)
+                turn = moving_all(access, folder, to)
         with turn, self._held(name), self._held(to):
-            if not moved:
-                self.storage.move(table_folder(*source), table_folder(*target))
+            if not moved and not stays:
+                self.directory.move(self.storage, source, target)
             self.directory.rename_table(source, target)
 
     def recover_table(self, name: str, dry_run: bool = True) -> ResultDocument:
@@ -359,7 +362,8 @@ class Catalog(CatalogUpkeep):
     def drop_table(self, name: str, if_exists: bool = False) -> None:
         """Delete ``name`` with all its files.
 
-        If a call fails midway, it leaves a table without snapshots; call it again.
+        If a call fails midway, it leaves a table without snapshots; call it again. The files of an external table
+        of a Hive catalog stay.
 
         Raises:
             NotFoundError: there is none, and ``if_exists`` is off.
@@ -373,7 +377,9 @@ class Catalog(CatalogUpkeep):
                 raise NotFoundError(f"no table {name!r}", name=name, available=[])
             return
         with ExitStack() as turn:
-            if not self._is_name_alone(database, table):
+            if not self._is_name_alone(database, table) and not self.directory.keeps_files(
+                database, table
+            ):
                 try:
                     turn.enter_context(dropping(self.table(name).access))
                 except NotFoundError:
@@ -386,12 +392,14 @@ class Catalog(CatalogUpkeep):
         """Drop one that was listed just now: also what cannot be opened, which nobody could rename."""
         with ExitStack() as turn:
             with suppress(NotFoundError, CorruptFileError, UnsupportedFeatureError):
-                turn.enter_context(dropping(self.table(f"{database}.{table}").access))
+                if not self.directory.keeps_files(database, table):
+                    turn.enter_context(dropping(self.table(f"{database}.{table}").access))
             self._drop(database, table)
 
     def _drop(self, database: str, table: str) -> None:
         """Whatever is in the folder: a table that cannot be read can still be dropped."""
-        delete_files(self.storage.within(table_folder(database, table)))
+        if not self.directory.keeps_files(database, table):
+            delete_files(self.directory.root(self.storage, database, table))
         self.directory.drop_table(database, table)
 
     def _is_name_alone(self, database: str, table: str) -> bool:

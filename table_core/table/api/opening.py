@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from table_core.errors import (
@@ -14,9 +15,13 @@ from table_core.errors import (
 from table_core.ondisk import layout
 from table_core.options.argument_kinds import require_mapping
 from table_core.options.catalog import LOCAL_TABLES, CatalogOptions
+from table_core.options.hive import HiveOptions
 from table_core.options.rest import RestOptions
 from table_core.schema.column_names import column_names
 from table_core.schema.evolve import create
+from table_core.storage.stores.hive_lock import HiveLock
+from table_core.storage.stores.hive_metastore import HiveMetastore
+from table_core.storage.stores.hive_site import metastore_uri
 from table_core.storage.stores.jdbc import JdbcDatabase
 from table_core.storage.stores.jdbc_lock import JdbcLock
 from table_core.storage.stores.locate import is_on_disk, open_storage
@@ -29,6 +34,7 @@ from table_core.table.api.catalog import Catalog
 from table_core.table.api.extended_name import ExtendedName
 from table_core.table.api.table import open_handle
 from table_core.table.metadata.directory import JdbcDirectory
+from table_core.table.metadata.hive_directory import HiveDirectory
 from table_core.table.metadata.new_schema import new_schema
 from table_core.table.metadata.rest_directory import RestDirectory
 from table_core.table.metadata.table_files import is_table, refuse_leftovers
@@ -40,6 +46,7 @@ if TYPE_CHECKING:
     from table_core.ports import Clock, Storage
     from table_core.storage.stores.lock import TableLock
     from table_core.table.api.table import Table
+    from table_core.table.metadata.directory import Directory
 
 __all__ = ["open_catalog", "open_table"]
 
@@ -52,13 +59,14 @@ def open_catalog(
     """The warehouse at a URI (``file:``, ``memory:``, ``s3:`` ...), local path or ``pathlib.Path``.
 
     ``storage_options`` go to the store, except Paimon's own names: ``metastore`` (``filesystem``,
-    ``jdbc`` or ``rest``), ``uri``, ``catalog-key``, ``jdbc.user``, ``jdbc.password``, ``lock.enabled``,
+    ``jdbc``, ``rest`` or ``hive``), ``uri``, ``catalog-key``, ``jdbc.user``, ``jdbc.password``, ``lock.enabled``,
     ``lock.type`` (``jdbc`` or ``file``), ``lock.path``, ``lock-acquire-timeout``,
-    ``lock-check-max-sleep``, ``token.provider``, ``token`` and ``dlf.*``.
+    ``lock-check-max-sleep``, ``token.provider``, ``token``, ``dlf.*``, ``hive-conf-dir`` and ``table.type``.
 
     With ``metastore=rest``, ``warehouse`` is the name that the server at ``uri`` knows it by, and
     the server says where each table lies; the other options are for that store.  That is no folder of
-    this machine, unless ``warehouse`` is one or ``local-tables.enabled`` is true.
+    this machine, unless ``warehouse`` is one or ``local-tables.enabled`` is true.  That holds for tables that a
+    Hive metastore says to lie outside of the warehouse too.
 
     Raises:
         UnsupportedFeatureError: the store has no atomic create-if-absent; the message names a
@@ -74,11 +82,20 @@ def open_catalog(
     storage = open_storage(
         warehouse, options.storage, locked=options.lock_type is not None, warehouse=True
     )
-    names = None
+    names: Directory | None = None
     if options.metastore == "jdbc":
         database = JdbcDatabase(options.uri or "", options.login)
         names = JdbcDirectory(database, options.catalog_key, storage.uri)
         names.create_tables()
+    elif options.metastore == "hive":
+        hive = HiveOptions.of(options.hive)
+        names = HiveDirectory(
+            metastore=HiveMetastore(metastore_uri(hive)),
+            warehouse=storage.uri.rstrip("/"),
+            clock=clock,
+            open_folder=_TableFolders(options, "Hive metastore"),
+            external=hive.external,
+        )
     return Catalog(
         storage=storage, clock=clock, ids=SystemIds(), names=names, lock=_lock(options, clock)
     )
@@ -94,7 +111,7 @@ def _served_catalog(warehouse: str, options: CatalogOptions, clock: SystemClock)
         StorageUnavailableError: it does not answer.
     """
     server = connected(RestOptions.of(options.rest), options.rest, warehouse, clock)
-    directory = RestDirectory(server, clock, lambda uri: _served_folder(uri, options))
+    directory = RestDirectory(server, clock, _TableFolders(options, "REST catalog"))
     return Catalog(
         storage=NoFolder(address=f"{server.uri}/{warehouse}"),
         clock=clock,
@@ -103,22 +120,31 @@ def _served_catalog(warehouse: str, options: CatalogOptions, clock: SystemClock)
     )
 
 
-def _served_folder(uri: str, options: CatalogOptions) -> Storage:
-    """The folder of a table, where the server of a REST catalog says that it is.
+@dataclass(frozen=True, slots=True)
+class _TableFolders:
+    """Opens the folder of a table where the server of a catalog says that it is."""
 
-    Raises:
-        AccessDeniedError: it is on this machine, and nobody here has said that it may be.
-    """
-    if is_on_disk(uri) and not options.local_tables:
-        raise AccessDeniedError(
-            f"the REST catalog at {options.uri} says that a table lies in {uri}, a folder of this machine: which of "
-            f"its folders are read and written, a server may not say. If it is meant, set {LOCAL_TABLES}=true in the "
-            "options of the catalog",
-            path=uri,
-            folder=uri,
-            reason="local table",
-        )
-    return open_storage(uri, options.storage, warehouse=True)
+    options: CatalogOptions
+    server: str
+    """What the server is called."""
+
+    def __call__(self, uri: str) -> Storage:
+        """The folder at ``uri``.
+
+        Raises:
+            AccessDeniedError: it is on this machine, and nobody here has said that it may be.
+        """
+        if is_on_disk(uri) and not self.options.local_tables:
+            raise AccessDeniedError(
+                f"the {self.server} at {self.options.uri} says that a table lies in {uri}, a folder of this machine: "
+                f"which of its folders are read and written, a server may not say. If it is meant, set "
+                f"{LOCAL_TABLES}=true in the options of the catalog",
+                path=uri,
+                folder=uri,
+                reason="local table",
+            )
+        locked = self.options.lock_type is not None
+        return open_storage(uri, self.options.storage, locked=locked, warehouse=True)
 
 
 def open_table(
@@ -184,9 +210,15 @@ def _options_of_path(path: str, storage_options: Mapping[str, Any]) -> CatalogOp
     """What ``storage_options`` say about the catalog of a table that is opened by its path.
 
     Raises:
-        UnsupportedFeatureError: its server says who commits, and knows no path.
+        UnsupportedFeatureError: its server knows no path.
     """
     options = CatalogOptions.of(path, storage_options)
+    if options.metastore == "hive":
+        raise UnsupportedFeatureError(
+            "a table of a Hive catalog cannot be opened by its path, because the metastore shows what becomes of its "
+            "schema: use open_catalog(warehouse, storage_options).table(name)",
+            feature="a table of a Hive catalog by its path",
+        )
     if options.metastore == "rest":
         raise UnsupportedFeatureError(
             "a table of a REST catalog cannot be opened by its path, because its server says who commits: use "
@@ -216,6 +248,12 @@ def _lock(options: CatalogOptions, clock: Clock) -> TableLock | None:
     if options.lock_type == "file":
         folder = options.lock_path or ""
         return FileLock(folder, options.check_max_sleep_ms, options.acquire_timeout_ms)
+    if options.lock_type == "hive":
+        return HiveLock(
+            HiveMetastore(metastore_uri(HiveOptions.of(options.hive))),
+            options.check_max_sleep_ms,
+            options.acquire_timeout_ms,
+        )
     lock = JdbcLock(
         JdbcDatabase(options.uri or "", options.login),
         options.catalog_key,

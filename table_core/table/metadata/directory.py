@@ -1,6 +1,6 @@
 """What a catalog is to the rest: the port ``Directory``, and its adapters for folders and Paimon's JDBC catalog.
 
-The adapter for a REST server is ``metadata.rest_directory``.
+Those for a REST server and a Hive metastore are ``metadata.rest_directory`` and ``metadata.hive_directory``.
 """
 
 from __future__ import annotations
@@ -95,6 +95,14 @@ class Directory(Protocol):
         """Note that the table ``source`` is called ``target`` now."""
         ...
 
+    def move(self, warehouse: Storage, source: tuple[str, str], target: tuple[str, str]) -> None:
+        """Move the files of a table to where those of ``target`` would be."""
+        ...
+
+    def keeps_files(self, database: str, table: str) -> bool:
+        """Whether the files of a table stay where they are when it is dropped or renamed."""
+        ...
+
     def check_name(self, what: str, name: str) -> None:
         """Refuse a name of a database or table that cannot be kept.
 
@@ -162,6 +170,14 @@ class FolderDirectory:
 
     def rename_table(self, source: tuple[str, str], target: tuple[str, str]) -> None:
         """The folder moves."""
+
+    def move(self, warehouse: Storage, source: tuple[str, str], target: tuple[str, str]) -> None:
+        """See ``Directory``."""
+        warehouse.move(table_folder(*source), table_folder(*target))
+
+    def keeps_files(self, database: str, table: str) -> Literal[False]:  # noqa: ARG002
+        """See ``Directory``."""
+        return False
 
     def check_name(self, what: str, name: str) -> None:
         """Every name is a folder."""
@@ -261,6 +277,14 @@ class JdbcDirectory:
             for kept in self._kept(session.has_table("paimon_table_properties")):
                 update = f"UPDATE {kept} SET database_name = ?, table_name = ? WHERE {_ONE_TABLE}"
                 session.change(update, *target, self.catalog_key, *source)
+
+    def move(self, warehouse: Storage, source: tuple[str, str], target: tuple[str, str]) -> None:
+        """See ``Directory``."""
+        warehouse.move(table_folder(*source), table_folder(*target))
+
+    def keeps_files(self, database: str, table: str) -> Literal[False]:  # noqa: ARG002
+        """See ``Directory``."""
+        return False
 
     def check_name(self, what: str, name: str) -> None:
         """Paimon's JDBC catalog is case-insensitive and takes lower case only."""

@@ -110,6 +110,13 @@ class RestDirectory:
         with self._asked(f"table {'.'.join(source)}"):
             self.server.post(self.server.resources.rename(), rename_request(source, target))
 
+    def move(self, warehouse: Storage, source: tuple[str, str], target: tuple[str, str]) -> None:
+        """The server sees to it."""
+
+    def keeps_files(self, database: str, table: str) -> Literal[False]:  # noqa: ARG002
+        """See ``Directory``."""
+        return False
+
     def check_name(self, what: str, name: str) -> None:
         """What names may be says the server."""
 

@@ -68,6 +68,7 @@ CALLS: dict[str, dict[str, Callable[[], Any]]] = {
         "options number": lambda: tc.open_catalog("memory://x", 5),
         "user in uri": lambda: tc.open_catalog("s3://k:s@b/x"),
         "hive": lambda: tc.open_catalog("memory://x", {"metastore": "hive"}),
+        "glue": lambda: tc.open_catalog("memory://x", {"metastore": "glue"}),
         "keyword": lambda: tc.open_catalog(uri="memory://x"),
     },
     "table": {

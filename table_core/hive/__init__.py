@@ -1,0 +1,1 @@
+"""What the objects of a Hive metastore mean, without a connection."""

@@ -1,0 +1,1 @@
+"""A Hive metastore, for tests."""
