@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from generated import foot
+
 from tests.cdc import test_live_mariadb_ways_out as refused
 from tests.cdc import test_live_postgres_rewritten as postgres
 from tests.cdc import test_live_rewritten as mariadb
@@ -16,14 +18,14 @@ FOLDER = Path(__file__).parent
 HEAD = """\
 # What {server} does, and what its tables here do
 
-`docs/cdc_statements_page.py` generates this page from a test: after each of these, a table here equals its source. The test runs them on a real {server}
-{version}. `t` is a table with a primary key and rows. *From the log*: the sync takes its rows from the log alone. *Read again*: the log does not have them
+After each of these, a table here equals its source: a test runs them all on a real {server} {version}. `t` is a table with a primary key and rows. *From the log*: the sync takes its rows from the log alone. *Read again*: the log does not have them
 all, so the sync reads the table again, or fails if you say `on_rewrite="fail"`. *Refused*: the sync fails. Drop the table here, and the next sync reads it anew.
 [Tables that are read again](cdc-changes.md#tables-that-are-read-again) says how.
 
 | what happens | statements | the table here |
 |---|---|---|
 """
+FOOT = foot("cdc_statements_page.py", "the statements of that test")
 PAGES = {
     "cdc-mariadb.md": ("MariaDB", "10.11", mariadb.CASES, mariadb.FROM_THE_LOG, refused.KEYS),
     "cdc-postgresql.md": ("PostgreSQL", "15", postgres.CASES, postgres.FROM_THE_LOG, postgres.KEYS),
@@ -52,7 +54,7 @@ def page(
         f"{'from the log' if case in from_the_log else 'refused' if case in refused else 'read again'} |"
         for case, statements in {**cases, **refused}.items()
     ]
-    return HEAD.format(server=server, version=version) + "\n".join(rows) + "\n"
+    return HEAD.format(server=server, version=version) + "\n".join(rows) + "\n" + FOOT
 
 
 def pages() -> dict[Path, str]:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import inspect
+from datetime import datetime
+from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
+
+from generated import foot
 
 from table_core.cli.commands import PROGRAM, Entry
 from table_core.cli.json_schemas import ROWS, SCHEMAS
@@ -15,8 +19,8 @@ PAGE = Path(__file__).with_name("command-line.md")
 HEAD = """\
 # The command line
 
-`docs/command_line_page.py` generates this page from the commands of `table-core`, which reads, writes and keeps tables without Spark and
-without Airflow. Install it with `pip install "paimon-table-core[cli]"`.
+`table-core` reads, writes and maintains tables without Spark and without Airflow. It comes with the extra `cli` ([Install](install.md)), or with the
+provider for Airflow.
 
 Name the warehouse once:
 
@@ -75,6 +79,9 @@ What `read` prints with `--format csv` or `--json`, `write` reads again. A colum
 """
 
 
+KINDS = {str: "text", int: "number", float: "number", datetime: "time", Path: "file"}
+
+
 def page() -> str:
     """The whole document."""
     parts = [HEAD]
@@ -83,7 +90,9 @@ def page() -> str:
         if found:
             parts.append(f"### {heading.value}\n")
             parts += [described(entry) for entry in found]
-    return "\n".join(parts)
+    return (
+        "\n".join(parts).rstrip() + "\n" + foot("command_line_page.py", "the commands themselves")
+    )
 
 
 def described(entry: Entry) -> str:
@@ -98,7 +107,7 @@ def described(entry: Entry) -> str:
     usage = " ".join([words, *(_usage(p) for p in arguments), *(["[OPTIONS]"] if options else [])])
     lines.append(f"`{usage}`\n")
     if arguments or options:
-        lines += ["| | default | |", "|---|---|---|"]
+        lines += ["| option | type | default | meaning |", "|---|---|---|---|"]
         lines += [_row(parameter) for parameter in (*arguments, *options)]
         lines.append("")
     lines.append(f"{_json(entry)}\n")
@@ -126,7 +135,19 @@ def _row(parameter: Any) -> str:
     told = (parameter.help or "").replace("|", "\\|")
     if parameter.param_type_name == "option" and parameter.envvar:
         told += f" Variable: `{parameter.envvar}`."
-    return f"| {name} | {shown} | {told} |"
+    return f"| {name} | {_type(parameter)} | {shown} | {told} |"
+
+
+def _type(parameter: Any) -> str:
+    """What it takes, in a word."""
+    if getattr(parameter, "is_flag", False):
+        return "flag"
+    kind = parameter.type_descriptor.annotation
+    if several := get_args(kind):
+        return f"{KINDS[several[0]]}, several"
+    if issubclass(kind, Enum):
+        return ", ".join(f"`{one.value}`" for one in kind)
+    return KINDS[kind]
 
 
 def _json(entry: Entry) -> str:

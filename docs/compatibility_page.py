@@ -7,6 +7,8 @@ import re
 import tomllib
 from pathlib import Path
 
+from generated import foot
+
 from paimon_provider._compat import SINCE, Feature
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -18,8 +20,7 @@ CASES = Path(__file__).with_name("upstream-cases.json")
 HEAD = """\
 # Compatibility
 
-`docs/compatibility_page.py` generates this page from the versions that the tests run with. A version that is not in a table is not
-tested. It may work.
+These versions are tested. Another one may work.
 """
 TESTED = "tested with | by"
 OLDER = {
@@ -192,7 +193,7 @@ def page() -> str:
             "|---|---|---|",
             f"{declared}\n",
         ]
-    )
+    ) + foot("compatibility_page.py", "the versions that the tests run with")
 
 
 if __name__ == "__main__":

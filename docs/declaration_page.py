@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from generated import foot
+
 from table_core.declaration.difference import WORDS
 from table_core.declaration.grammar import DECLARATION
 from table_core.declaration.verbs import ACTIONS, COMMON, OF_AIRFLOW, VERBS
@@ -17,14 +19,13 @@ if TYPE_CHECKING:
 PAGE = Path(__file__).with_name("declaration-reference.md")
 INTRO = """# Members of a declaration
 
-`docs/declaration_page.py` generates this page from the records in `table_core/declaration`. The checks and the
-[JSON Schema](../declarations/schema.json) come from the same records. [Declaration](declaration.md) shows how to use them. Members in
-**bold** are required.
+Every member that a declaration may have. [Declaration](declaration.md) shows how to use them, and an editor can check them by the
+[JSON Schema](../declarations/schema.json). Members in **bold** are required.
 """
 
 
 def rows(members: dict[str, Shape], required: tuple[str, ...]) -> Iterator[str]:
-    yield "| member | what | |\n|---|---|---|"
+    yield "| member | type | meaning |\n|---|---|---|"
     for name, shape in members.items():
         shown = f"**`{name}`**" if name in required else f"`{name}`"
         about = shape.about.replace("|", "\\|")
@@ -87,7 +88,7 @@ def page() -> str:
             parts.append("\n".join(rows(dict(action.takes), tuple(action.required))) + "\n")
     words = "\n".join(f"| `{word}` | {about} |" for word, about in WORDS.items())
     parts.append(f"## Words of `allow`\n\n| word | what it allows |\n|---|---|\n{words}\n")
-    return "\n".join(parts)
+    return "\n".join(parts) + foot("declaration_page.py", "the records in `table_core/declaration`")
 
 
 if __name__ == "__main__":

@@ -6,15 +6,15 @@ import inspect
 import re
 from pathlib import Path
 
+from generated import foot
+
 from table_core import errors
 
 PAGE = Path(__file__).with_name("errors.md")
 HEAD = """\
 # Errors
 
-`docs/errors_page.py` generates this page from `table_core/errors.py`. A wrong setting has [a page of its own](wrong-settings.md).
-
-Every error that `table_core` raises on purpose is a `TableError`:
+Every error that `table_core` raises on purpose is a `TableError`. A wrong setting has [a page of its own](wrong-settings.md).
 
 - Its **class** says what broke.
 - Its **`kind`** says what to do. Programs should look at the kind.
@@ -146,7 +146,7 @@ def page() -> str:
         lines.append(
             f"| `{cls.__name__}` | `{cls.kind.value}` | {cause} | {facts(cls)} | {remedy} |"
         )
-    return "\n".join([HEAD, *lines]) + "\n"
+    return "\n".join([HEAD, *lines]) + "\n" + foot("errors_page.py", "`table_core/errors.py`")
 
 
 if __name__ == "__main__":

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from generated import foot
+
 from table_core.jobs.action import COMMON
 from table_core.jobs.job_spec import VERSION
 from table_core.jobs.registry import ACTIONS
@@ -18,8 +20,7 @@ PAGE = Path(__file__).with_name("jobs.md")
 HEAD = f"""\
 # Jobs: every verb and its arguments
 
-`docs/jobs_page.py` generates this page from the registry of actions. The commands, the checks of a job and the arguments of operators
-come from the same registry. A job is one JSON document:
+A job is one piece of work as a JSON document. Operators and commands make them; you can, too:
 
 ```json
 {{"version": {VERSION}, "action": "compact", "warehouse": "file:///wh", "table": "shop.orders",
@@ -35,7 +36,7 @@ Every job takes these arguments for its commit:
 
 
 def rows(parameters: Iterable[Parameter]) -> str:
-    lines = ["| argument | what it is | default | |", "|---|---|---|---|"]
+    lines = ["| argument | type | default | meaning |", "|---|---|---|---|"]
     for parameter in parameters:
         if parameter.job:
             name = f"`{parameter.name}`"
@@ -55,7 +56,9 @@ def described(action: Action) -> str:
 
 def page() -> str:
     actions = sorted(ACTIONS.values(), key=lambda action: action.name)
-    return "\n".join([HEAD, rows(COMMON), *(described(action) for action in actions)])
+    return "\n".join([HEAD, rows(COMMON), *(described(action) for action in actions)]) + foot(
+        "jobs_page.py", "the registry that also checks jobs, commands and operators"
+    )
 
 
 if __name__ == "__main__":

@@ -8,15 +8,16 @@ import re
 from pathlib import Path
 from typing import Any
 
+from generated import foot
+
 from paimon_provider import get_provider_info as info
 
 PAGE = Path(__file__).parent / "operators.md"
 HEAD = """\
 # Operators
 
-`docs/operators_page.py` generates this page from the docstrings. All parameters are keywords. The page starts with the base class, and its
-parameters belong to every class after it. **T** marks a templated parameter. [Airflow](airflow-guide.md) shows how to combine operators
-with [sensors](sensors.md) and [triggers](triggers.md).
+Every operator with its parameters, all of them keywords. Those of the base class, which comes first, belong to every class after it. **T** marks a
+templated parameter. [Airflow](airflow-guide.md) shows how to combine operators with [sensors](sensors.md) and [triggers](triggers.md).
 """
 PARAMETER = re.compile(r":param (\w+):\s*(.*?)(?=\n\s*:param |\Z)", re.DOTALL)
 
@@ -43,10 +44,25 @@ def described(cls: Any) -> str:
         shown = "" if default is inspect.Parameter.empty else f"`{default!r}`"
         templated = "T" if name in getattr(cls, "template_fields", ()) else ""
         told = _markdown(" ".join(about.split())).replace("(templated)", "").replace("|", "\\|")
-        rows.append(f"| `{name}` | {shown} | {templated} | {told.strip()} |")
+        rows.append(
+            f"| `{name}` | {_type(signature.get(name))} | {shown} | {templated} | {told.strip()} |"
+        )
     if rows:
-        lines += ["| parameter | default | | |", "|---|---|---|---|", *rows, ""]
+        lines += [
+            "| parameter | type | default | | meaning |",
+            "|---|---|---|---|---|",
+            *rows,
+            "",
+        ]
     return "\n".join(lines)
+
+
+def _type(parameter: inspect.Parameter | None) -> str:
+    """The annotation, without the None that the default says already."""
+    if parameter is None or parameter.annotation is inspect.Parameter.empty:
+        return ""
+    text = str(parameter.annotation).removesuffix(" | None")
+    return f"`{text}`".replace(" | ", " or ")
 
 
 def _code(found: re.Match[str]) -> str:
@@ -65,7 +81,7 @@ def page() -> str:
 
     parts.append(described(PaimonTableOperator))
     parts += [described(c) for name in info.OPERATORS for c in classes(f"operators.{name}")]
-    return "\n".join(parts).rstrip() + "\n"
+    return "\n".join(parts).rstrip() + "\n" + foot("operators_page.py", "the docstrings")
 
 
 if __name__ == "__main__":

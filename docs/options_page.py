@@ -6,6 +6,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from generated import foot
+
 from table_core.options.classes import class_of
 from table_core.options.harmless import HARMLESS
 from table_core.options.old_names import OLD_NAMES, replacement_of
@@ -27,7 +29,7 @@ GROUPS = {
 _ACTS = {Act.READ: "reading", Act.COMMIT: "committing", Act.TAG: "tags"}
 INTRO = """# Table options
 
-`docs/options_page.py` generates this page from `table_core/options`; change the meanings there.
+Every option of a table: its default, what it does, and whether we do what it says.
 
 - **Setting options.** Set them when you create a table, later with `SetOption`, or for one handle with
   `catalog.table(name, options={...})`.
@@ -83,7 +85,9 @@ def page() -> str:
         parts.append(f"## {title}\n\n| option | default | class | meaning |\n|---|---|---|---|")
         parts[-1] += "".join(f"\n{_row(option)}" for option in options) + "\n"
     parts += [STOPS + _refusals(), PASSED_OVER + _harmless(), OLD + _old_names()]
-    return "\n".join(parts)
+    return "\n".join(parts) + foot(
+        "options_page.py", "`table_core/options`; change the meanings there"
+    )
 
 
 def _refusals() -> str:

@@ -6,6 +6,7 @@ import importlib
 import inspect
 from pathlib import Path
 
+from generated import foot
 from operators_page import described
 
 from paimon_provider.get_provider_info import get_provider_info
@@ -14,9 +15,9 @@ PAGE = Path(__file__).with_name("triggers.md")
 HEAD = """\
 # Triggers
 
-`docs/triggers_page.py` generates this page from the docstrings. All parameters are keywords. You rarely create a trigger yourself:
+You rarely create a trigger yourself:
 [`watched_table`](airflow-events.md) creates the one of an asset, and [sensors](sensors.md) and deferrable [operators](operators.md) create
-the others.
+the others. All parameters are keywords.
 """
 
 
@@ -32,7 +33,11 @@ def triggers() -> list[type]:
 
 
 def page() -> str:
-    return "\n".join([HEAD, *map(described, triggers())]).rstrip() + "\n"
+    return (
+        "\n".join([HEAD, *map(described, triggers())]).rstrip()
+        + "\n"
+        + foot("triggers_page.py", "the docstrings")
+    )
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from pathlib import Path, PurePosixPath
 from posixpath import relpath
+from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
 from mkdocs.structure.files import File, Files
@@ -28,6 +29,9 @@ TOP = {
 }
 """Documents of the top folder, and where the site has them; the README's place is the landing page."""
 LINK = re.compile(r"(\]\()([^)#\s]+)(#[^)\s]*)?(\))")
+TABS = re.compile(r"(?:^\*\*[^*\n]+\*\*\n\n```\w+\n.*?^```\n\n?){2,}", re.DOTALL | re.MULTILINE)
+"""Blocks of code in a row, each below its name in bold."""
+TAB = re.compile(r"^\*\*([^*\n]+)\*\*\n\n(```\w+\n.*?^```)\n", re.DOTALL | re.MULTILINE)
 CODE = re.compile(r"(^ *```.*?^ *```|`[^`\n]*`)", re.DOTALL | re.MULTILINE)
 
 
@@ -90,7 +94,17 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    return rewritten(markdown, page.file.src_uri)
+    return tabbed(rewritten(markdown, page.file.src_uri))
+
+
+def tabbed(text: str) -> str:
+    """``text`` with tabs for what stands as a row of named blocks in the repository: ``**Python**``, code, ``**SQL**``, code."""
+
+    def row(found: re.Match[str]) -> str:
+        tabs = [f'=== "{name}"\n\n{indent(code, "    ")}\n' for name, code in TAB.findall(found[0])]
+        return "\n".join(tabs) + "\n"
+
+    return TABS.sub(row, text)
 
 
 def on_post_build(config: MkDocsConfig) -> None:

@@ -18,7 +18,7 @@ import pytest
 
 import table_core as tc
 import table_core.spark as tcs
-from tests.examples import DOCUMENTS, EXAMPLES, ROOT, named
+from tests.examples import DOCUMENTS, EXAMPLES, ROOT, named, printed
 from tests.forking import ForkServer
 from tests.lanes import sampled
 
@@ -61,7 +61,8 @@ def test_the_examples_run_from_top_to_bottom(
 ) -> None:
     script = tmp_path / f"{path.stem}.py"
     script.write_text("\n".join(code for where, _, code in EXAMPLES if where == path))
-    run(interpreter, tmp_path, str(script))
+    told = run(interpreter, tmp_path, str(script))
+    assert [text for text in printed(path) if text not in told] == []
 
 
 def test_the_commands_of_the_readme_work_on_the_table_of_its_example(
