@@ -100,7 +100,7 @@ ADVICE = {
     ),
     "PredicateError": (
         "a condition does not parse, names an unknown column, or compares unsuitable types",
-        "correct `where`; [conditions](reading.md#conditions)",
+        "correct `where`; [conditions](conditions.md)",
     ),
     "SchemaError": (
         "a schema or a schema change breaks a rule",

@@ -12,6 +12,7 @@ from posixpath import relpath
 from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
+import yaml
 from mkdocs.structure.files import File, Files
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ TOP = {
     "CHANGELOG.md": "project/changelog.md",
 }
 """Documents of the top folder, and where the site has them; the README's place is the landing page."""
+SYNONYMS: dict[str, list[str]] = yaml.safe_load((DOCS / "site" / "synonyms.yml").read_text())
+"""By page: words that people search for, beside those of its title."""
 LINK = re.compile(r"(\]\()([^)#\s]+)(#[^)\s]*)?(\))")
 TABS = re.compile(r"(?:^\*\*[^*\n]+\*\*\n\n```\w+\n.*?^```\n\n?){2,}", re.DOTALL | re.MULTILINE)
 """Blocks of code in a row, each below its name in bold."""
@@ -94,6 +97,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    page.meta["tags"] = SYNONYMS.get(
+        page.file.src_uri, []
+    )  # the search reads them, nobody sees them
     return tabbed(rewritten(markdown, page.file.src_uri))
 
 

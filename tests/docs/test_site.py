@@ -1,12 +1,14 @@
-"""Goal: the docs site builds without a warning, loads nothing from elsewhere, and no link of it leads to nothing.
+"""Goal: the docs site builds without a warning, loads nothing from elsewhere, no link of it leads to nothing, and its search finds what people look for.
 
-Method: build it once as ``make docs-site`` does, then read the pages that came out.
+Method: build it once as ``make docs-site`` does, then read the pages that came out, and ask the script of its search.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from html.parser import HTMLParser
@@ -14,6 +16,8 @@ from pathlib import Path
 from urllib.parse import unquote, urldefrag
 
 import pytest
+
+from tests.docs.searches import SEARCHES
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -99,6 +103,18 @@ def test_a_browser_loads_nothing_from_other_hosts(site: Path, pages: dict[Path, 
     assert away == set()
     styles = " ".join(path.read_text() for path in site.rglob("*.css"))
     assert not re.findall(r"(?:@import|url\()\s*[\"']?(?:https?:)?//", styles)
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="missing: Node.js")
+def test_who_searches_finds_the_page_first(site: Path) -> None:
+    script = str(Path(__file__).with_name("searching.mjs"))
+    done = subprocess.run(
+        ["node", script, str(site), *SEARCHES], capture_output=True, text=True, check=True
+    )
+    found = json.loads(done.stdout)
+    first = {search: next(iter(found[search]), None) for search in SEARCHES}
+    assert {search: page for search, page in first.items() if page != SEARCHES[search]} == {}
+    assert len(SEARCHES) > 60
 
 
 @pytest.mark.parametrize(
