@@ -117,12 +117,19 @@ def compact_due(
 ) -> tuple[CompactChange, ...]:
     """The compaction that goes along with a write of ``changes``; tasks only where rows are read."""
     factory = FileFactory(access.storage, access.schema, access.clock, access.ids)
-    buckets, full = InlineCompaction(access, factory).due(changes)
+    inline = InlineCompaction(access, factory)
     totals = {(c.partition, c.bucket): c.total_buckets for c in changes}
-    return tuple(
-        replace(done, total_buckets=totals.get((done.partition, done.bucket), done.total_buckets))
-        for done in _compacted_by_tasks(spark, access, buckets, full=full)
-    )
+
+    def compact_all() -> tuple[CompactChange, ...]:
+        buckets, full = inline.due(changes)
+        return tuple(
+            replace(
+                done, total_buckets=totals.get((done.partition, done.bucket), done.total_buckets)
+            )
+            for done in _compacted_by_tasks(spark, access, buckets, full=full)
+        )
+
+    return inline.begun_again(compact_all)
 
 
 def compact_database(  # noqa: PLR0913 - as the verb on a catalog

@@ -109,6 +109,10 @@ class Wanted:
     """All parts of a file, in order, give its rows in order."""
     parallel: bool = False
     """Whether enough others read at the same time, so that more threads would be in their way."""
+    refuse_wide: Callable[[int], None] | None = None
+    """Asked before rows are decoded, with the bytes that one of them takes at least: it raises where they are too many.
+
+    Of Avro nothing says it before: a block has other rows, too."""
 
 
 ALL: Final = Wanted()

@@ -40,7 +40,7 @@ from table_core.storage.orc.stripes import check_lengths, read_tail
 from table_core.storage.orc.timestamps import read_timestamps
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from table_core.datatypes.kinds import Field
     from table_core.ports import Storage
@@ -98,7 +98,9 @@ class OrcFormat:
                 return
             for number in wanted.part.of(file.nstripes):
                 with decoding(storage, path):
-                    for part in _parts(file, source, tail, number, schema, path):
+                    for part in _parts(
+                        file, source, tail, number, schema, path, wanted.refuse_wide
+                    ):
                         stripe = _without_padding(part, fields)
                         size = rows_within(batch_bytes, stripe.num_rows, stripe.nbytes, batch_rows)
                         for start in range(0, stripe.num_rows, size):
@@ -130,12 +132,20 @@ def _structure() -> Iterator[None]:
 
 
 def _parts(
-    file: Any, source: Any, tail: OrcTail, number: int, schema: pa.Schema, path: str
+    file: Any,
+    source: Any,
+    tail: OrcTail,
+    number: int,
+    schema: pa.Schema,
+    path: str,
+    refuse_wide: Callable[[int], None] | None,
 ) -> Iterator[pa.RecordBatch]:
     """One stripe, whole if there may be so much in memory."""
     with _structure():
         room, lengths = room_of(source, tail, number, schema.names)
         check_lengths(source, tail, number, schema.names, lengths)
+    if refuse_wide is not None:
+        refuse_wide(room.least)
     if room.whole + room.always <= STRIPE_BYTES.most:
         yield _stripe(file, source, tail, number, schema, path)
     else:

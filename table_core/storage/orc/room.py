@@ -74,9 +74,16 @@ class Room:
     """The widest row."""
     always: int = 0
     """However few rows are read: the texts of dictionaries."""
+    least: int = 0
+    """The widest row, at least: the longest value of one of the columns."""
 
     def __add__(self, other: Room) -> Room:
-        return Room(self.whole + other.whole, self.row + other.row, self.always + other.always)
+        return Room(
+            self.whole + other.whole,
+            self.row + other.row,
+            self.always + other.always,
+            max(self.least, other.least),
+        )
 
 
 def room_of(
@@ -126,24 +133,24 @@ class _Columns:
             if child <= number:
                 raise ValueError("a type within itself")
             within = self.room(child, count)
-            room += Room(within.whole, within.row * times, within.always)
+            room += Room(within.whole, within.row * times, within.always, within.least)
         return room
 
     def _texts(self, number: int, count: int) -> Room:
         """The bytes of the texts of a column."""
         if self._encoding(number) not in _DICTIONARY:
             lengths = self._lengths(number, count)
-            return Room(_total(lengths), _longest(lengths))
+            return Room(_total(lengths), _longest(lengths), least=_longest(lengths))
         encoding = decode_message(nested(self.footer[2][number]))
         size = one(encoding, 2) if 2 in encoding else 0
         lengths = self._lengths(number, size)
         longest, dictionary = _longest(lengths), _total(lengths) + _WIDEST * size
         if longest * count <= STRIPE_BYTES.most // 16:  # what cannot matter is not looked at
-            return Room(longest * count, longest, dictionary)
+            return Room(longest * count, longest, dictionary, longest)
         which = self._numbers(number, _DATA, count)
         if len(which) and not 0 <= int(which.min()) <= int(which.max()) < len(lengths):
             raise ValueError(f"column {number} names a text that its dictionary lacks")
-        return Room(_total(lengths[which]), longest, dictionary)
+        return Room(_total(lengths[which]), longest, dictionary, longest)
 
     def _encoding(self, number: int) -> int:
         return one(decode_message(nested(self.footer[2][number])), 1)

@@ -24,7 +24,7 @@ from table_core.storage.parquet.batch_sizes import PIECE_BYTES_MIN, batch_budget
 from table_core.storage.parquet.footer import read_chunk_stats
 from table_core.storage.parquet.page_room import require_pages_fit
 from table_core.storage.parquet.row_ranges import RowRange, find_row_ranges, row_range_batches
-from table_core.storage.parquet.row_room import leaves_to_read, require_rows_fit
+from table_core.storage.parquet.row_room import leaves_to_read, require_rows_fit, wide_row_bytes
 from table_core.storage.parquet.stats import row_group_ranges
 from table_core.storage.parquet.watched import (
     SmallerBatchesError,
@@ -145,6 +145,10 @@ class ParquetFormat:
                 parallel=wanted.parallel,
             )
             for some in groups_by_width(file.metadata, groups):
+                if wanted.refuse_wide is not None:
+                    with decoding(storage, path):
+                        wide = wide_row_bytes(file.metadata, some, leaves, chunks)
+                    wanted.refuse_wide(wide)
                 yield from reading.rows(some, row_ranges)
 
 

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import pyarrow as pa
 
 from table_core.options.budgets import ROW_BYTES
+from table_core.storage.columns.data_format import ALONE_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Sequence
 
     from table_core.storage.parquet.footer import ChunkStats
 
-__all__ = ["Leaf", "chunk_of", "leaves_to_read", "require_rows_fit"]
+__all__ = ["Leaf", "chunk_of", "leaves_to_read", "require_rows_fit", "wide_row_bytes"]
 
 _FEW_ROWS: Final = 64
 """More rows are not looked at: then a column would have gigabytes."""
@@ -86,6 +87,29 @@ def require_rows_fit(
         if size // rows > ROW_BYTES.most:
             problem = f"a row of row group {number} takes {size // rows:,} bytes or more"
             raise pa.ArrowInvalid(ROW_BYTES.told(problem))
+
+
+def wide_row_bytes(
+    metadata: Any,
+    groups: Iterable[int],
+    leaves: Sequence[Leaf],
+    chunks: Callable[[], list[list[ChunkStats]]],
+) -> int:
+    """How many bytes the widest row of ``groups`` takes at least; 0 where none can be said to be wide.
+
+    The mean of a group, which a wide row of ours has for itself.
+
+    Raises:
+        pa.ArrowInvalid: the footer is damaged.
+    """
+    widest = 0
+    for number in groups:
+        group = metadata.row_group(number)
+        if group.total_byte_size // max(group.num_rows, 1) <= ALONE_BYTES:
+            continue
+        stored = (chunk_of(leaf, chunks()[number]).stored_bytes for leaf in leaves)
+        widest = max(widest, sum(stored) // max(group.num_rows, 1))
+    return widest
 
 
 def chunk_of(leaf: Leaf, chunks: Sequence[ChunkStats]) -> ChunkStats:

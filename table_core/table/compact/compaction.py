@@ -347,17 +347,18 @@ def pack_files(
     access = access.as_new_as(pack)
     factory = factory.in_schema(access.schema)
     ordered = sorted(pack, key=lambda f: (f.min_sequence_number, f.creation_time_ms or 0))
+    limits = MergeLimits.of_compaction(access.options)
     reader = FileReader(
         access=access,
         partition=bucket[0],
         bucket=bucket[1],
         fields=access.schema.fields,
         deletions=vectors.within(bucket),
+        refuse_wide=limits.refuse_wide,
     )
     writer = factory.rolling(
         *bucket, source=FileSource.COMPACT, first_sequence=ordered[0].min_sequence_number
     )
-    limits = MergeLimits.of_compaction(access.options)
     with writer:
         for file in ordered:
             for batch in limits.fitting(reader.read(file)):

@@ -223,7 +223,11 @@ class BucketCompactor:
 
         ``runs``: how many are read at once.
         """
-        reader = replace(self._reader(), batch_bytes=self._limits.batch_bytes(runs))
+        reader = replace(
+            self._reader(),
+            batch_bytes=self._limits.batch_bytes(runs),
+            refuse_wide=self._limits.refuse_wide,
+        )
         for file in files:
             level = pa.scalar(file.level, pa.int32())
             for batch in rows_for_merge(reader.read(file), file, reader.batch_bytes):

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from table_core.errors import FilesExpiredError
 from table_core.lsm.sorted_run import overlap
 from table_core.options import keys_commit
 from table_core.table.files.merging import BUCKETS_AT_ONCE
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from table_core.ondisk.data_file import DataFile
     from table_core.table.commit_io.prepared import BucketChange, CompactChange
@@ -19,6 +21,9 @@ if TYPE_CHECKING:
     from table_core.table.metadata.access import Bucket, TableAccess
 
 __all__ = ["InlineCompaction"]
+
+_log = logging.getLogger(__name__)
+_TRIES: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +43,41 @@ class InlineCompaction:
     """Whether to compact the buckets that were touched fully, and no others. None: as the options ask."""
 
     def run(self, changes: Sequence[BucketChange]) -> tuple[CompactChange, ...]:
-        """Compact what ``changes`` bring together with what is there."""
+        """Compact what ``changes`` bring together with what is there; see ``begun_again``."""
+
+        def compact_all() -> tuple[CompactChange, ...]:
+            with self.factory.aside() as factory:
+                return self._compacted(factory, changes)
+
+        return self.begun_again(compact_all)
+
+    def begun_again(
+        self, compact: Callable[[], tuple[CompactChange, ...]]
+    ) -> tuple[CompactChange, ...]:
+        """What ``compact`` gives, which looks at the table anew each time.
+
+        Another compaction may take files out, and an expiry delete them, while they are read.  That is no reason for
+        the rows of a write not to be committed: after some times they wait for the next compaction.
+
+        Raises:
+            FilesExpiredError: the table has not changed meanwhile, so it lacks a file; or it is the verb ``compact``.
+        """
+        seen: str | None = None
+        for left in reversed(range(_TRIES)):
+            try:
+                return compact()
+            except FilesExpiredError as error:
+                head = self.access.head()
+                is_asked_for = self.full is not None
+                if head is None or head.state == seen or (is_asked_for and not left):
+                    raise
+                seen, gone = head.state, error
+        _log.warning("%s: rows wait for the next compaction: %s", self.access.name, gone)
+        return ()
+
+    def _compacted(
+        self, factory: FileFactory, changes: Sequence[BucketChange]
+    ) -> tuple[CompactChange, ...]:
         buckets, full = self.due(changes)
         if not buckets:
             return ()
@@ -47,8 +86,7 @@ class InlineCompaction:
         totals = {(c.partition, c.bucket): c.total_buckets for c in changes}
 
         def compact(bucket: Bucket) -> CompactChange | None:
-            files = buckets[bucket]
-            done = compact_key_bucket(self.access, self.factory, bucket, files, full=full)
+            done = compact_key_bucket(self.access, factory, bucket, buckets[bucket], full=full)
             if done is None or bucket not in totals:
                 return done
             return replace(done, total_buckets=totals[bucket])

@@ -6,6 +6,7 @@ Rows stream through the local disk in sorted runs, so that memory is bounded by 
 from __future__ import annotations
 
 from contextlib import closing
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
@@ -68,12 +69,16 @@ def sort_bucket(
     access = access.as_new_as(files)
     factory = factory.in_schema(access.schema)
     vectors = AppendVectors(access, access.head())
+    limits = BufferLimits.of(access.options)
     reader = FileReader(
         access=access,
         partition=bucket[0],
         bucket=bucket[1],
         fields=access.schema.fields,
         deletions=vectors.within(bucket),
+        refuse_wide=partial(
+            refuse_wide_row, limit=limits.granted, option=limits.option, copies=COPIES_SORTED
+        ),
     )
     ordered = sorted(files, key=lambda f: (f.min_sequence_number, f.creation_time_ms or 0))
     first = min(f.min_sequence_number for f in ordered)

@@ -8,6 +8,7 @@ bound it.
 from __future__ import annotations
 
 import logging
+from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, field, replace
 from itertools import count
@@ -74,6 +75,19 @@ class FileFactory:
         other = copy(self)
         other.schema, other._encodings = schema, {}  # noqa: SLF001 - one's own
         return other
+
+    @contextmanager
+    def aside(self) -> Iterator[FileFactory]:
+        """For files by the same writer that go at once where what they are written for does not come to its end."""
+        other = copy(self)
+        other._begun, other._unsynced = [], []  # noqa: SLF001 - one's own
+        try:
+            yield other
+        except BaseException:
+            other.discard()
+            raise
+        self._begun += other._begun  # noqa: SLF001 - one's own
+        self._unsynced += other._unsynced  # noqa: SLF001 - one's own
 
     def name(self, *, level: int, changelog: bool, postponed: bool = False) -> str:
         """The next file name; its ending names the format.

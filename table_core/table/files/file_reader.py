@@ -83,6 +83,8 @@ class FileReader:
     """Whether rows come in large batches, where ``batch_bytes`` surely hold so many."""
     parallel: bool = False
     """See ``Wanted``."""
+    refuse_wide: Callable[[int], None] | None = None
+    """See ``Wanted``.  Not asked of a file of which rows are deleted: the wide one may be among them."""
     probed: tuple[Field, ...] = ()
     matches: Callable[[pa.RecordBatch], Any] | None = None
     _constants: dict[str, Any] = field(init=False, default_factory=dict)
@@ -171,6 +173,7 @@ class FileReader:
                     probe=None if counts else self._probe(file, file_schema),
                     part=part,
                     parallel=self.parallel,
+                    refuse_wide=self.refuse_wide if deleted is None else None,
                 ),
             )
             first = 0

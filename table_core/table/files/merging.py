@@ -128,6 +128,15 @@ class MergeLimits:
             without=without,
         )
 
+    def refuse_wide(self, row_bytes: int) -> None:
+        """Refuse a row of so many bytes, or more, before it is decoded: a row of one run alone is too much.
+
+        Raises:
+            OptionError: it does not fit.
+        """
+        limit = self.options.get(keys_files.READ_MEMORY_LIMIT)
+        refuse_wide_row(row_bytes, limit, keys_files.READ_MEMORY_LIMIT.key, self.copies)
+
     def fitting(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """``batches`` that nothing is merged with, unless a row of them does not fit.
 

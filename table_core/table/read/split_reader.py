@@ -239,7 +239,10 @@ class SplitReader:
                 yield from self._single(split, section[0], fields, with_system=with_system)
                 continue
             at_once = self._limits.at_once(section, fields)
-            reader = self._reader(split, fields, system=True, where=self._of_key(), runs=at_once)
+            reader = replace(
+                self._reader(split, fields, system=True, where=self._of_key(), runs=at_once),
+                refuse_wide=self._limits.refuse_wide,
+            )
             oldest_first = sorted(section, key=_first_number)
             runs = [_batches(reader, run, levels=levels) for run in oldest_first]
             yield from self._limits.merged(runs, engine, at_once=at_once, without=without)

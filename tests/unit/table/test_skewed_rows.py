@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 import table_core as tc
-from table_core.errors import OptionError
+from table_core.errors import CorruptFileError, OptionError
+from table_core.table.files.file_reader import FileReader
 from tests.tables import new_catalog, write_rows
 
 SCHEMA = pa.schema([pa.field("k", pa.int64(), nullable=False), ("v", pa.string())])
@@ -96,3 +98,79 @@ def test_a_wide_row_among_others_is_refused_as_one_that_comes_alone(
     options = {"write-buffer-size": "64 mb", "file.format": format_}
     with pytest.raises(OptionError, match=r"write-buffer-size=67108864 is too small for one row"):
         table_of(tmp_path, skewed(width), options=options)
+
+
+def damage(tmp_path: Path) -> None:
+    """Overwrite what lies in the midst of each file with a wide row, which is nearly all of it."""
+    for path in tmp_path.rglob("data-*"):
+        body = bytearray(path.read_bytes())
+        if len(body) < MB:
+            continue
+        middle = len(body) // 2
+        body[middle : middle + 64] = b"\xff" * 64
+        path.write_bytes(body)
+
+
+@pytest.mark.parametrize("format_", ["parquet", "orc"])
+@pytest.mark.parametrize("verb", ["read", "merge", "pack", "sort"])
+def test_a_wide_row_is_refused_before_it_is_decoded(
+    tmp_path: Path, format_: str, verb: str
+) -> None:
+    """In Parquet, whose pages have checksums, nobody sees that it is damaged, unless there is room for it."""
+    letters = np.random.default_rng(7).integers(97, 123, 20 * MB, dtype=np.uint8).tobytes()
+    rows = pa.table([range(3), ["a", "b" + letters.decode(), "c"]], schema=SCHEMA)
+    options = {
+        "file.format": format_,
+        "write-buffer-size": "1 gb",
+    }
+    table = table_of(tmp_path, rows, rows, keyed=verb in {"read", "merge"}, options=options)
+    damage(tmp_path)
+
+    def act(limit: str) -> None:
+        limits = {"read.memory-limit": limit, "write-buffer-size": limit}
+        own = tc.open_table(table.uri, options=limits)
+        if verb == "read":
+            own.read().to_arrow()
+        else:
+            own.compact(strategy="full", order_by=["k"] if verb == "sort" else None)
+
+    with pytest.raises(OptionError, match="too small for one row"):
+        act("1 mb")
+    if format_ == "parquet":
+        with pytest.raises(CorruptFileError):
+            act("1 gb")
+
+
+@pytest.mark.parametrize("format_", ["parquet", "orc"])
+def test_a_reader_asks_for_the_widest_row_before_rows_come(tmp_path: Path, format_: str) -> None:
+    rows = pa.table([range(3), ["a", "b" * 5 * MB, "c"]], schema=SCHEMA)
+    options = {"file.format": format_, "write-buffer-size": "1 gb"}
+    table = table_of(tmp_path, rows, options=options)
+    asked: list[int] = []
+    for split in table.read().splits():
+        for file in split.files:
+            reader = FileReader(
+                access=table.access,
+                partition=split.partition,
+                bucket=split.bucket,
+                fields=table.access.schema.fields,
+                system=True,
+                refuse_wide=asked.append,
+            )
+            assert next(reader.read(file)).num_rows
+            assert asked
+    assert max(asked) >= 5 * MB
+
+
+def test_a_wide_row_that_was_deleted_refuses_nothing(tmp_path: Path) -> None:
+    table = table_of(
+        tmp_path,
+        skewed(20 * MB),
+        skewed(1),
+        keyed=False,
+        options={"deletion-vectors.enabled": "true", "write-buffer-size": "1 gb"},
+    )
+    table.delete(where=f"k = {AT}")
+    own = tc.open_table(table.uri, options={"read.memory-limit": "1 mb"})
+    own.compact(strategy="full")
+    assert table.read().to_arrow().num_rows == 2 * (ROWS - 1)
