@@ -78,11 +78,21 @@ def _merge(table: tc.Table, who: tc.CommitAs) -> object:
     return table.merge_into(source, ["p", "k"], clauses, commit=who)
 
 
+_ASKED: Final[dict[tuple[str, str | None, int], int]] = {}
+"""Which snapshot somebody goes back to, by the table and his name: whoever asks again asks for the same."""
+_ASKED_MAX: Final = 1_000
+
+
 def _to(table: tc.Table, who: tc.CommitAs, *, tag: str | None = None, back: int = 0) -> object:
     if tag is not None:
         return table.rollback_to(tag=tag, commit=who)
-    ids = [s.id for s in table.snapshots() if s.time_millis < BEGUN_MS]
-    return table.rollback_to(snapshot=ids[max(0, len(ids) - 1 - back)] if ids else 1, commit=who)
+    asked = table.uri, who.user, back
+    if asked not in _ASKED:
+        ids = [s.id for s in table.snapshots() if s.time_millis < BEGUN_MS]
+        _ASKED[asked] = ids[max(0, len(ids) - 1 - back)] if ids else 1
+        while len(_ASKED) > _ASKED_MAX:
+            del _ASKED[next(iter(_ASKED))]
+    return table.rollback_to(snapshot=_ASKED[asked], commit=who)
 
 
 def _earlier(table: tc.Table, who: tc.CommitAs) -> object:

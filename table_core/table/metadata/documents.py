@@ -462,9 +462,18 @@ class Metadata:
             if id is not None:
                 (folders if info.is_dir else files)[id] = info
         for id, info in folders.items():
-            if id not in files:  # an object store may have both
+            if id not in files and self._is_folder(folder, info):  # an object store may have both
                 raise in_place_of(f"{self.storage.uri}/{info.path}", "folder", "file")
         return files
+
+    def _is_folder(self, parent: str, info: FileInfo) -> bool:
+        """Whether what was listed as a folder is one.
+
+        A server may list an object as a folder, empty, while it is written or deleted: MinIO keeps each in a folder of its own.
+        """
+        if any(True for _ in self.storage.walk(info.path)):
+            return True
+        return any(other.is_dir and other.path == info.path for other in self.storage.list(parent))
 
 
 def _is_large(meta: ManifestMeta) -> bool:
