@@ -66,13 +66,17 @@ class InlineCompaction:
         for left in reversed(range(_TRIES)):
             try:
                 return compact()
-            except FilesExpiredError as error:
+            except FilesExpiredError:
                 head = self.access.head()
                 is_asked_for = self.full is not None
                 if head is None or head.state == seen or (is_asked_for and not left):
                     raise
-                seen, gone = head.state, error
-        _log.warning("%s: rows wait for the next compaction: %s", self.access.name, gone)
+                seen = head.state
+        _log.warning(
+            "%s: rows wait for the next compaction: %d times others took files that this one read",
+            self.access.name,
+            _TRIES,
+        )
         return ()
 
     def _compacted(
