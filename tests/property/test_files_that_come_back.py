@@ -257,6 +257,50 @@ def test_what_comes_back_stays_beside_branches_and_rollbacks(kind: str, steps: l
     lived(kind, steps)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("steps", [A, D, E, F])
+def test_recover_finds_nothing_wrong_with_what_came_back(kind: str, steps: list[Step]) -> None:
+    world = lived(kind, steps)
+    before = world.files()
+    for dry_run in (True, False):
+        assert world.catalog.recover_table("d.t", dry_run=dry_run).details["damage"] == []
+    assert world.files() == before
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_recover_goes_back_to_what_came_back_and_upkeep_leaves_it(kind: str) -> None:
+    """The snapshot that was built on it is cut short."""
+    world = lived(kind, A[:7])
+    head = world.table.latest_snapshot()
+    assert head.commit_kind is CommitKind.APPEND
+    storage, path = world.table.access.storage, layout.snapshot_path(head.id)
+    storage.write(path, storage.read(path)[:40])
+    found = world.catalog.recover_table("d.t", dry_run=False).details
+    assert [one["path"] for one in found["damage"]] == [path]
+    assert found["left"] == []
+    brought = world.catalog.table("d.t").latest_snapshot()
+    assert (brought.id, brought.commit_kind) == (head.id - 1, CommitKind.OVERWRITE)
+    for step in [("put", 4), ("untag", 0), ("expire", 1)]:
+        world.do(*step)
+        world.check([step])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_file_that_came_back_and_is_lost_is_named_once(kind: str) -> None:
+    """By the snapshot that brought it back, and by those behind it: what is left of them is read."""
+    world = lived(kind, A[:6])
+    access = world.table.access
+    entry = next(iter(live(Metadata(access.storage), world.table.latest_snapshot()).values()))
+    [path] = paths_of(access, [(entry.partition, entry.bucket, entry.file)])
+    access.storage.delete([path])
+    found = world.catalog.recover_table("d.t", dry_run=False).details
+    named = [one["path"] for one in found["damage"] if one["path"].endswith(entry.file.file_name)]
+    assert len(named) == 1, found["damage"]
+    now = live(Metadata(access.storage), world.catalog.table("d.t").latest_snapshot())
+    assert entry.file.file_name not in {one.file.file_name for one in now.values()}
+    world.catalog.table("d.t").read().to_arrow()
+
+
 def no(*_: object) -> bool:
     return False
 

@@ -6,6 +6,7 @@ stripes are not looked at, so ``keep`` is never asked.
 
 from __future__ import annotations
 
+import tempfile
 import zlib
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 import cramjam
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.orc as orc
 
 from table_core.datatypes.arrow import arrow_schema
@@ -31,9 +33,9 @@ from table_core.storage.columns.data_format import (
     rows_within,
 )
 from table_core.storage.columns.stored_schema import ORC_ID, asked_paths, schema_with_ids
-from table_core.storage.orc.before_1970 import mend_fractions
 from table_core.storage.orc.chars import has_chars, trimmed
 from table_core.storage.orc.in_batches import rows_in_batches
+from table_core.storage.orc.mended import mend
 from table_core.storage.orc.room import room_of
 from table_core.storage.orc.sink import OrcSink
 from table_core.storage.orc.stripes import check_lengths, read_tail
@@ -52,6 +54,9 @@ __all__ = ["OrcFormat"]
 _STRIPE_BYTES: Final = 64 * 2**20
 _ROWS_AT_ONCE: Final = 65_536
 _PER_SECOND: Final = {"ms": 10**3, "us": 10**6, "ns": 10**9}
+_BOUNDS_BYTES: Final = 1 << 21
+"""More than this of texts in what is said of columns is too much: readers have a budget for it."""
+_COPIED_BYTES: Final = 1 << 20
 _RATIO: Final = 0.4
 """A guess of bytes in the file per byte in memory, for what a stripe still collects."""
 
@@ -216,7 +221,7 @@ class _OrcFileWriter:
         stride = own_option(settings, "orc.row.index.stride", parse.integer, 10_000, least=1)
         self._collected = self._told = 0
         self._sink = OrcSink(storage.open_output(path))
-        self._writer = orc.ORCWriter(
+        self._writer: Any = orc.ORCWriter(
             self._sink,
             compression=codec,
             stripe_size=stripe,
@@ -228,6 +233,7 @@ class _OrcFileWriter:
         )
         self._empty = True
         self._mends = False
+        self._longest: dict[str, int] = {}
 
     def write(self, table: pa.Table) -> None:
         """Add rows."""
@@ -238,7 +244,9 @@ class _OrcFileWriter:
 
     def _add(self, rows: pa.Table) -> None:
         for field, column in zip(self._fields, rows.columns, strict=True):
-            self._mends |= _has_fractions_before_1970(column.combine_chunks(), field.name)
+            array = column.combine_chunks()
+            self._mends |= _has_fractions_before_1970(array, field.name)
+            self._longest[field.name] = max(self._longest.get(field.name, 0), _longest_text(array))
         columns = [
             _storable(column.combine_chunks()).cast(target.type)
             for column, target in zip(rows.columns, self._schema, strict=True)
@@ -266,16 +274,19 @@ class _OrcFileWriter:
             self._writer.close()
             self._sink.check()
             self._sink.file.close()
-            if self._mends:
+            if self._mends or 2 * sum(self._longest.values()) > _BOUNDS_BYTES:
                 self._mend()
         return self._sink.tell()
 
     def _mend(self) -> None:
-        """Write the file again, with the fractions before 1970 that Arrow gets wrong."""
-        with self._storage.open_input(self._path) as source:
-            arrows = pa.BufferReader(source.read(self._sink.tell()))
-        self._sink = OrcSink(self._storage.open_output(self._path))
-        mend_fractions(arrows, arrows.size(), self._sink.write)
+        """Write the file again, by way of the local disk: what Arrow gets wrong is mended."""
+        size, self._writer = self._sink.tell(), None  # which holds a stripe
+        with tempfile.TemporaryFile() as arrows:
+            with self._storage.open_input(self._path) as source:
+                while part := source.read(_COPIED_BYTES):
+                    arrows.write(part)
+            self._sink = OrcSink(self._storage.open_output(self._path))
+            mend(arrows, size, self._sink.write)
         self._sink.check()
         self._sink.file.close()
 
@@ -318,6 +329,20 @@ def _pushed(array: Any) -> Any:
     if pa.types.is_list(type_):
         return pa.ListArray.from_arrays(array.offsets, _pushed(array.values), mask=array.is_null())
     return array
+
+
+def _longest_text(array: Any) -> int:
+    """Bytes of the longest text in ``array``, however nested; of several members, added up."""
+    type_ = array.type
+    if pa.types.is_struct(type_):
+        return sum(map(_longest_text, array.flatten()))
+    if pa.types.is_map(type_):
+        return _longest_text(array.keys) + _longest_text(array.items)
+    if pa.types.is_list(type_):
+        return _longest_text(array.flatten())
+    if not (pa.types.is_string(type_) or pa.types.is_large_string(type_)):
+        return 0  # of bytes it keeps no bounds
+    return pc.max(pc.binary_length(array)).as_py() or 0
 
 
 def _has_fractions_before_1970(array: Any, name: str) -> bool:

@@ -101,8 +101,8 @@ class StripeStreams:
     rows: int
 
 
-def read_ends(file: Any, size: int) -> tuple[Message, Message]:
-    """The postscript and the footer of ``file``.
+def read_ends(file: Any, size: int, most: int | None = None) -> tuple[Message, Message]:
+    """The postscript and the footer of ``file``, which may take ``most`` bytes; None: the budget of foreign ones.
 
     Raises:
         ValueError, LookupError: no ORC file.
@@ -117,16 +117,18 @@ def read_ends(file: Any, size: int) -> tuple[Message, Message]:
         )
     footer_length = one(script, 1)
     begin = size - 1 - script_length - footer_length
-    return script, _footer(file, begin, footer_length, *_packing(script))
+    return script, _footer(file, begin, footer_length, *_packing(script), most)
 
 
-def _footer(file: Any, begin: int, length: int, codec: str | None, block_size: int) -> Message:
+def _footer(
+    file: Any, begin: int, length: int, codec: str | None, block_size: int, most: int | None = None
+) -> Message:
     """A footer, which Arrow reads whole into messages of its own.
 
     Raises:
         ValueError: it would take too much there.
     """
-    most = FOOTER_BYTES.most
+    most = FOOTER_BYTES.most if most is None else most
     if length > most:
         raise ValueError(FOOTER_BYTES.told(f"a footer of {length:,} bytes"))
     body = unpacked(read_part(file, begin, length), codec, block_size, most, FOOTER_BYTES)
@@ -136,9 +138,9 @@ def _footer(file: Any, begin: int, length: int, codec: str | None, block_size: i
     return message
 
 
-def read_tail(file: Any, size: int) -> OrcTail:
+def read_tail(file: Any, size: int, most: int | None = None) -> OrcTail:
     """What the end of ``file`` says; raises as ``read_ends``."""
-    script, footer = read_ends(file, size)
+    script, footer = read_ends(file, size, most)
     types = tuple(_type(decode_message(nested(t))) for t in footer[4])
     _require_tree(types)
     stripes = []

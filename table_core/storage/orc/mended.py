@@ -1,6 +1,10 @@
-"""ORC files of Arrow's writer, mended where it stores fractions of a second before 1970.
+"""ORC files of Arrow's writer, mended where it stores fractions of a second before 1970, or long texts as bounds.
 
-Arrow divides towards 1970 and leaves nanoseconds that are negative, which stops Java's readers.  ORC
+Arrow puts the smallest and the largest text of a column into the footer, into what it says of each stripe, and into the
+indexes, however long they are.  A text of 8 MB made a file of 20 MB, whose footer is larger than readers with a budget
+for it, ours among them, take.  Java's writer cuts them off.  Here the bounds of such a column go: the manifest has some.
+
+As to fractions: Arrow divides towards 1970 and leaves nanoseconds that are negative, which stops Java's readers.  ORC
 wants them from the second before on; see ``orc_timestamps`` for how readers find that second.  Only
 the two streams of such a column are written anew; indexes and bounds go, which count on the old ones.
 
@@ -14,6 +18,7 @@ refuses it by name.
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -36,19 +41,21 @@ if TYPE_CHECKING:
     from table_core.storage.orc.messages import Message
     from table_core.storage.orc.stripes import OrcTail
 
-__all__ = ["mend_fractions"]
+__all__ = ["mend"]
 
 _DATA, _SECONDARY, _FIRST_INDEX = 1, 5, 6
 _SECOND: Final = 1_000_000_000
 _ZEROS_MAX: Final = 8
 _KEPT: Final = frozenset({1, 10, 11})
 """Of the statistics of a column: values, whether there are nulls, bytes."""
+_STATISTICS_BYTES: Final = 1 << 10
+"""Longer ones of a column go."""
 
 
-def mend_fractions(file: Any, size: int, write: Callable[[bytes], object]) -> None:
-    """Give ``write`` the bytes of ``file``, with timestamps as Java reads them."""
-    tail = read_tail(file, size)
-    script, footer = read_ends(file, size)
+def mend(file: Any, size: int, write: Callable[[bytes], object]) -> None:
+    """Give ``write`` the bytes of ``file``, with timestamps as Java reads them and without long bounds."""
+    tail = read_tail(file, size, most=sys.maxsize)
+    script, footer = read_ends(file, size, most=sys.maxsize)
     wrong = {number for number, type_ in enumerate(tail.types) if type_.kind in TIMESTAMPS}
     at = one(footer, 1)
     write(read_part(file, 0, at))
@@ -123,9 +130,12 @@ def _stored(nanos: Any) -> Any:
 
 
 def _statistics(columns: list[int | bytes], wrong: set[int]) -> list[int | bytes]:
-    out = []
+    out: list[int | bytes] = []
     for number, body in enumerate(columns):
-        said: Message = decode_message(nested(body)) if number in wrong else {}
+        if number not in wrong and len(nested(body)) <= _STATISTICS_BYTES:
+            out.append(body)
+            continue
+        said: Message = decode_message(nested(body))
         kept: Message = {k: v for k, v in said.items() if k in _KEPT}
-        out.append(encode_message(kept) if number in wrong else body)
+        out.append(encode_message(kept))
     return out
