@@ -146,9 +146,7 @@ class ParquetFormat:
             )
             for some in groups_by_width(file.metadata, groups):
                 if wanted.refuse_wide is not None:
-                    with decoding(storage, path):
-                        wide = wide_row_bytes(file.metadata, some, leaves, chunks)
-                    wanted.refuse_wide(wide)
+                    wanted.refuse_wide(reading.wide_row_bytes(some, leaves))
                 yield from reading.rows(some, row_ranges)
 
 
@@ -172,6 +170,11 @@ class _Reading:
     batch_rows: int
     batch_bytes: int | None
     parallel: bool
+
+    def wide_row_bytes(self, groups: Sequence[int], leaves: Sequence[Leaf]) -> int:
+        """Bytes of the widest row of ``groups`` at least; see ``row_room``."""
+        with decoding(self.storage, self.path):
+            return wide_row_bytes(self.file.metadata, groups, leaves, self.chunks)
 
     def rows(
         self, groups: Sequence[int], ranges: Sequence[RowRange] | None
