@@ -35,6 +35,8 @@ __all__ = [
     "Limit",
     "Options",
     "Output",
+    "RowFormat",
+    "RowsOptions",
     "Snapshot",
     "TableName",
     "Tag",
@@ -47,6 +49,7 @@ __all__ = [
     "names",
     "opened",
     "pairs",
+    "rows_options",
 ]
 
 Value = TypeVar("Value")
@@ -85,6 +88,18 @@ Options = Annotated[
         "-O",
         help="A table option for this call: key=value. May be repeated.",
         autocompletion=complete_option,
+    ),
+]
+RowFormat = Annotated[
+    str | None,
+    typer.Option("--format", help="parquet, csv or json, where the names do not tell."),
+]
+RowsOptions = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--rows-option",
+        help="How rows stand in CSV and JSON, name=value: delimiter, quote, escape, encoding, header, skip_lines, "
+        "null_values, decimal, thousands, date_format, timestamp_format, timezone. May be repeated.",
     ),
 ]
 After = Annotated[int | None, typer.Option(help="Changes after this snapshot.")]
@@ -186,6 +201,29 @@ def pairs(texts: list[str] | None, flag: str = "--option") -> dict[str, str]:
             )
         assignments.append((key.strip(), value.strip()))
     return named_once(assignments, flag)
+
+
+def rows_options(texts: list[str] | None) -> dict[str, Any] | None:
+    """The options of ``--rows-option``; None without one.
+
+    Raises:
+        ArgumentError: one is unknown, or not of its shape.
+    """
+    if not texts:
+        return None
+    from table_core.shapes.rows import ROWS_OPTIONS
+
+    assignments = [text.partition("=") for text in texts]
+    for text, (_, sign, _) in zip(texts, assignments, strict=True):
+        if not sign:
+            raise ArgumentError(
+                f"--rows-option {text}: write name=value", argument="rows_options", value=text
+            )
+    # blanks count: a delimiter may be one
+    options = named_once(((name.strip(), value) for name, _, value in assignments), "--rows-option")
+    typed = ROWS_OPTIONS.of_members(options)
+    ROWS_OPTIONS.require(typed, "rows_options")
+    return typed
 
 
 def named_once(assignments: Iterable[tuple[str, Value]], flag: str) -> dict[str, Value]:

@@ -7,17 +7,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+import pyarrow as pa
+
 from table_core.datatypes.arrow import fields_from_arrow
 from table_core.datatypes.text import type_from_json, type_text
 from table_core.errors import ArgumentError, NotFoundError
+from table_core.options.row_options import RowOptions
 from table_core.schema.document import schema_from_json
-from table_core.storage.row_files import format_of, inferred_schema
+from table_core.storage.row_files import format_of, guessed_columns
 from table_core.storage.stores.locate import open_storage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from table_core.datatypes.kinds import Field
+    from table_core.storage.guessed_types import GuessedType
 
 __all__ = ["Likeness", "like_file"]
 
@@ -35,9 +39,11 @@ class Likeness:
     partition_by: list[str] = field(default_factory=list)
     options: dict[str, str] = field(default_factory=dict)
     comment: str | None = None
+    guesses: list[GuessedType] = field(default_factory=list)
+    """Of rows whose file has no types."""
 
 
-def like_file(name: str) -> Likeness:
+def like_file(name: str, format: str | None, rows_options: Mapping[str, Any] | None) -> Likeness:
     """What the file ``name`` says: a schema document says all, rows say their columns.
 
     Raises:
@@ -47,11 +53,14 @@ def like_file(name: str) -> Likeness:
     path = Path(name)
     if not path.is_file():
         raise NotFoundError(f"no file {name}", name=name)
-    if (document := _document(path)) is not None:
+    if format is None and (document := _document(path)) is not None:
         return _of_document(document, name)
     storage = open_storage(str(path.absolute().parent), {})
-    schema = inferred_schema(storage, path.name, format_of(path.name))
-    return Likeness(_columns(fields_from_arrow(schema)))
+    format = format or format_of(path.name)
+    guesses = guessed_columns(storage, path.name, format, RowOptions.of(rows_options))
+    schema = pa.schema([(guess.name, guess.type) for guess in guesses])
+    columns = _columns(fields_from_arrow(schema))
+    return Likeness(columns, guesses=[] if format == "parquet" else guesses)
 
 
 def _document(path: Path) -> dict[str, Any] | None:

@@ -37,17 +37,22 @@ _ENDINGS: Final = {".csv": "csv", ".json": "json", ".jsonl": "json", ".parquet":
 
 
 def show_records(
-    rows: Sequence[Mapping[str, Any]], *, as_json: bool, layout: Layout = ANY_ROWS
+    rows: Sequence[Mapping[str, Any]],
+    *,
+    as_json: bool,
+    layout: Layout = ANY_ROWS,
+    out: IO[str] | None = None,
 ) -> None:
-    """Records with the same members each; times are of UTC."""
+    """Records with the same members each, on standard output unless ``out`` is another; times are of UTC."""
+    out = out or sys.stdout
     if as_json:
-        sys.stdout.write(json.dumps(list(rows), default=_document) + "\n")
+        out.write(json.dumps(list(rows), default=_document) + "\n")
         return
     if not rows:
-        sys.stdout.write("nothing\n")
+        out.write("nothing\n")
         return
     cells = [[_told(value) for value in row.values()] for row in rows]
-    show_grid(list(rows[0]), cells, sys.stdout, layout)
+    show_grid(list(rows[0]), cells, out, layout)
 
 
 def _document(value: object) -> str:

@@ -7,7 +7,7 @@ import sys
 import tempfile
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import IO, TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -20,18 +20,24 @@ from table_core.cli.arguments import (
     CommitUser,
     CommitWatermark,
     Options,
+    RowFormat,
+    RowsOptions,
     TableName,
     Warehouse,
     catalog_of,
     commit_as,
     names,
     pairs,
+    rows_options,
 )
 from table_core.cli.catalog_file import open_warehouse
 from table_core.cli.clauses import clause_of
 from table_core.cli.commands import Entry
+from table_core.cli.grid import Layout
 from table_core.cli.like import Likeness, like_file
+from table_core.cli.rows import show_records
 from table_core.cli.running import run_action
+from table_core.datatypes.text import parse_type, type_text
 from table_core.errors import ArgumentError, DataError
 from table_core.jobs.action import Action, Command, Heading
 from table_core.jobs.common_parameters import DRY_RUN
@@ -43,10 +49,7 @@ if TYPE_CHECKING:
 __all__ = ["ENTRIES"]
 
 _STDIN: Final = "-"
-RowFormat = Annotated[
-    str | None,
-    typer.Option("--format", help="parquet, csv or json, where the names do not tell."),
-]
+_COLUMNS: Final = Layout(wraps=("type", "first value"), yields=("first value",))
 
 
 def create(
@@ -63,6 +66,8 @@ def create(
             "document or from what describe --json prints."
         ),
     ] = None,
+    format: RowFormat = None,
+    rows_option: RowsOptions = None,
     primary_key: Annotated[str | None, typer.Option(help="Comma-separated columns.")] = None,
     partition_by: Annotated[str | None, typer.Option(help="Comma-separated columns.")] = None,
     option: Options = None,
@@ -73,11 +78,18 @@ def create(
             "--if-not-exists", help="Keep an existing table of that name instead of failing."
         ),
     ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only show the columns, and create nothing.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Create a table, and its database and warehouse where they are missing."""
-    likeness = Likeness({}) if like is None else like_file(like)
-    args = {
+    """Create a table, and its database and warehouse where they are missing.
+
+    Columns that --like guesses are shown first, with a value of each. A number that would lose a zero or a
+    plus in front stays text; --column changes a type.
+    """
+    likeness = _likeness(like, format, rows_options(rows_option))
+    args: dict[str, Any] = {
         "columns": {**likeness.columns, **dict(map(_column, column or ()))},
         "primary_key": names(primary_key) or likeness.primary_key,
         "partition_by": names(partition_by) or likeness.partition_by,
@@ -89,6 +101,11 @@ def create(
         raise ArgumentError(
             "a table needs a column: write --column 'id BIGINT', or --like FILE", argument="column"
         )
+    if dry_run:
+        _show_columns(args["columns"], likeness, sys.stdout, as_json=as_json)
+        return
+    if likeness.guesses and not as_json:
+        _show_columns(args["columns"], likeness, sys.stderr, as_json=False)
     catalog = open_warehouse(warehouse)
     result = run_action(action_of("create-table"), catalog, table, args, as_json=as_json)
     output.show_result(result, as_json=as_json)
@@ -104,6 +121,7 @@ def write(
         ),
     ] = None,
     format: RowFormat = None,
+    rows_option: RowsOptions = None,
     overwrite: Annotated[
         str | None,
         typer.Option(
@@ -130,6 +148,7 @@ def write(
         args = {
             "rows_files": uris,
             "rows_format": format,
+            "rows_options": rows_options(rows_option),
             "overwrite": _overwrite(overwrite),
             "dry_run": dry_run,
         }
@@ -165,6 +184,7 @@ def merge_into(
         list[str] | None, typer.Option(help="name=database.table, for --sql. May be repeated.")
     ] = None,
     format: RowFormat = None,
+    rows_option: RowsOptions = None,
     commit_user: CommitUser = None,
     commit_identifier: CommitIdentifier = None,
     property: CommitProperty = None,
@@ -180,7 +200,8 @@ def merge_into(
     """
     catalog = catalog_of(warehouse)
     commit = commit_as(commit_user, commit_identifier, property, watermark)
-    with _source(catalog, source or [], sql, pairs(view, "--view"), format) as merge_source:
+    of_files = {"format": format, "options": rows_options(rows_option)}
+    with _source(catalog, source or [], sql, pairs(view, "--view"), of_files) as merge_source:
         args = {
             "source": merge_source,
             "on": pairs(on.split(","), "--on") if "=" in on else names(on),
@@ -200,6 +221,32 @@ TRUNCATE: Final = Action(
     parameters=(DRY_RUN,),
     command=Command(heading=Heading.ROWS, example="shop.orders --dry-run"),
 )
+
+
+def _likeness(like: str | None, format: str | None, options: dict[str, Any] | None) -> Likeness:
+    if like is not None:
+        return like_file(like, format, options)
+    if format is not None or options is not None:
+        raise ArgumentError(
+            "--format and --rows-option say how the file of --like is written, and there is none",
+            argument="like",
+        )
+    return Likeness({})
+
+
+def _show_columns(
+    columns: dict[str, Any], likeness: Likeness, out: IO[str], *, as_json: bool
+) -> None:
+    """The columns of a table to be, and of those that were guessed a value."""
+    examples = {guess.name: guess.example for guess in likeness.guesses}
+    rows = []
+    for name, one in columns.items():
+        text = one if isinstance(one, str) else one["type"]
+        value = examples.get(name)
+        rows.append({"column": name, "type": type_text(parse_type(text)), "first value": value})
+    if not examples:
+        rows = [{"column": row["column"], "type": row["type"]} for row in rows]
+    show_records(rows, as_json=as_json, layout=_COLUMNS, out=out)
 
 
 def _column(text: str) -> tuple[str, str]:
@@ -253,7 +300,7 @@ def _named(files: Sequence[str] | None, format: str | None) -> Iterator[list[str
 
 @contextmanager
 def _source(
-    catalog: Any, texts: list[str], sql: str | None, views: dict[str, str], format: str | None
+    catalog: Any, texts: list[str], sql: str | None, views: dict[str, str], of_files: dict[str, Any]
 ) -> Iterator[dict[str, Any]]:
     """What rows come from, as the action takes it."""
     if (sql is None) == (not texts):
@@ -261,18 +308,20 @@ def _source(
     if views and sql is None:
         raise ArgumentError("--view names a table for --sql, and there is none", argument="view")
     is_table = sql is None and _is_table(catalog, texts)
-    if format is not None and (sql is not None or is_table):
-        what = "--sql" if sql is not None else f"the table {texts[0]}"
-        raise ArgumentError(
-            f"--format is that of files, and the rows come from {what}", argument="format"
-        )
+    for name, value in of_files.items():
+        if value is not None and (sql is not None or is_table):
+            what = "--sql" if sql is not None else f"the table {texts[0]}"
+            flag = "--format" if name == "format" else "--rows-option"
+            raise ArgumentError(
+                f"{flag} is that of files, and the rows come from {what}", argument=name
+            )
     if sql is not None:
         yield {"sql": sql, "sources": {name: {"table": table} for name, table in views.items()}}
     elif is_table:
         yield {"table": texts[0]}
     else:
-        with _named(texts, format) as files:
-            yield {"files": files, "format": format}
+        with _named(texts, of_files["format"]) as files:
+            yield {"files": files, **of_files}
 
 
 def _is_table(catalog: Any, texts: list[str]) -> bool:

@@ -22,16 +22,17 @@ if TYPE_CHECKING:
 __all__ = ["WrongValueError", "column_of_texts", "column_of_values", "is_nested"]
 
 _SHOWN_MAX: Final = 80
+_DIGITS_MAX: Final = 38
 
 
 class WrongValueError(ValueError):
-    """A value that is none of its type; ``row`` counts from 0 in the column."""
+    """A value that is none of its type; ``row`` counts from 0 in the column, ``cure`` says what to do."""
 
-    def __init__(self, row: int, value: object, type_: pa.DataType) -> None:
+    def __init__(self, row: int, value: object, type_: pa.DataType, cure: str = "") -> None:
         text = value if isinstance(value, str) else json.dumps(value, default=str)
         self.value = shortened(text, _SHOWN_MAX)
         self.row = row
-        super().__init__(f"{self.value!r} is no {_named(type_)}")
+        super().__init__(f"{self.value!r} is no {_named(type_)}{cure and ': '}{cure}")
 
 
 def is_nested(type_: pa.DataType) -> bool:
@@ -105,7 +106,14 @@ def _cast(text: str, type_: pa.DataType) -> Any:
 
 
 def _kernel(texts: pa.Array, type_: pa.DataType) -> pa.Array:
-    """Arrow reads no text as a time of day, so that is read as one of the first day."""
+    """Arrow reads no text as a time of day, so that is read as one of the first day.
+
+    Of more digits than 128 bits hold it makes another number and says nothing.
+    """
+    if pa.types.is_decimal128(type_) and (pc.max(pc.utf8_length(texts)).as_py() or 0) > _DIGITS_MAX:
+        digits = pc.replace_substring_regex(texts, r"^[^1-9]*|[eE].*$|\D", "")
+        if pc.max(pc.utf8_length(digits)).as_py() > _DIGITS_MAX:
+            raise pa.ArrowInvalid(f"more than {_DIGITS_MAX} digits")
     if not pa.types.is_time(type_):
         return texts.cast(type_)
     moments = pc.binary_join_element_wise("1970-01-01T", texts, "")

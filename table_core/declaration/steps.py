@@ -258,6 +258,7 @@ class FilesStep(Step):
     rows_uri: str
     rows_position: str | None = None
     rows_format: str | None = None
+    rows_options: Mapping[str, Any] | None = None
     overwrite: str | Mapping[str, str] | None = None
 
     def members(self) -> dict[str, Any]:
@@ -265,7 +266,7 @@ class FilesStep(Step):
         return {**self._of_verb(), **self._with()}
 
     def _of_verb(self) -> dict[str, Any]:
-        names = ("rows_uri", "rows_position", "rows_format", "overwrite")
+        names = ("rows_uri", "rows_position", "rows_format", "rows_options", "overwrite")
         said = {name: getattr(self, name) for name in names}
         return {name: value for name, value in said.items() if value is not None}
 
@@ -358,6 +359,7 @@ def step_of(members: Mapping[str, Any], **common: Any) -> Step:
             rows_uri=members["rows_uri"],
             rows_position=members.get("rows_position"),
             rows_format=members.get("rows_format"),
+            rows_options=members.get("rows_options"),
             overwrite=members.get("overwrite"),
             **common,
         )

@@ -17,6 +17,7 @@ from table_core.shapes import kinds
 from table_core.shapes.containers import ListOf, MapOf, Record
 from table_core.shapes.lengths import SECONDS_MAX, UNITS, length_of_time
 from table_core.shapes.problem import Problem
+from table_core.shapes.rows import ROWS_OPTIONS
 from table_core.shapes.shape import AnyValue, Flag, Number, OneOf, Shape, Text, unexpected
 from table_core.shapes.templated import Templated
 from table_core.shapes.texts import VIEW
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from table_core.jobs.action import Action, Parameter
-    from table_core.shapes.shape import Defs
+from table_core.shapes.shape import Defs
 
 __all__ = [
     "ACTIONS",
@@ -150,7 +151,7 @@ MERGE_ARGUMENTS: Final = _beside("merge-into", "source", "on", "when")
 SQL_ARGUMENTS: Final = _beside(
     "write",
     *("sql", "sources", "pending", "overwrite", "computed_columns"),
-    *("rows_uri", "rows_position", "rows_format"),
+    *("rows_uri", "rows_position", "rows_format", "rows_options"),
 )
 _SYNC: Final = registry.ACTIONS["sync-table"].parameters
 SYNC_SETTINGS: Final = Record(
@@ -329,6 +330,10 @@ VERBS: Final[Mapping[str, Verb]] = {
             ),
             "rows_format": replace(
                 kinds.FILE_FORMAT, about="The format of the files, where their names do not tell."
+            ),
+            "rows_options": replace(
+                ROWS_OPTIONS,
+                about="How rows stand in CSV and JSON: `delimiter`, `encoding`, `null_values`, `date_format` and others.",
             ),
             "overwrite": _OVERWRITE,
         },

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from table_core.shapes.around import Instance, Judged, OrNothing
 from table_core.shapes.containers import ListOf, MapOf, Record
+from table_core.shapes.rows import ROWS_OPTIONS
 from table_core.shapes.shape import AnyValue, Flag, Nothing, Number, OneOf, Setting, Text
 from table_core.shapes.texts import FILLED, LINE, POSITION_NAME, TABLE, VIEW
 from table_core.shapes.times import Length, Moment
@@ -164,11 +165,12 @@ MERGE_SOURCE: Final = Record(
         "path": LINE,
         "files": SOME_NAMES,
         "format": OrNothing(inner=FILE_FORMAT),
+        "options": OrNothing(inner=ROWS_OPTIONS),
         "sql": FILLED,
         "sources": OrNothing(inner=STATES),
     },
     exactly_one=("table", "path", "files", "sql"),
-    only_with={"sources": "sql", "format": "files"},
+    only_with={"sources": "sql", "format": "files", "options": "files"},
 )
 CLAUSES: Final = ListOf(
     item=Record(

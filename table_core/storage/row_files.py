@@ -12,8 +12,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from table_core.errors import ArgumentError, DataError
+from table_core.options.row_options import DEFAULTS
 from table_core.storage.columns.data_format import rows_within
 from table_core.storage.csv_rows import BLOCK_BYTES, csv_line, csv_rows, csv_schema
+from table_core.storage.decoded import require_decodable
+from table_core.storage.guessed_types import GuessedType
 from table_core.storage.json_rows import json_line, json_rows, json_schema
 from table_core.storage.parquet.batch_sizes import batch_budget
 from table_core.storage.parquet.footer import read_chunk_stats
@@ -24,13 +27,14 @@ from table_core.storage.parquet.watched import SmallerBatchesError, rows_allowed
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator, Sequence
 
+    from table_core.options.row_options import RowOptions
     from table_core.ports import Storage
     from table_core.storage.parquet.footer import ChunkStats
 
 __all__ = [
     "FORMATS",
     "format_of",
-    "inferred_schema",
+    "guessed_columns",
     "parquet_column",
     "parquet_schema",
     "read_rows",
@@ -46,7 +50,19 @@ _ENDINGS: Final = {
     ".ndjson": "json",
     ".json": "json",
 }
-_PACKED: Final = ".gz"
+_PACKED: Final = (".gz", ".zst")
+_REFUSED: Final = {
+    **dict.fromkeys(
+        (".zip", ".7z", ".tar", ".tgz", ".tar.gz"), "it may hold several files: unpack it first"
+    ),
+    **dict.fromkeys((".bz2", ".xz", ".lz4"), "unpack it, or pack it by gzip (.gz) or zstd (.zst)"),
+    **dict.fromkeys(
+        (".xlsx", ".xls", ".ods"), "a workbook is no table: save the sheet as CSV UTF-8"
+    ),
+    ".orc": "rows are read from Parquet, CSV and JSON lines; Spark writes ORC as Parquet",
+    ".avro": "rows are read from Parquet, CSV and JSON lines; Spark writes Avro as Parquet",
+}
+"""What people have too, and what to do with it."""
 _NO_ROWS: Final = (pa.ArrowException, gzip.BadGzipFile, zlib.error, EOFError, UnicodeDecodeError)
 """What a file makes readers raise that is no rows."""
 FORMATS: Final = ("parquet", "csv", "json")
@@ -63,24 +79,25 @@ def parquet_schema(storage: Storage, path: str) -> pa.Schema:
         return pq.read_schema(file)
 
 
-def inferred_schema(storage: Storage, path: str, format: str) -> pa.Schema:
-    """The columns of the file ``path``: Parquet says them, the first rows of CSV and JSON let them be told.
+def guessed_columns(
+    storage: Storage, path: str, format: str, options: RowOptions = DEFAULTS
+) -> list[GuessedType]:
+    """The columns of the file ``path``: Parquet says them, the first rows of CSV and JSON let them be guessed.
 
     Raises:
         DataError: it does not decode; says which one.
     """
+    options.require_for(format)
     if format == "parquet":
-        return parquet_schema(storage, path)
+        schema = parquet_schema(storage, path)
+        return [GuessedType(field.name, field.type, None) for field in schema]
     with _no_rows(storage, path):
         try:
             with _opened(storage, path, format) as (file, _):
-                schema = csv_schema(file) if format == "csv" else json_schema(file)
+                return (csv_schema if format == "csv" else json_schema)(file, options)
         except DataError as error:
-            raise _placed(error, storage, path, format, None) from error
-        # nothing but NULL in the first rows says nothing
-        return pa.schema(
-            [(f.name, pa.string() if pa.types.is_null(f.type) else f.type) for f in schema]
-        )
+            row = error.facts.get("row")
+            raise _placed(error, storage, path, format, row, options) from error
 
 
 def parquet_column(storage: Storage, path: str, column: str) -> Iterator[pa.Array]:
@@ -100,24 +117,28 @@ def read_rows(
     schema: pa.Schema,
     format: str | None = None,
     taken: Callable[[float], None] | None = None,
+    options: RowOptions = DEFAULTS,
 ) -> Iterator[pa.RecordBatch]:
     """Rows of the file ``path``, in batches; ``taken`` is told which part of it they were so far, 1.0 in the end.
 
     Parquet keeps the types of the file.  CSV and JSON have none: values are read as ``schema`` says, and
     a column that it does not name is an error.  ``format`` is one of ``FORMATS``; without it the name
-    tells: ``.parquet``, ``.csv``, ``.jsonl``, ``.ndjson`` or ``.json``, the texts also with ``.gz``.
+    tells: ``.parquet``, ``.csv``, ``.jsonl``, ``.ndjson`` or ``.json``, the texts also with ``.gz`` or ``.zst``.
 
     Raises:
         DataError: the file does not decode, or holds a wrong value; says in which file, line and column.
-        ArgumentError: the name tells no format.
+        ArgumentError: the name tells no format, or an option means nothing for it.
     """
     format = format or format_of(path)
+    options.require_for(format)
     with _no_rows(storage, path):
         try:
             with _opened(storage, path, format) as (file, raw):
                 size = max(raw.seek(0, 2), 1)
                 raw.seek(0)
-                for number, (batch, part) in enumerate(_BATCHES[format](file, schema), start=1):
+                for number, (batch, part) in enumerate(
+                    _BATCHES[format](file, schema, options), start=1
+                ):
                     yield batch
                     if taken is not None:
                         # Arrow reads CSV some blocks ahead
@@ -126,11 +147,17 @@ def read_rows(
                 if taken is not None:
                     taken(1.0)
         except DataError as error:
-            raise _placed(error, storage, path, format, error.facts.get("row")) from error
+            row = error.facts.get("row")
+            raise _placed(error, storage, path, format, row, options) from error
 
 
 def wrong_row(
-    error: DataError, storage: Storage, path: str, format: str | None, first_row: int
+    error: DataError,
+    storage: Storage,
+    path: str,
+    format: str | None,
+    first_row: int,
+    options: RowOptions = DEFAULTS,
 ) -> DataError:
     """``error`` about a row that ``read_rows`` gave, as one about a line of its file.
 
@@ -138,19 +165,33 @@ def wrong_row(
     """
     row = error.facts.get("row")
     row = row - first_row if isinstance(row, int) else None
-    return _placed(error, storage, path, format or format_of(path), row)
+    return _placed(error, storage, path, format or format_of(path), row, options)
 
 
-def _placed(error: DataError, storage: Storage, path: str, format: str, row: object) -> DataError:
+def _placed(
+    error: DataError, storage: Storage, path: str, format: str, row: object, options: RowOptions
+) -> DataError:
+    if error.facts.get("undecodable"):
+        error = _undecodable(error, storage, path, format)
     facts: dict[str, object] = {**error.facts, "path": path}
     where, find = f"{storage.uri}/{path}", _LINES.get(format)
     if isinstance(row, int) and find is not None:
         with _opened(storage, path, format) as (file, _):
-            facts["line"] = find(file, row)
-        where += f", line {facts['line']}" if facts["line"] else ""
+            facts["line"] = find(file, row, options)
     elif isinstance(row, int):
         where += f", row {row}"
+    where += f", line {facts['line']}" if facts.get("line") else ""
     return DataError(f"{where}: {error}", **facts)
+
+
+def _undecodable(error: DataError, storage: Storage, path: str, format: str) -> DataError:
+    """``error`` about bytes that are no UTF-8, as one that says where they are."""
+    with _opened(storage, path, format) as (file, _):
+        try:
+            require_decodable(file)
+        except DataError as placed:
+            return placed
+    return error
 
 
 @contextmanager
@@ -173,8 +214,11 @@ def _opened(storage: Storage, path: str, format: str) -> Iterator[tuple[Any, Any
     with storage.open_input(path) as raw:
         if format == "parquet" or not path.endswith(_PACKED):
             yield raw, raw
-        else:
+        elif path.endswith(".gz"):
             with gzip.GzipFile(fileobj=raw) as file:
+                yield file, raw
+        else:
+            with pa.CompressedInputStream(pa.PythonFile(raw, mode="r"), "zstd") as file:
                 yield file, raw
 
 
@@ -184,7 +228,12 @@ def format_of(path: str) -> str:
     Raises:
         ArgumentError: it tells none.
     """
-    name = path.removesuffix(_PACKED).lower()
+    name = path.lower()
+    for ending, cure in _REFUSED.items():
+        if name.endswith(ending):
+            raise ArgumentError(f"{path}: {cure}", argument="rows_format", value=path)
+    for packed in _PACKED:
+        name = name.removesuffix(packed)
     for ending, format in _ENDINGS.items():
         if name.endswith(ending):
             return format
@@ -239,16 +288,20 @@ def _require_fits(
     return chunks, require_pages_fit(source, parquet.metadata, groups, leaves, chunks)
 
 
-def _csv_rows(file: Any, schema: pa.Schema) -> Iterator[tuple[pa.RecordBatch, float | None]]:
-    return ((batch, None) for batch in csv_rows(file, schema))
+def _csv_rows(
+    file: Any, schema: pa.Schema, options: RowOptions
+) -> Iterator[tuple[pa.RecordBatch, float | None]]:
+    return ((batch, None) for batch in csv_rows(file, schema, options))
 
 
-def _json_rows(file: Any, schema: pa.Schema) -> Iterator[tuple[pa.RecordBatch, float | None]]:
-    return ((batch, None) for batch in json_rows(file, schema))
+def _json_rows(
+    file: Any, schema: pa.Schema, options: RowOptions
+) -> Iterator[tuple[pa.RecordBatch, float | None]]:
+    return ((batch, None) for batch in json_rows(file, schema, options))
 
 
 _BATCHES: Final = {
-    "parquet": lambda file, _: _parquet_rows(file),
+    "parquet": lambda file, *_: _parquet_rows(file),
     "csv": _csv_rows,
     "json": _json_rows,
 }

@@ -32,7 +32,7 @@ from table_core.options.table import TableOptions
 from table_core.predicate.sql import parse_value, parse_where
 from table_core.schema.document import schema_from_json
 from table_core.spark.verbs.sql_text import expression_of, query_of
-from table_core.storage.row_files import format_of, inferred_schema, read_rows
+from table_core.storage.row_files import format_of, guessed_columns, read_rows
 from table_core.storage.stores.jdbc import JdbcDatabase
 from tests.tables import write_rows
 
@@ -97,7 +97,7 @@ class RowFile:
     def __call__(self, body: bytes) -> None:
         self.storage.write(self.name, body)
         with contextlib.suppress(TableError):
-            inferred_schema(self.storage, self.name, format_of(self.name))
+            guessed_columns(self.storage, self.name, format_of(self.name))
         for batch in read_rows(self.storage, self.name, ROWS):
             batch.validate()
 

@@ -731,6 +731,13 @@ WRONG: Final[dict[str, tuple[Any, ...]]] = {
     "rows_uri": _NO_URI[:-1],
     "rows_position": _NO_POSITION,
     "rows_format": (*_NO_WORD, "orc"),
+    "rows_options": (
+        *_NO_MAPPING,
+        *({"delimeter": ";"}, {"delimiter": ";;"}, {"decimal": "x"}, {"encoding": "utf8-of-mine"}),
+        *({"header": "no"}, {"skip_lines": -1}, {"null_values": "NA"}, {"timezone": "Berlin"}),
+        *({"date_format": "yyyy-MM-dd"}, {"date_format": "%d.%m"}, {"timestamp_format": "%Q"}),
+        *({"delimiter": ";", "quote": ";"}, {"decimal": ",", "thousands": ","}),
+    ),
     "flow_name": _NO_NAME,
     "overwrite": _NO_OVERWRITE,
     "on": (*_NO_LIST, [], ["nope"], None),

@@ -57,7 +57,7 @@ from table_core.storage.parquet.format import ParquetFormat
 from table_core.datatypes.kinds import Field
 from table_core.datatypes.temporal_text import parse_date, parse_time, parse_timestamp
 from table_core.datatypes.text import parse_type
-from table_core.storage.row_files import inferred_schema, read_rows
+from table_core.storage.row_files import guessed_columns, read_rows
 from table_core.cdc.model.mysql_types import mysql_column
 from table_core.options.parse import size_bytes
 from table_core.schema.document import schema_from_json
@@ -284,7 +284,7 @@ BOMBS: dict[str, tuple[Callable[[Path], object], str, str]] = {
     ),
     "CSV of columns that nobody named": (
         lambda folder: packed_csv(folder, b"b," * 1_000_000, b"", 1),
-        'inferred_schema(LocalStorage(folder), "f.csv.gz", "csv")',
+        'guessed_columns(LocalStorage(folder), "f.csv.gz", "csv")',
         "the first line names more than",
     ),
     "a schema of a million fields": (
@@ -304,7 +304,7 @@ BOMBS: dict[str, tuple[Callable[[Path], object], str, str]] = {
     ),
     "JSON that nobody named, and is nested deep": (
         lambda folder: packed_lines(folder, b'{"a":' + b"[" * 400_000 + b"]" * 400_000 + b"}\n", 1),
-        'inferred_schema(LocalStorage(folder), "f.jsonl.gz", "json")',
+        'guessed_columns(LocalStorage(folder), "f.jsonl.gz", "json")',
         "nested too deep",
     ),
     "texts of blanks": (
@@ -344,7 +344,7 @@ BOMBS: dict[str, tuple[Callable[[Path], object], str, str]] = {
     "a gz in a gz": (
         lambda folder: packed_lines(folder, gzip.compress(b"x" * (1 << 28)), 1),
         ROWS,
-        "no JSON",
+        "packed by gzip",
     ),
     "a document with holes": (
         lambda folder: (folder / "schema-0").open("wb").truncate(20 << 30),

@@ -82,9 +82,10 @@ def test_a_flow_whose_source_has_a_member_that_is_none_is_refused(
         {"rows_uri": "file:///in/*.csv"},
         {"rows_position": "tc.files"},
         {"rows_format": "csv"},
+        {"rows_options": {"delimiter": ";"}},
     ],
 )
-def test_a_query_with_what_only_files_have_is_refused(spec: Any, more: dict[str, str]) -> None:
+def test_a_query_with_what_only_files_have_is_refused(spec: Any, more: dict[str, Any]) -> None:
     with pytest.raises(ArgumentError, match=next(iter(more))):
         run_embedded(spec("write", sql="SELECT 2::BIGINT AS id, 2::BIGINT AS v", **more))
 

@@ -16,7 +16,7 @@ import pytest
 from table_core.cli.rows import _write_csv, _write_json
 from table_core.errors import ArgumentError, DataError
 from table_core.storage.globs import list_files, split_glob
-from table_core.storage.row_files import inferred_schema, read_rows
+from table_core.storage.row_files import guessed_columns, read_rows
 from table_core.storage.stores.local import LocalStorage
 
 SCHEMA = pa.schema([("id", pa.int64()), ("price", pa.decimal128(9, 2))])
@@ -209,7 +209,7 @@ def test_a_line_of_json_that_is_no_object_is_told_and_no_row(
     assert caught.value.facts["line"] == line
     if not body.startswith(b"{"):
         with pytest.raises(DataError, match="one object a line"):
-            inferred_schema(storage, "f.jsonl", "json")
+            guessed_columns(storage, "f.jsonl", "json")
 
 
 def test_blank_lines_and_blanks_before_an_object_are_no_rows(tmp_path: Path) -> None:

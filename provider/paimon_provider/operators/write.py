@@ -56,6 +56,8 @@ class PaimonWriteOperator(PaimonTableOperator):
         files were loaded, so each file is loaded once, whatever runs again and in whatever order,
         folder or pattern it comes.
     :param rows_format: ``parquet``, ``csv`` or ``json``, where the names of the files do not tell.
+    :param rows_options: how rows stand in CSV and JSON, e.g. ``{"delimiter": ";", "decimal": ",",
+        "encoding": "cp1252", "date_format": "%d.%m.%Y", "null_values": ["", "NA"]}``.
     :param computed_columns: columns computed from others before the rows are written, as in a sync,
         e.g. ``["dt=date_format(ts, yyyy-MM-dd)"]``. The rows themselves must not have them.
     :param overwrite: ``None``, ``"partitions"``, ``"table"`` or a partition such as
@@ -81,6 +83,7 @@ class PaimonWriteOperator(PaimonTableOperator):
         rows_uri: str | None = None,
         rows_position: str | None = None,
         rows_format: str | None = None,
+        rows_options: Mapping[str, Any] | None = None,
         flow_name: str | None = None,
         overwrite: str | Mapping[str, str] | None = None,
         computed_columns: Sequence[str] = (),

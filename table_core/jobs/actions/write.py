@@ -9,6 +9,7 @@ from table_core.errors import ArgumentError
 from table_core.jobs.action import Action, Job, Parameter, RunBy
 from table_core.jobs.common_parameters import DRY_RUN, SQL_PARAMETERS
 from table_core.shapes import kinds
+from table_core.shapes.rows import ROWS_OPTIONS
 from table_core.shapes.texts import LINE, POSITION_NAME
 
 if TYPE_CHECKING:
@@ -49,7 +50,13 @@ def _merge_into(job: Job) -> ResultDocument:
     elif source.get("path"):
         rows = open_table(source["path"], storage_options=job.storage_options)
     elif source.get("files"):
-        rows = rows_of_files(job.table, source["files"], source.get("format"), job.store_options)
+        rows = rows_of_files(
+            job.table,
+            source["files"],
+            source.get("format"),
+            job.store_options,
+            source.get("options"),
+        )
     else:
         rows = job.catalog.table(source["table"])
     when = tuple(_clause(document) for document in args["when"])
@@ -111,7 +118,7 @@ ACTIONS: Final = (
         only_with={
             **dict.fromkeys(("parameters", "sources", "pending", "name"), ("sql",)),
             "rows_position": ("rows_uri",),
-            "rows_format": ("rows_uri", "rows_files"),
+            **dict.fromkeys(("rows_format", "rows_options"), ("rows_uri", "rows_files")),
         },
         run_by=RunBy.TASKS,
         touches=_touched_by_write,
@@ -151,6 +158,11 @@ ACTIONS: Final = (
                 name="rows_format",
                 shape=kinds.FILE_FORMAT,
                 about="The format of the files, where their names do not tell.",
+            ),
+            Parameter(
+                name="rows_options",
+                shape=ROWS_OPTIONS,
+                about="How rows stand in CSV and JSON: `delimiter`, `encoding`, `null_values`, `date_format` and others.",
             ),
             Parameter(
                 name="rows_position",
@@ -196,7 +208,7 @@ ACTIONS: Final = (
             Parameter(
                 name="source",
                 shape=kinds.MERGE_SOURCE,
-                about="{table}, {path}, {files, format} or {sql, sources}.",
+                about="{table}, {path}, {files, format, options} or {sql, sources}.",
                 required=True,
                 templated=True,
             ),

@@ -15,6 +15,7 @@ from urllib.parse import unquote
 import pyarrow as pa
 
 from table_core.errors import ArgumentError, DataError, NotFoundError
+from table_core.options.row_options import RowOptions
 from table_core.position.decide import Diverged, FilesNow, GoOn, unreadable, what_next
 from table_core.position.document import Position, Positions
 from table_core.position.files import FileFacts, FilesTaken
@@ -60,12 +61,12 @@ def append_files(
 ) -> ResultDocument:
     """Write the files that ``args["rows_uri"]`` matches, or those of ``rows_files``, in one commit.
 
-    ``args``: ``rows_uri``, or ``rows_files``; ``rows_format`` (None: by their names); ``rows_position``
-    (None, or the property that keeps which files were taken); ``overwrite``; ``computed_columns``, if
+    ``args``: ``rows_uri``, or ``rows_files``; ``rows_format`` (None: by their names); ``rows_options`` (how
+    rows stand in CSV and JSON); ``rows_position`` (None, or the property that keeps which files were taken); ``overwrite``; ``computed_columns``, if
     ``computed`` adds some; ``dry_run``: rows are read and checked, and nothing is committed.
 
     Raises:
-        ArgumentError: no position can be kept under that name.
+        ArgumentError: no position can be kept under that name; an option means nothing for a format.
         PositionDivergedError: files that were taken have changed, or nobody can tell.
         DataError: a file does not decode or does not fit the table; facts name the file.
         NotFoundError: without a position, when no file matches.
@@ -73,16 +74,13 @@ def append_files(
     """
     started_ms = table.access.clock.now_ms()
     before = table.latest_snapshot()
-    asked = {name: args.get(name) for name in ("rows_uri", "rows_position", "overwrite")}
-    asked |= {name: args[name] for name in ("rows_files", "rows_format") if args.get(name)}
-    if computed is not None:
-        asked["computed_columns"] = args["computed_columns"]
-    commit = commit.with_request("write", table.access.branch, **asked)
+    commit = commit.with_request("write", table.access.branch, **_requested(args, computed))
     landed = find_commit(table.access, commit)
     details: dict[str, Any] = {"replayed": landed is not None}
     done = landed
     dry_run = bool(args.get("dry_run"))
-    loading = _Files(table, args.get("rows_format"), computed)
+    options = RowOptions.of(args.get("rows_options"))
+    loading = _Files(table, args.get("rows_format"), options, computed)
     if landed is None and args.get("rows_files"):
         named_files = [_named(uri, storage_options) for uri in args["rows_files"]]
         details |= {"files": len(named_files), "position": None}
@@ -113,21 +111,37 @@ def append_files(
     return result.having(dry_run=True, rows_written=loading.rows) if dry_run else result
 
 
+def _requested(args: Mapping[str, Any], computed: Computes | None) -> dict[str, Any]:
+    """What of ``args`` makes one commit another."""
+    request = {name: args.get(name) for name in ("rows_uri", "rows_position", "overwrite")}
+    for name in ("rows_files", "rows_format", "rows_options"):
+        if args.get(name):
+            request[name] = args[name]
+    if computed is not None:
+        request["computed_columns"] = args["computed_columns"]
+    return request
+
+
 def rows_of_files(
-    table: Table, files: Sequence[str], format: str | None, storage_options: Mapping[str, str]
+    table: Table,
+    files: Sequence[str],
+    format: str | None,
+    storage_options: Mapping[str, str],
+    options: Mapping[str, Any] | None = None,
 ) -> pa.Table:
     """The rows of ``files`` together, in memory: the source of a merge into ``table``.
 
-    CSV and JSON have columns of ``table`` and their types; Parquet has its own.
+    CSV and JSON have columns of ``table`` and their types, written as ``options`` say; Parquet has its own.
 
     Raises:
         DataError: a file does not decode, or two files have other columns; facts name the file.
         NotFoundError: a file is not there.
     """
     batches: list[pa.RecordBatch] = []
+    written = RowOptions.of(options)
     for uri in files:
         storage, info = _named(uri, storage_options)
-        batches += read_rows(storage, info.path, table.arrow_schema, format)
+        batches += read_rows(storage, info.path, table.arrow_schema, format, options=written)
     try:
         return pa.Table.from_batches(batches) if batches else table.arrow_schema.empty_table()
     except pa.ArrowInvalid as error:
@@ -203,6 +217,7 @@ class _Files:
 
     table: Table
     format: str | None
+    options: RowOptions
     computed: Computes | None
     rows: int = 0
     bytes: int = 0
@@ -232,9 +247,11 @@ class _Files:
             self.bytes = before + int(part * info.size)
             tell("reading", self.bytes, total)
 
-        for batch in read_rows(storage, info.path, schema, self.format, taken):
+        for batch in read_rows(storage, info.path, schema, self.format, taken, self.options):
             try:
                 writer.write(batch if self.computed is None else self.computed.added(batch))
             except DataError as error:
-                raise wrong_row(error, storage, info.path, self.format, first_row) from error
+                raise wrong_row(
+                    error, storage, info.path, self.format, first_row, self.options
+                ) from error
             self.rows += batch.num_rows

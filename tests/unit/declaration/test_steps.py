@@ -35,7 +35,12 @@ MEMBERS: dict[type[Step], dict[str, Any]] = {
         "overwrite": "table",
         "with": {"parameters": {"p": 1}},
     },
-    FilesStep: {"rows_uri": "in/*.csv", "rows_position": "tc.in", "rows_format": "csv"},
+    FilesStep: {
+        "rows_uri": "in/*.csv",
+        "rows_position": "tc.in",
+        "rows_format": "csv",
+        "rows_options": {"delimiter": ";", "null_values": ["", "NA"]},
+    },
     MergeStep: {
         "merge": {
             "source": {"sql": "SELECT x FROM o", "reads": {"o": {"table": "a.u"}}},
