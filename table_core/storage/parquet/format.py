@@ -115,6 +115,9 @@ class ParquetFormat:
                 chunks = cache(partial(read_chunk_stats, source))
                 leaves = leaves_to_read(file.metadata, set(names))
                 require_rows_fit(file.metadata, groups, leaves, chunks)
+                if wanted.refuse_wide is not None:  # before pages are looked into
+                    read = _wanted_groups(file, groups, chunks, stored, schema, wanted)
+                    wanted.refuse_wide(wide_row_bytes(file.metadata, read, leaves, chunks))
                 most = require_pages_fit(source, file.metadata, groups, leaves, chunks)
                 groups = _wanted_groups(file, groups, chunks, stored, schema, wanted)
                 allowed = partial(rows_allowed, source, most=most)
@@ -145,8 +148,6 @@ class ParquetFormat:
                 parallel=wanted.parallel,
             )
             for some in groups_by_width(file.metadata, groups):
-                if wanted.refuse_wide is not None:
-                    wanted.refuse_wide(reading.wide_row_bytes(some, leaves))
                 yield from reading.rows(some, row_ranges)
 
 
@@ -170,11 +171,6 @@ class _Reading:
     batch_rows: int
     batch_bytes: int | None
     parallel: bool
-
-    def wide_row_bytes(self, groups: Sequence[int], leaves: Sequence[Leaf]) -> int:
-        """Bytes of the widest row of ``groups`` at least; see ``row_room``."""
-        with decoding(self.storage, self.path):
-            return wide_row_bytes(self.file.metadata, groups, leaves, self.chunks)
 
     def rows(
         self, groups: Sequence[int], ranges: Sequence[RowRange] | None
