@@ -41,6 +41,7 @@ from paimon_provider.operators.partitions import (
     PaimonDropPartitionOperator,
     PaimonMarkPartitionDoneOperator,
 )
+from paimon_provider.operators.pipeline import PaimonPipelineOperator
 from paimon_provider.operators.recover import PaimonRecoverOperator
 from paimon_provider.operators.relay import PaimonRelayPartitionsOperator
 from paimon_provider.operators.report import PaimonChangeReportOperator
@@ -158,6 +159,22 @@ with DAG(
     compact_all = PaimonCompactDatabaseOperator(
         task_id="compact", database="tour_raw", strategy="full"
     )
+    merged = {
+        "source": {"table": "tour_raw.synced"},
+        "on": ["id"],
+        "when": [{"action": "matched-upsert"}, {"action": "not-matched-insert"}],
+    }
+    synced = {"source": {**events, "uri": "{{ params.folder }}/x.jsonl"}, "primary_key": ["id"]}
+    pipeline = PaimonPipelineOperator(
+        task_id="pipeline",
+        database="tour_raw",
+        pipeline_name="tour",
+        hops=[
+            {"name": "x", "action": "sync-table", "target": "tour_raw.synced", "args": synced},
+            {"name": "copy", "action": "merge-into", "target": "tour_raw.x", "args": merged},
+        ],
+        max_lifetime="5 s",
+    )
     clone = PaimonCloneOperator(
         task_id="clone", source="tour_raw.x", table="tour.copy_{{ dag_run.run_after | ts_nodash }}"
     )
@@ -166,7 +183,7 @@ with DAG(
     collect = PaimonCollectMetadataOperator(
         task_id="collect", database="tour_raw", to="tour_raw.table_metadata"
     )
-    database >> one >> compact_all >> clone >> rescale >> manifests >> collect
+    database >> one >> pipeline >> compact_all >> clone >> rescale >> manifests >> collect
 
 with DAG("tour_upkeep", default_args=COMMON, tags=["paimon"]):
     table = "tour.upkeep"

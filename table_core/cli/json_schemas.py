@@ -221,7 +221,7 @@ _OWN: Final[Mapping[tuple[str, ...], dict[str, Any]]] = {
 }
 _RESULTS: Final = (
     *(("create",), ("write",), ("merge-into",), ("truncate",)),
-    *(("clone",), ("clone-database",), ("sync",)),
+    *(("clone",), ("clone-database",), ("sync",), ("pipeline",)),
     *(("tag", "replace"), ("tag", "rename"), ("branch", "rename"), ("branch", "fast-forward")),
     *(("consumer", "reset"), ("consumer", "delete"), ("position", "set"), ("position", "reset")),
 )

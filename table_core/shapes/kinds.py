@@ -27,6 +27,7 @@ __all__ = [
     "EVENTS",
     "FILE_FORMAT",
     "FLAG",
+    "HOPS",
     "INTEGER",
     "LENGTH",
     "MERGE_SOURCE",
@@ -184,4 +185,13 @@ CLAUSES: Final = ListOf(
     least=1,
 )
 """What a merge does, clause by clause."""
+HOPS: Final = ListOf(
+    item=Record(
+        members={"name": LINE, "action": LINE, "target": LINE, "args": MapOf(item=AnyValue())},
+        required=["name", "action", "target"],
+    ),
+    least=1,
+    what="a list of {name, action, target, args}",
+)
+"""The steps of a pipeline, each as a job of its own would have it."""
 NAMES_OR_VALUES: Final = OneOf(what="a list of names, or names to values", shapes=(NAMES, VALUES))

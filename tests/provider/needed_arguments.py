@@ -34,6 +34,7 @@ from paimon_provider.operators.partitions import (
     PaimonDropPartitionOperator,
     PaimonMarkPartitionDoneOperator,
 )
+from paimon_provider.operators.pipeline import PaimonPipelineOperator
 from paimon_provider.operators.position import PaimonPositionOperator
 from paimon_provider.operators.recover import PaimonRecoverOperator
 from paimon_provider.operators.report import PaimonChangeReportOperator
@@ -77,6 +78,11 @@ NEEDED: dict[type[BaseOperator], dict[str, Any]] = {
     PaimonRescaleOperator: {"buckets": 2},
     PaimonRewriteManifestsOperator: {},
     PaimonRollbackOperator: {"tag": "t"},
+    PaimonPipelineOperator: {
+        "database": "a",
+        "pipeline_name": "p",
+        "hops": [{"name": "f", "action": "write", "target": "a.b", "args": {"sql": "SELECT 1"}}],
+    },
     PaimonPositionOperator: {"position": "tc.flow.t", "snapshot": 3},
     PaimonResyncOperator: {"database": "a", "source": {"kind": "mysql"}, "tables": ["b"]},
     PaimonSourceAuditOperator: {"database": "a", "source": {"kind": "mysql"}, "tables": ["b"]},

@@ -9,6 +9,7 @@ from airflow.sdk import Connection
 
 from paimon_provider.connections.source import with_connection
 from paimon_provider.connections.warehouse import looking_secret
+from paimon_provider.operators.pipeline import PaimonPipelineOperator
 from paimon_provider.operators.sync import PaimonSyncTableOperator
 
 
@@ -60,4 +61,29 @@ def test_the_operator_holds_no_password(monkeypatch: pytest.MonkeyPatch) -> None
         task_id="t", table="a.b", source={"kind": "mysql", "tables": "t"}, source_conn_id="shop_db"
     )
     assert operator.arguments()["source"]["password"] == "hush-hush"
+    assert "hush" not in repr({name: getattr(operator, name) for name in operator.template_fields})
+
+
+def test_the_operator_of_a_pipeline_holds_no_password_either(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    document = {"conn_type": "mysql", "host": "h", "login": "ada", "password": "hush-hush"}
+    monkeypatch.setenv("AIRFLOW_CONN_SHOP_DB", json.dumps(document))
+    source = {"kind": "mysql", "databases": "shop"}
+    sync = {"source": source, "source_conn_id": "shop_db"}
+    flow = {"sql": "SELECT 1", "sources": {"t": {"table": "a.t", "mode": "changes"}}}
+    operator = PaimonPipelineOperator(
+        task_id="t",
+        database="a",
+        pipeline_name="p",
+        hops=[
+            {"name": "shop", "action": "sync-database", "target": "a", "args": sync},
+            {"name": "flow", "action": "write", "target": "a.b", "args": flow},
+        ],
+    )
+    args = operator.arguments()
+    assert args["hops"][0]["args"]["source"]["password"] == "hush-hush"
+    assert "source_conn_id" not in args["hops"][0]["args"]
+    assert args["hops"][1]["args"] == flow
+    assert looking_secret(args) == ["hush-hush"]
     assert "hush" not in repr({name: getattr(operator, name) for name in operator.template_fields})

@@ -36,8 +36,8 @@ RESULT_FILE: Final = "result.json"
 _TAIL_LINES: Final = 60
 _LINE_BYTES: Final = 1 << 20
 """A longer line, of a cell that a job prints, is taken in pieces."""
-_PRIVATE_ARGS: Final = frozenset({"source"})
-"""Arguments of verbs that may hold a password: that of the database which a sync reads."""
+_PRIVATE_ARGS: Final = frozenset({"source", "hops"})
+"""Arguments of verbs that may hold a password: that of the database which a sync reads, alone or in a pipeline."""
 
 
 class JobProcess:

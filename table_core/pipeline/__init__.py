@@ -1,0 +1,1 @@
+"""Pipelines that run on: which hop comes after which, what is due, and who runs one."""
