@@ -135,6 +135,10 @@ NIGHT: dict[str, tuple[str, ...]] = {
     "provider/test_cluster_jobs.py": _LAUNCHING,
     "provider/test_live_watch.py": _WATCHING,
     "provider/test_openlineage.py": ("provider/paimon_provider/lineage/*",),
+    "provider/test_hive_connection.py": (
+        "provider/paimon_provider/connections/*",
+        "table_core/hive/*",
+    ),
     "provider/test_rest_connection.py": (
         "provider/paimon_provider/connections/*",
         "table_core/rest/*",
@@ -147,6 +151,7 @@ NIGHT: dict[str, tuple[str, ...]] = {
 SAMPLED = {
     "catalogs/test_half_done_verbs.py": 3,
     "catalogs/test_every_catalog.py": 4,
+    "catalogs/test_hive_catalog.py": 4,
     "catalogs/test_jdbc_catalog.py": 3,
     "catalogs/test_rest_catalog.py": 4,
     "cdc/test_live_audit.py": 3,

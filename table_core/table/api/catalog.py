@@ -108,7 +108,7 @@ class Catalog(CatalogUpkeep):
 
         Raises:
             NotFoundError: there is no such database.
-            ArgumentError: it has tables or other files, and ``cascade`` is off.
+            ArgumentError: it has tables or other files, and ``cascade`` is off; or tables of other formats.
             TableError: of the first table that could not be dropped, when the others are; it notes which.
         """
         if (tables := self.tables(name)) and not cascade:
@@ -117,6 +117,13 @@ class Catalog(CatalogUpkeep):
                 "cascade=True",
                 argument="cascade",
                 value=False,
+            )
+        if others := self.others(name):
+            raise ArgumentError(
+                f"database {name!r} has what is no table of Paimon: {', '.join(sorted(others))}; drop it first, with "
+                "the engine that made it",
+                argument="name",
+                value=name,
             )
         folder = f"{name}{_SUFFIX}"
         if self.names is None and not cascade and (file := next(self.storage.walk(folder), None)):
@@ -157,6 +164,13 @@ class Catalog(CatalogUpkeep):
                 available=names,
             )
         return self.directory.tables(database)
+
+    def others(self, database: str) -> Mapping[str, str]:
+        """What else a Hive metastore has in ``database``, by its name: ``{"sales": "a table of Parquet files"}``.
+
+        Other catalogs have nothing else.
+        """
+        return dict(sorted(self.directory.others(database).items()))
 
     def create_table(
         self,

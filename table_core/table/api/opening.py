@@ -89,11 +89,12 @@ def open_catalog(
         names.create_tables()
     elif options.metastore == "hive":
         hive = HiveOptions.of(options.hive)
+        uri = metastore_uri(hive)
         names = HiveDirectory(
-            metastore=HiveMetastore(metastore_uri(hive)),
+            metastore=HiveMetastore(uri),
             warehouse=storage.uri.rstrip("/"),
             clock=clock,
-            open_folder=_TableFolders(options, "Hive metastore"),
+            open_folder=_TableFolders(options, f"Hive metastore at {uri}"),
             external=hive.external,
         )
     return Catalog(
@@ -111,7 +112,9 @@ def _served_catalog(warehouse: str, options: CatalogOptions, clock: SystemClock)
         StorageUnavailableError: it does not answer.
     """
     server = connected(RestOptions.of(options.rest), options.rest, warehouse, clock)
-    directory = RestDirectory(server, clock, _TableFolders(options, "REST catalog"))
+    directory = RestDirectory(
+        server, clock, _TableFolders(options, f"REST catalog at {options.uri}")
+    )
     return Catalog(
         storage=NoFolder(address=f"{server.uri}/{warehouse}"),
         clock=clock,
@@ -126,7 +129,7 @@ class _TableFolders:
 
     options: CatalogOptions
     server: str
-    """What the server is called."""
+    """What the server is called, and where it is."""
 
     def __call__(self, uri: str) -> Storage:
         """The folder at ``uri``.
@@ -136,7 +139,7 @@ class _TableFolders:
         """
         if is_on_disk(uri) and not self.options.local_tables:
             raise AccessDeniedError(
-                f"the {self.server} at {self.options.uri} says that a table lies in {uri}, a folder of this machine: "
+                f"the {self.server} says that a table lies in {uri}, a folder of this machine: "
                 f"which of its folders are read and written, a server may not say. If it is meant, set "
                 f"{LOCAL_TABLES}=true in the options of the catalog",
                 path=uri,

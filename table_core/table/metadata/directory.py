@@ -12,6 +12,8 @@ from table_core.errors import ArgumentError, ErrorKind, TableError
 from table_core.table.metadata.table_files import is_table
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from table_core.ports import FileInfo, Storage
     from table_core.schema.table_schema import TableSchema
     from table_core.storage.stores.jdbc import JdbcDatabase
@@ -73,6 +75,10 @@ class Directory(Protocol):
 
     def tables(self, database: str) -> list[str]:
         """Names of the tables of ``database``, sorted."""
+        ...
+
+    def others(self, database: str) -> Mapping[str, str]:
+        """What else has a name there, and what it is: tables of other formats, and views."""
         ...
 
     def candidates(self, database: str) -> list[str]:
@@ -151,6 +157,10 @@ class FolderDirectory:
             if error.kind is ErrorKind.UNAVAILABLE:
                 raise
             return True
+
+    def others(self, database: str) -> Mapping[str, str]:  # noqa: ARG002
+        """See ``Directory``."""
+        return {}
 
     def candidates(self, database: str) -> list[str]:
         """See ``Directory``."""
@@ -246,6 +256,10 @@ class JdbcDirectory:
         """See ``Directory``."""
         query = f"SELECT table_name FROM paimon_tables WHERE {_ONE_DATABASE}"
         return sorted(n for (n,) in self.database.rows(query, self.catalog_key, database))
+
+    def others(self, database: str) -> Mapping[str, str]:  # noqa: ARG002
+        """See ``Directory``."""
+        return {}
 
     def candidates(self, database: str) -> list[str]:
         """See ``Directory``."""

@@ -33,7 +33,7 @@ from table_core.storage.stores.wrapped import WrappedStorage
 from table_core.table.metadata.documents import Metadata
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from table_core.hive.objects import HiveTable
     from table_core.ports import Clock, Storage
@@ -89,6 +89,11 @@ class HiveDirectory:
         """Those of Paimon."""
         known = self.metastore.asked(lambda session: session.tables(database))
         return sorted(table.name for table in known if is_paimon(table))
+
+    def others(self, database: str) -> Mapping[str, str]:
+        """See ``Directory``."""
+        known = self.metastore.asked(lambda session: session.tables(database))
+        return {table.name: what_it_is(table) for table in known if not is_paimon(table)}
 
     def candidates(self, database: str) -> list[str]:
         """See ``Directory``."""

@@ -15,7 +15,7 @@ from table_core.rest.refusals import RefusedError
 from table_core.table.metadata.served_storage import ServedLine, ServedStorage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from table_core.ports import Clock, Storage
     from table_core.schema.table_schema import TableSchema
@@ -57,6 +57,10 @@ class RestDirectory:
         """See ``Directory``."""
         with self._asked(f"database {database!r}"):
             return self.server.names(self.server.resources.tables(database), "tables")
+
+    def others(self, database: str) -> Mapping[str, str]:  # noqa: ARG002
+        """What is no table of Paimon is told when it is opened."""
+        return {}
 
     def candidates(self, database: str) -> list[str]:
         """See ``Directory``."""

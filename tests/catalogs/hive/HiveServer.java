@@ -1,9 +1,12 @@
 import java.io.File;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.hive.metastore.HiveMetaStore;
 import org.apache.hadoop.hive.metastore.conf.MetastoreConf;
 import org.apache.hadoop.hive.metastore.conf.MetastoreConf.ConfVars;
 import org.apache.hadoop.hive.metastore.security.HadoopThriftAuthBridge;
+import org.apache.hadoop.hive.metastore.txn.AcidHouseKeeperService;
 import org.apache.hadoop.hive.metastore.txn.TxnDbUtil;
 
 /**
@@ -19,17 +22,18 @@ public class HiveServer {
         boolean fresh = !new File(args[1]).exists();
         MetastoreConf.setVar(conf, ConfVars.CONNECT_URL_KEY, "jdbc:derby:" + args[1] + ";create=true");
         MetastoreConf.setVar(conf, ConfVars.WAREHOUSE, args[2]);
-        MetastoreConf.setVar(conf, ConfVars.TXN_TIMEOUT, args[3] + "s");
-        MetastoreConf.setVar(conf, ConfVars.TIMEDOUT_TXN_REAPER_INTERVAL, "1s");
+        MetastoreConf.setTimeVar(conf, ConfVars.TXN_TIMEOUT, Long.parseLong(args[3]), TimeUnit.SECONDS);
         MetastoreConf.setVar(conf, ConfVars.TASK_THREADS_ALWAYS, HIVE + "RuntimeStatsCleanerTask");
-        MetastoreConf.setVar(conf, ConfVars.TASK_THREADS_REMOTE_ONLY, HIVE + "txn.AcidHouseKeeperService");
         MetastoreConf.setVar(conf, ConfVars.EXPRESSION_PROXY_CLASS, HIVE + "DefaultPartitionExpressionProxy");
         MetastoreConf.setBoolVar(conf, ConfVars.AUTO_CREATE_ALL, fresh);
         MetastoreConf.setBoolVar(conf, ConfVars.SCHEMA_VERIFICATION, false);
+        TxnDbUtil.setConfValues(conf);
         if (fresh) {
-            TxnDbUtil.setConfValues(conf);
             TxnDbUtil.prepDb(conf);
         }
+        AcidHouseKeeperService forgets = new AcidHouseKeeperService();
+        forgets.setConf(conf);
+        Executors.newScheduledThreadPool(1).scheduleAtFixedRate(forgets, 1, 1, TimeUnit.SECONDS);
         HiveMetaStore.startMetaStore(Integer.parseInt(args[0]), HadoopThriftAuthBridge.getBridge(), conf);
     }
 }

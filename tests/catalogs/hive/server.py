@@ -23,7 +23,7 @@ from tests.servers import READY_S, own_folder, wait
 
 HERE = Path(__file__).parent
 CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "airflow-provider-paimon"
-LOCK_S = 20
+LOCK_S = 60
 """After so many seconds the metastore forgets a lock whose holder is not heard of."""
 
 
