@@ -322,7 +322,6 @@ with HiveLock(HiveMetastore(sys.argv[1]), 50, 5_000).held("d.dead"):
 """
 
 
-@pytest.mark.nightly
 def test_the_lock_of_a_killed_writer_is_free_when_the_metastore_forgets_it(
     server: HiveServer,
 ) -> None:
