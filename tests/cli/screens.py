@@ -22,9 +22,10 @@ MACHINE = frozenset(
         ("source", "resync"),
         ("source", "audit"),
         ("source", "replay"),
+        ("pipeline",),
     }
 )
-"""What they show is of the machine or of a server, and of no golden file."""
+"""What they show is of the machine or of a server, and of no golden file; a pipeline has no end either."""
 FAULTS = {
     "a wrong value": "write shop.orders bad.csv",
     "a table that is not there": "read shop.order",
