@@ -106,5 +106,10 @@ def _stopped_by_signals() -> Iterator[threading.Event]:
 
 
 ENTRIES: Final[Sequence[Entry]] = (
-    Entry(("pipeline",), Heading.FEEDS, pipeline, "lake --name sales --hops sales.json"),
+    Entry(
+        ("pipeline",),
+        Heading.FEEDS,
+        pipeline,
+        "lake --name sales --hops sales.json --max-lifetime '1 s'",
+    ),
 )

@@ -100,4 +100,14 @@ def make_shop(folder: Path) -> None:
     (folder / "events.jsonl").write_text("\n".join(lines) + "\n")
     source = {"kind": "files", "uri": f"{folder.as_uri()}/events.jsonl", "tables": "people"}
     (folder / "source.json").write_text(json.dumps(source))
+    sync = {"source": source, "primary_key": ["id"]}
+    flow = {
+        "sql": "SELECT name AS city, count(*) AS orders FROM people GROUP BY name",
+        "sources": {"people": {"table": "lake.people", "mode": "changes"}},
+    }
+    hops = [
+        {"name": "people", "action": "sync-table", "target": "lake.people", "args": sync},
+        {"name": "cities", "action": "write", "target": "shop.cities", "args": flow},
+    ]
+    (folder / "sales.json").write_text(json.dumps(hops))
     (folder / "shop.yaml").write_text(DECLARATION)

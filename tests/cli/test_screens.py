@@ -23,7 +23,10 @@ from tests.cli.terminal import Shown, Terminal
 from tests.lanes import sampled
 
 WRITES = os.environ.get("SCREENS") == "write"
-WARNINGS = {("expire-partitions",): "no partition can expire by day (DATE)"}
+WARNINGS = {
+    ("expire-partitions",): "no partition can expire by day (DATE)",
+    ("pipeline",): "tried-again: cities no table",
+}
 """What an example says beside its result."""
 SEPARATOR = "\n" + "=" * 30 + " {} " + "=" * 30 + "\n"
 
