@@ -8,7 +8,8 @@ from __future__ import annotations
 import json
 import os
 import sys
-from typing import Final
+from importlib.metadata import version
+from typing import Annotated, Final
 
 import typer
 from rich.console import Console
@@ -30,18 +31,44 @@ from table_core.cli import (
 from table_core.cli.action_commands import action_entries
 from table_core.cli.commands import PROGRAM, add_all
 from table_core.cli.doctor import command as doctor
+from table_core.cli.misuse import Commands, status_for_programs
 from table_core.errors import TableError, error_to_document
+from table_core.jobs.action import Heading
 from table_core.options.shown import shown
 from table_core.storage.stores.os_errors import table_error
 
 __all__ = ["COMMAND", "COMMANDS", "app", "main"]
 
 app = typer.Typer(
+    cls=Commands,
     no_args_is_help=True,
     help="Read, write and keep Apache Paimon tables.",
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
+_JSON: Final = "--json"
+_INTERRUPTED: Final = 130
+"""What the parser makes of an interrupt, as shells do."""
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        sys.stdout.write(f"{PROGRAM} {version('paimon-table-core')}\n")
+        raise typer.Exit
+
+
+@app.callback()
+def _all(
+    _: Annotated[
+        bool,
+        typer.Option(
+            "--version", help="Print the version.", callback=_print_version, is_eager=True
+        ),
+    ] = False,
+) -> None:
+    """What stands before a command."""
+
+
 COMMANDS: Final = add_all(
     app,
     groups.GROUPS,
@@ -74,6 +101,8 @@ def _run() -> None:
     """
     try:
         try:
+            if _JSON in sys.argv:
+                sys.exit(status_for_programs(COMMAND, PROGRAM))
             COMMAND(prog_name=PROGRAM)
         finally:
             sys.stdout.flush()
@@ -90,15 +119,29 @@ def _forget_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+def _say_interrupted() -> None:
+    """What an interrupt leaves, of a command that may commit."""
+    words = [word for word in sys.argv[1:] if not word.startswith("-")]
+    entry = next((one for one in COMMANDS if list(one.path) == words[: len(one.path)]), None)
+    if entry is not None and entry.heading not in {Heading.LOOK, Heading.HERE}:
+        sys.stderr.write(
+            "interrupted: a commit is there as a whole or not at all, and table-core snapshots shows it\n"
+        )
+
+
 def main() -> None:
     """Run the command line; the entry point of ``table-core``."""
     try:
         _run()
+    except SystemExit as error:
+        if error.code == _INTERRUPTED:
+            _say_interrupted()
+        raise
     except TableError as error:
         document = error_to_document(error)
         if notes := getattr(error, "__notes__", None):
             document["notes"] = notes
-        if "--json" in sys.argv:
+        if _JSON in sys.argv:
             sys.stderr.write(json.dumps(document, default=str) + "\n")
         else:
             console = Console(stderr=True, highlight=False, emoji=False)

@@ -148,7 +148,10 @@ def show_description(table: Table, *, as_json: bool) -> None:
         _print(shown(definition.comment))
     show_records(columns, as_json=False, layout=_COLUMNS)
     options = [{"option": k, "value": v} for k, v in sorted(table.options.items())]
-    show_records(options, as_json=False, layout=_OPTIONS)
+    if options:
+        show_records(options, as_json=False, layout=_OPTIONS)
+    else:
+        _print("no options: all have their defaults")
 
 
 def show_health(health: Health, *, as_json: bool) -> None:
