@@ -35,9 +35,14 @@ Steps: TypeAlias = "Generator[fx.Effect, fx.Reply, T]"
 _NOT_HELD: Final = {BROUGHT_BACK_PROPERTY, COMMITS_PROPERTY, HISTORY_PROPERTY}
 
 
+def are_few(bounds: fx.Bounds, retention: fx.Retention) -> bool:
+    """Whether all of them stay, however old they are."""
+    return bounds.latest - bounds.earliest < max(retention.retained_min, 1)
+
+
 def may_expire(bounds: fx.Bounds, retention: fx.Retention, successor: Snapshot) -> bool:
     """Whether count or age lets the earliest snapshot go, whose ``successor`` this is."""
-    if bounds.latest - bounds.earliest < max(retention.retained_min, 1):
+    if are_few(bounds, retention):
         return False
     if bounds.latest - bounds.earliest >= retention.retained_max:
         return True

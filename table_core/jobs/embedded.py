@@ -19,6 +19,7 @@ from table_core.options.budgets import require_bounded, take_budgets
 from table_core.sql.sql_parameters import named
 from table_core.table.api.sql.sql_child import CLOSED
 from table_core.table.api.sql.sql_process import SqlLimits, SqlProcesses, rows_of
+from table_core.table.dml.overwrite import open_writer
 from table_core.table.metadata.sharing import alone
 
 if TYPE_CHECKING:
@@ -114,10 +115,16 @@ class EmbeddedEngine:
         return computed.added(rows)
 
     def write(
-        self, table: Table, rows: Any, commit: CommitAs, overwrite: str | Mapping[str, Any] | None
+        self,
+        table: Table,
+        rows: Any,
+        commit: CommitAs,
+        overwrite: str | Mapping[str, Any] | None,
+        *,
+        is_new: bool = False,
     ) -> Commit:
         """Write ``rows`` with one commit."""
-        with table.write(commit=commit, overwrite=overwrite) as writer:
+        with open_writer(table.access, commit, overwrite, is_new=is_new) as writer:
             writer.write(rows)
             return writer.commit()
 

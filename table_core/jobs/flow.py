@@ -24,7 +24,7 @@ from table_core.jobs.flow_name import require_state, view_of_pending
 from table_core.jobs.pinning import View, pin
 from table_core.ondisk.layout import MAIN
 from table_core.options import keys_commit
-from table_core.table.commit_io.committer import find_commit
+from table_core.table.dml.overwrite import begin_write
 from table_core.table.metadata.describing import committed
 from table_core.table.metadata.results import CommitAs, ResultDocument
 
@@ -84,9 +84,18 @@ class Engine(Protocol):
         ...
 
     def write(
-        self, table: Table, rows: Any, commit: CommitAs, overwrite: str | Mapping[str, Any] | None
+        self,
+        table: Table,
+        rows: Any,
+        commit: CommitAs,
+        overwrite: str | Mapping[str, Any] | None,
+        *,
+        is_new: bool = False,
     ) -> Commit:
-        """Write what ``query`` gave."""
+        """Write what ``query`` gave.
+
+        ``is_new``: the caller has looked, and ``commit`` was not made before; so only the commit itself looks again.
+        """
         ...
 
 
@@ -134,23 +143,24 @@ def run_flow(
         OutcomeUnknownError: a position was stored once and the snapshot that held it is gone.
     """
     started_ms = table.access.clock.now_ms()
-    before = table.latest_snapshot()
     asked = {name: args.get(name) for name in _ASKED}
     computed = computed_rows(table, args)
     if computed is not None:
         asked["computed_columns"] = args["computed_columns"]
     commit = commit.with_request("write", table.access.branch, **asked)
-    landed = find_commit(table.access, commit)
+    begun = begin_write(
+        table.access, commit, lambda: engine.verb("compact", table)(strategy="minor")
+    )
     details: dict[str, Any] = {}
-    done = landed
-    if landed is None:
+    done = begun.landed
+    if begun.landed is None:
         _refuse_own_table(catalog, table, args.get("pending"))
-        pinned = pin(catalog, table, args)
+        pinned = pin(catalog, table, args, begun.head)
         details["positions"] = pinned.kept.properties
         if pinned.runs:
             done = _compute(catalog, table, args, commit, engine, pinned, details, computed)
-    facts = {**details, "replayed": landed is not None}
-    return committed(table.access, "write", done, before, facts, started_ms=started_ms)
+    facts = {**details, "replayed": done is not None and done.replayed}  # perhaps a twin's
+    return committed(table.access, "write", done, begun.head, facts, started_ms=started_ms)
 
 
 def _refuse_own_table(catalog: Catalog, table: Table, pending: Mapping[str, Any] | None) -> None:
@@ -203,6 +213,7 @@ def _compute(
             expect={**pinned.kept.expect, **commit.expect},
         ),
         args.get("overwrite"),
+        is_new=True,
     )
     details["positions"] = properties
     # Otherwise the positions are where they were, or where the run has put them whose commit it was.

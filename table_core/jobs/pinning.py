@@ -11,6 +11,7 @@ nobody publishes it, main reads the same again.  The next run puts the consumer 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from table_core.errors import ArgumentError, PositionDivergedError
@@ -21,7 +22,7 @@ from table_core.jobs.flow_name import (
     require_source,
     view_of_pending,
 )
-from table_core.jobs.window import refuse_half_told, refuse_window
+from table_core.jobs.window import refuse_half_told, refuse_window, turned
 from table_core.ondisk.layout import MAIN
 from table_core.position.decide import Diverged, another_reader
 from table_core.position.document import Position
@@ -30,7 +31,14 @@ from table_core.position.place import SnapshotPlace
 from table_core.position.reader import Reader, ReaderKind, digest_of, require_position_name
 from table_core.position.source import TableId
 from table_core.table.metadata.documents import Metadata
-from table_core.table.metadata.positions import came_to, positions_of, standing, table_at, table_now
+from table_core.table.metadata.positions import (
+    came_to,
+    positions_at,
+    positions_of,
+    standing,
+    table_at,
+    table_now,
+)
 from table_core.table.metadata.refs.branches import is_to_be_published
 from table_core.table.metadata.refs.consumers import next_snapshot_of, set_consumer
 from table_core.table.metadata.timeline import find_snapshot
@@ -155,8 +163,8 @@ class Pinned:
                 consumer.advance(kept.place.id)
 
 
-def pin(catalog: Catalog, table: Table, args: Mapping[str, Any]) -> Pinned:
-    """Decide what this run of the flow into ``table`` reads.
+def pin(catalog: Catalog, table: Table, args: Mapping[str, Any], head: Snapshot | None) -> Pinned:
+    """Decide what this run of the flow into ``table``, whose newest snapshot is ``head``, reads.
 
     Raises:
         ArgumentError: views, modes or names that cannot be.
@@ -167,7 +175,7 @@ def pin(catalog: Catalog, table: Table, args: Mapping[str, Any]) -> Pinned:
     sources, pending = args.get("sources") or {}, args.get("pending")
     waiting = None if pending is None else view_of_pending(pending)
     refuse_one_name([*sources, *([] if waiting is None else [waiting])])
-    kept = positions_of(table.access)
+    kept = positions_at(table.access, head)
     pinned = Pinned(
         flow=flow,
         views={},
@@ -258,8 +266,9 @@ class _Source:
 
     def _pin_changes(self, reader: Reader, key: str, stored: Position | None) -> None:
         access, kept = self.table.access, self.pinned.kept
+        find = cache(partial(find_snapshot, access))  # one look serves all that is decided
         source, stored = standing(
-            access, stored, lambda born: kept.elsewhere(reader, born), head=self.head
+            access, stored, lambda born: kept.elsewhere(reader, born), head=self.head, find=find
         )
         if stored is None:
             self._refuse_moved(kept.elsewhere(reader, source))
@@ -270,7 +279,7 @@ class _Source:
         place = None
         if stored is not None:
             assert isinstance(stored.place, SnapshotPlace)
-            now = table_now(access, stored.place, source=source, head=self.head)
+            now = table_now(access, stored.place, source=source, head=self.head, find=find)
             place = came_to(stored, now)
         newest = SnapshotPlace.of(self.head)
         after = place.id if place is not None else 0
@@ -279,8 +288,12 @@ class _Source:
         consumer.hold_for_main(reader, source, key, after)
         if stored is not None and stored.reader.kind is ReaderKind.QUERY:
             refuse_half_told(self.table, reader, source, after)
+        window: list[Snapshot | None] = []
         if after:
-            refuse_window(self.table, reader, source, after, newest.id)
+            window += refuse_window(self.table, reader, source, after, newest.id)
+        elif newest.id:
+            window += [find_snapshot(access, newest.id)]
+        self._settle_on(window)
         self.pinned.consumers[self.view] = consumer
         self.pinned.views[self.view] = View(
             table=self.table, snapshot=newest.id or None, after=after or None, changes=True
@@ -288,8 +301,23 @@ class _Source:
         self.pinned.moved |= newest.id != after
         kept.put(key, Position(reader, source, newest), stored)
 
+    def _settle_on(self, window: list[Snapshot | None]) -> None:
+        """Have the query read the snapshots of ``window``, whatever has their numbers then.
+
+        They were looked at after they were held.  The last must be what the position will name: then all are of its line.
+
+        Raises:
+            CommitConflictError: the source was rolled back or made anew since it was looked at first.
+        """
+        newest, pinned = SnapshotPlace.of(self.head), self.table.access.metadata.pinned
+        if window and not newest.is_at(SnapshotPlace.of(window[-1])):
+            raise turned(self.table, newest.id)
+        pinned.update((snapshot.id, snapshot) for snapshot in window if snapshot is not None)
+
     def _pin_state(self, reader: Reader, key: str, stored: Position | None) -> None:
         newest = SnapshotPlace.of(self.head)
+        if self.head is not None:
+            self.table.access.metadata.pinned[newest.id] = self.head
         self.pinned.views[self.view] = View(table=self.table, snapshot=newest.id or None)
         same = stored is not None and newest.id == 0 and stored.place == newest
         self.pinned.moved |= not same

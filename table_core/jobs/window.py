@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from table_core.errors import CommitConflictError
 from table_core.ondisk.data_file import EntryKind
 from table_core.ondisk.properties import ROWS_KEPT_PROPERTY
 from table_core.ondisk.snapshot import CommitKind
@@ -19,26 +20,31 @@ if TYPE_CHECKING:
     from table_core.position.source import TableId
     from table_core.table.api.table import Table
 
-__all__ = ["refuse_half_told", "refuse_window"]
+__all__ = ["refuse_half_told", "refuse_window", "turned"]
 
 _TAKES_AWAY: Final = frozenset({"TRUNCATE", "DELETE"})
 """Operations of snapshots that bring no row."""
 
 
-def refuse_window(table: Table, reader: Reader, source: TableId, after: int, to: int) -> None:
-    """Refuse to go over rows of (``after``, ``to``] that no change tells of, or that come twice.
+def refuse_window(
+    table: Table, reader: Reader, source: TableId, after: int, to: int
+) -> list[Snapshot]:
+    """Refuse to go over rows of (``after``, ``to``] that no change tells of, or that come twice; the snapshots.
 
     Raises:
+        CommitConflictError: snapshots were rolled back since they were looked at.
         PositionDivergedError: a snapshot has expired, an overwrite has brought rows, or another changelog
             producer has come while rows waited for their compaction.
     """
-    access, window = table.access, _Window(reader, source, after)
+    access, window, between = table.access, _Window(reader, source, after), []
     # Without an ALTER there is one producer: nothing is asked for.
     before = find_snapshot(access, after) if access.schema.id else None
     for id in range(after + 1, to + 1):
         snapshot = find_snapshot(access, id)
         if snapshot is None:
             earliest = access.metadata.earliest_id()
+            if earliest is not None and earliest < id:  # what expires goes from below
+                raise turned(table, id)
             raise window.diverged(
                 "expired",
                 f"snapshot {id} of {table.name} has expired before it was read, and the earliest is {earliest}: "
@@ -47,6 +53,7 @@ def refuse_window(table: Table, reader: Reader, source: TableId, after: int, to:
                 way_on=f"'table-core position set --snapshot {(earliest or 1) - 1}', to go on without the "
                 "rows between",
             )
+        between.append(snapshot)
         if before is not None:
             refuse_switch(access, reader, source, before, snapshot)
         if access.schema.id:
@@ -59,6 +66,19 @@ def refuse_window(table: Table, reader: Reader, source: TableId, after: int, to:
                 actual=f"snapshot {id}, {snapshot.operation or 'OVERWRITE'}",
                 way_on=f"'table-core position set --snapshot {id}', to go on after it",
             )
+    return between
+
+
+def turned(table: Table, id: int) -> CommitConflictError:
+    """The error of a flow whose source has turned while the flow began: snapshot ``id`` is not what it was."""
+    problem = f"snapshot {id} is not the one of a moment ago"
+    return CommitConflictError(
+        f"source {table.name}: {problem}, because the table was rolled back or made anew meanwhile. Nothing was "
+        "read; run again",
+        table=table.name,
+        head_id=id,
+        conflicts=[problem],
+    )
 
 
 def refuse_half_told(table: Table, reader: Reader, source: TableId, after: int) -> None:

@@ -107,11 +107,17 @@ class SparkEngine:
         return with_computed(rows, table.access, computed)
 
     def write(
-        self, table: Table, rows: Any, commit: CommitAs, overwrite: str | Mapping[str, Any] | None
+        self,
+        table: Table,
+        rows: Any,
+        commit: CommitAs,
+        overwrite: str | Mapping[str, Any] | None,
+        *,
+        is_new: bool = False,
     ) -> Commit:
         """Write what ``query`` gave, with one commit."""
         self.progress("write", table=table.name)
-        done = write_frame(rows, table, commit, overwrite)
+        done = write_frame(rows, table, commit, overwrite, is_new=is_new)
         self.progress(
             "committed",
             table=table.name,

@@ -111,14 +111,14 @@ class Judge:
         """The calls that ``verb`` makes alone."""
         if verb not in self._calls:
             faults = Faults.none()
-            _do(VERBS[verb].call, self.begin.copied().catalog(faults), "first")
+            _do(VERBS[verb].call, self.begin.begun().catalog(faults), "first")
             self._calls[verb] = faults.calls
         return self._calls[verb]
 
     def serial(self, steps: tuple[str, ...]) -> tuple[tuple[bool, ...], Any]:
         """Whether each of ``steps`` works, one after the other, and what is seen then."""
         if steps not in self._serial:
-            lake = self.begin.copied()
+            lake = self.begin.begun()
             oks = []
             for step in steps:
                 name, _, part = step.partition("#")
@@ -143,7 +143,7 @@ class Judge:
     # ------------------------------------------------------------------------------ interleaved
     def run(self, case: Case) -> Finding | None:
         """Run ``case``; what is wrong with it."""
-        lake = self.begin.copied()
+        lake = self.begin.begun()
         met = ""
         done: dict[str, _Done] = {}
 

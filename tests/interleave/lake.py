@@ -43,9 +43,11 @@ SCHEMA: Final = pa.schema(
 )
 BEGUN_MS: Final = 1_800_000_100_000
 """What is older was there before the verbs began."""
+_READ: Final = 3
+"""Up to this snapshot of ``d.t`` the flow by changes into ``d.s`` has read."""
 _NUMBERS = itertools.count()
-_HOLD: Final = re.compile(r"-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
-"""A tag or consumer that a verb makes for as long as it takes, and a kill leaves for an hour."""
+_HOLD: Final = re.compile(r"-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$|^flow-")
+"""A tag or consumer that a verb makes for as long as it takes, and a kill leaves for an hour; or a flow, for its next run."""
 
 
 @dataclass
@@ -163,6 +165,14 @@ class Lake:
         disk.files, disk.folders, disk.puts = dict(mine.files), set(mine.folders), mine.puts
         disk.within = {folder: dict(paths) for folder, paths in mine.within.items()}
         return Lake(storage, clock)
+
+    def begun(self) -> Lake:
+        """A copy for verbs: a flow has read a part of its table, which a position knows by its place."""
+        lake = self.copied()
+        catalog = lake.catalog()
+        into, source = catalog.table("d.s"), catalog.table("d.t")
+        into.positions.set("tc.flow.changes", snapshot=_READ, source=source)
+        return lake
 
     def catalog(self, faults: Faults | None = None) -> tc.Catalog:
         """The warehouse as one process sees it."""

@@ -10,6 +10,8 @@ import pyarrow as pa
 
 import table_core as tc
 from table_core.errors import NotFoundError
+from table_core.jobs.embedded import EmbeddedEngine, view_rows
+from table_core.jobs.flow import run_flow
 from tests.clocks import Impatient, WouldWaitError
 from tests.interleave.lake import BEGUN_MS, SCHEMA, Kind, row
 from tests.tables import write_rows
@@ -125,6 +127,22 @@ def _follow(catalog: tc.Catalog, who: tc.CommitAs) -> object:
         return None
 
 
+class _Told(EmbeddedEngine):
+    """One row that says what is in the views: no process for SQL."""
+
+    def query(self, sql: str, views: Any, parameters: Any = None) -> pa.Table:
+        rows = pa.concat_tables([view_rows(v).read_all().select(["v"]) for v in views.values()])
+        values = [v or 0 for v in rows["v"].to_pylist()]
+        return row("flow", len(values), sum(values)) if sql else row("a", 30, 3)
+
+
+def _flow(source: str, target: str, mode: str, *, tells: bool = True) -> Call:
+    """A job: its source is pinned, and its position goes with the row, which ``tells`` of the source."""
+    sources = {"s": {"table": source, "mode": mode}}
+    args = {"sql": "told" if tells else "", "sources": sources, "name": mode}
+    return lambda catalog, who: run_flow(catalog, catalog.table(target), args, who, _Told())
+
+
 def _branch_write(catalog: tc.Catalog, who: tc.CommitAs) -> object:
     return write_rows(catalog.table("d.t$branch_side"), row("a", 60, 60), commit=who)
 
@@ -140,8 +158,24 @@ def _three_buckets(catalog: tc.Catalog, who: tc.CommitAs) -> object:
     return catalog.alter_table("d.t", [tc.SetOption("bucket", "3")])
 
 
+_NO_CHANGES: Final = frozenset(
+    {
+        "key",
+        "key in buckets",
+        "key, vectors",
+        "dynamic",
+        "postponed",
+        "partial-update",
+        "aggregation",
+        "key, expired",
+    }
+)
+"""Keys without a changelog."""
 _NO_DELETES: Final = frozenset({"first-row"})
 _ALL: Final = (
+    Verb("flow", _flow("d.s", "d.t", "snapshot", tells=False)),
+    Verb("flow by states", _flow("d.t", "d.s", "snapshot")),
+    Verb("flow by changes", _flow("d.t", "d.s", "changes"), not_on=_NO_CHANGES),
     Verb("append", _put(("a", 10, 1), ("b", 11, 2))),
     Verb("upsert", _put(("a", 1, 5), ("b", 1, 6))),
     Verb("delete row", _delete_row, keys_only=True, not_on=_NO_DELETES),

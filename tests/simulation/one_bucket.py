@@ -213,7 +213,7 @@ class Bucket:
     def begin(self, name: str, strategy: str) -> CommitPart | None:
         """A compaction up to its commit."""
         access = self.table.access.with_options({"write-only": "false"})
-        choice = choose(Selection.of(access, strategy=strategy))
+        choice = choose(Selection.of(access, strategy=strategy), access.head())
         part = compact_part(_compact_buckets(access, choice, None))
         self.merging[name] = part
         return part

@@ -109,11 +109,13 @@ class Union(EmbeddedEngine):
         rows = [view_rows(view).read_all().select(["id"]) for view in views.values()]
         return pa.concat_tables(rows)
 
-    def write(self, table: Any, rows: Any, commit: Any, overwrite: Any) -> Any:
+    def write(
+        self, table: Any, rows: Any, commit: Any, overwrite: Any, *, is_new: bool = False
+    ) -> Any:
         what, self.before_write = self.before_write, None
         if what is not None:
             what()
-        return super().write(table, rows, commit, overwrite)
+        return super().write(table, rows, commit, overwrite, is_new=is_new)
 
 
 class World:

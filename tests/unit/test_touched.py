@@ -157,7 +157,7 @@ def test_a_flow_counts_the_changes_since_its_position(catalog: Any) -> None:
     assert "3,000,020 rows" in choice(catalog, "write", flow, "d.sums").reason
     from table_core.jobs.pinning import pin
 
-    pinned = pin(catalog, target, flow)
+    pinned = pin(catalog, target, flow, target.latest_snapshot())
     write_rows(
         target,
         pa.table({"id": [1], "dt": ["x"]}, schema=SCHEMA),

@@ -24,16 +24,16 @@ __all__ = ["ACTIONS"]
 
 def _create_table(job: Job) -> ResultDocument:
     """A database that is missing is made."""
-    from table_core.table.metadata.describing import unchanged
+    from table_core.table.metadata.describing import FilesOf, unchanged
 
-    catalog, args = job.catalog, dict(job.args)
-    database, _, name = job.target.partition(".")
+    args = dict(job.args)
     columns = [_field(name, told) for name, told in args.pop("columns").items()]
-    catalog.create_database(database, if_not_exists=True)
-    existed = name in catalog.tables(database)
-    table = catalog.create_table(job.target, columns, **args)
+    table, created = job.catalog.create_with_database(job.target, columns, **args)
     return unchanged(
-        table.access, "create-table", {"created": not existed, **_advice(table.definition)}
+        table.access,
+        "create-table",
+        {"created": created, **_advice(table.definition)},
+        files=FilesOf.of(table.access, None) if created else None,
     )
 
 
@@ -63,13 +63,14 @@ def _field(name: str, told: Any) -> Field:
 
 
 def _alter_table(job: Job) -> ResultDocument:
+    from table_core.table.api.catalog import altered
     from table_core.table.metadata.describing import unchanged
 
     wanted = [_schema_change(n, document) for n, document in enumerate(job.args["changes"])]
-    before = job.table.definition.id
-    table = job.catalog.alter_table(job.target, wanted, job.commit, allow=job.args["allow"])
+    before = job.table
+    table = altered(before, wanted, job.commit, allow=job.args["allow"])
     after = table.definition
-    details = {"schema_before": before, "schema_after": after.id, **_advice(after)}
+    details = {"schema_before": before.definition.id, "schema_after": after.id, **_advice(after)}
     return unchanged(table.access, "alter-table", details)
 
 

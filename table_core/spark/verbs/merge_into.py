@@ -49,7 +49,7 @@ from table_core.spark.writing.frames import (
 from table_core.spark.writing.in_tasks import prepared_by_share
 from table_core.spark.writing.shuffle import by_bucket
 from table_core.table.api.table import Table
-from table_core.table.commit_io.committer import commit_parts, find_commit
+from table_core.table.commit_io.committer import begin, commit_parts
 from table_core.table.commit_io.uncommitted import undone_by
 from table_core.table.dml import merge_into as clauses
 from table_core.table.dml.key_changes import wanted_rows
@@ -113,13 +113,14 @@ def merged(
 ) -> tuple[ResultDocument, Commit | None]:
     """What ``merge_into`` says, and its commit; None where there was nothing to change."""
     access, when = table.access.in_newest_schema(), tuple(when)
-    started_ms, head = access.clock.now_ms(), access.head()
+    started_ms = access.clock.now_ms()
     clauses.refuse_clauses(access, when)
     condition = dict(on) if isinstance(on, Mapping) else {name: name for name in on}
     on = dict(zip(table_spelling(condition, access), condition.values(), strict=True))
     columns = clauses.columns_of(access, on)
     commit = clauses.with_request(commit, access, source, on, when, **of_query(source))
-    done, counts = find_commit(access, commit), Counter[str]()
+    begun, counts = begin(access, commit), Counter[str]()
+    done, head = begun.landed, begun.head
     if done is None:
         refuse_fallback_rows(access, head)
         session = started(spark)

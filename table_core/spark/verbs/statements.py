@@ -18,7 +18,7 @@ from table_core.spark.session.failures import translated
 from table_core.spark.session.tasks import groups_of, packed, results_of
 from table_core.spark.writing.frames import compacted_along
 from table_core.spark.writing.in_tasks import prepared
-from table_core.table.commit_io.committer import commit_parts, find_commit
+from table_core.table.commit_io.committer import begin, commit_parts
 from table_core.table.commit_io.uncommitted import undone_by
 from table_core.table.dml.overwrite import Reads, commit_results
 from table_core.table.dml.postponed_rows import in_buckets, spreads_first
@@ -82,8 +82,8 @@ def _run(
     spark: SparkSession | Callable[[], SparkSession], statement: Statement, commit: CommitAs
 ) -> ResultDocument:
     access, commit = statement.access, statement.with_request(commit, **of_query(spark))
-    started_ms, head = access.clock.now_ms(), access.head()
-    done, rows = find_commit(access, commit), 0
+    started_ms, begun = access.clock.now_ms(), begin(access, commit)
+    done, head, rows = begun.landed, begun.head, 0
     if done is None:
         refuse_fallback_rows(access, head, statement.where)
     if done is None and head is not None:

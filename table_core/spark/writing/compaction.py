@@ -14,7 +14,7 @@ from table_core.spark.session.failures import translated
 from table_core.spark.session.tasks import groups_of, packed, results_of
 from table_core.spark.writing.planned_compaction import PlannedCompaction
 from table_core.table.api import database_maintenance as upkeep
-from table_core.table.commit_io.committer import find_commit
+from table_core.table.commit_io.committer import begin
 from table_core.table.commit_io.uncommitted import undone_by
 from table_core.table.compact.compact import (
     Selection,
@@ -95,21 +95,30 @@ def compact(  # noqa: PLR0913 - as the verb on a table
         everything=clustering is not None,
     )
     commit = with_request(commit, access, strategy, partitions, where, order_by)
-    planned = PlannedCompaction.of(spark, selection, access.head(), clustering)
-    if planned is not None:
-        done = [] if find_commit(access, commit) else planned.run(spark)
-        return commit_compaction(access, planned.choice, done, commit, started_ms=started_ms)
-    choice = choose(selection)
+    begun = begin(access, commit)
+    planned = PlannedCompaction.of(spark, selection, begun.head, clustering)
+    choice = choose(selection, begun.head) if planned is None else planned.choice
     changes: Sequence[CompactChange] = ()
-    if choice.buckets and find_commit(access, commit) is None:
-        if clustering is not None:
-            work = partial(_sorted, access, clustering)
-            changes = _by_tasks(spark, access, list(choice.buckets.items()), work)
-        elif access.schema.is_key_table:
-            changes = _compacted_by_tasks(spark, access, choice.buckets, full=choice.full)
-        else:
-            changes = _packed_by_tasks(spark, access, choice)
-    return commit_compaction(access, choice, changes, commit, started_ms=started_ms)
+    if begun.landed is None and planned is not None:
+        changes = planned.run(spark)
+    elif begun.landed is None and choice.buckets:
+        changes = _chosen(spark, access, choice, clustering)
+    return commit_compaction(access, choice, changes, commit, begun.landed, started_ms=started_ms)
+
+
+def _chosen(
+    spark: SparkSession | Callable[[], SparkSession],
+    access: TableAccess,
+    choice: Choice,
+    clustering: Clustering | None,
+) -> Sequence[CompactChange]:
+    """What becomes of the buckets of ``choice``, by tasks."""
+    if clustering is not None:
+        work = partial(_sorted, access, clustering)
+        return _by_tasks(spark, access, list(choice.buckets.items()), work)
+    if access.schema.is_key_table:
+        return _compacted_by_tasks(spark, access, choice.buckets, full=choice.full)
+    return _packed_by_tasks(spark, access, choice)
 
 
 def compact_due(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import defaultdict
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql.types import NullType, StructField, StructType
@@ -17,7 +18,7 @@ from table_core.spark.session.failures import translated
 from table_core.spark.session.own_columns import refuse_own_columns
 from table_core.spark.session.schema_bridge import fields_of, holds, spark_type
 from table_core.spark.session.tasks import RESULT_TYPE, map_batches, packed, unpacked
-from table_core.spark.writing.compaction import compact_due
+from table_core.spark.writing.compaction import compact, compact_due
 from table_core.spark.writing.few_rows import few_rows
 from table_core.spark.writing.in_tasks import prepared, prepared_by_share
 from table_core.spark.writing.native import native_write
@@ -25,10 +26,10 @@ from table_core.spark.writing.native_fit import reason_against
 from table_core.spark.writing.one_task import is_one_small_task
 from table_core.spark.writing.shuffle import assigners, by_bucket
 from table_core.table.api.table import Table
-from table_core.table.commit_io.committer import find_commit, parts_of
+from table_core.table.commit_io.committer import parts_of
 from table_core.table.commit_io.prepared import WriteResult
 from table_core.table.commit_io.uncommitted import discard
-from table_core.table.dml.overwrite import overwrite_selection
+from table_core.table.dml.overwrite import begin_write, overwrite_selection
 from table_core.table.metadata.results import Commit, CommitAs
 from table_core.table.write.coerce import cast_column, coerce
 from table_core.table.write.widening import widened
@@ -100,7 +101,7 @@ def write(
         "write", table.access.branch, overwrite=overwrite, **of_query(df)
     )
     if mode in ("error", "ignore"):
-        landed = find_commit(table.access, commit)
+        landed = _landed(df, table, commit)
         if landed is not None:
             return landed
         if table.access.live_entries(table.latest_snapshot()):
@@ -117,20 +118,36 @@ def write(
 
 @of_verb("write")
 def write_frame(
-    df: DataFrame, table: Table, commit: CommitAs, overwrite: str | Mapping[str, Any] | None
+    df: DataFrame,
+    table: Table,
+    commit: CommitAs,
+    overwrite: str | Mapping[str, Any] | None,
+    *,
+    is_new: bool = False,
 ) -> Commit:
-    """Like ``write``, with ``overwrite`` as ``Table.write`` takes it."""
+    """Like ``write``, with ``overwrite`` as ``Table.write`` takes it.
+
+    ``is_new``: the caller has looked, and ``commit`` was not made before.
+    """
     access = table.access
     refuse_unwritable(access, adds_only=True)
     overwrite_selection(access, overwrite, ())
     commit = commit.with_request("write", access.branch, overwrite=overwrite, **of_query(df))
-    landed = find_commit(access, commit)
+    landed = None if is_new else _landed(df, table, commit)
     if landed is not None:
         return landed
     results = written(df, access, replaces=overwrite is not None)
     if overwrite is None:
         results.append(compacted_along(df.sparkSession, access, results))
     return table.commit(results, commit, overwrite)
+
+
+def _landed(df: DataFrame, table: Table, commit: CommitAs) -> Commit | None:
+    """What an earlier run of ``commit`` made, its rows as visible as those of any other."""
+    if not commit.is_named:
+        return None
+    by_tasks = partial(compact, df.sparkSession, table, strategy="minor")
+    return begin_write(table.access, commit, by_tasks).landed
 
 
 def written(df: DataFrame, access: TableAccess, *, replaces: bool) -> list[WriteResult]:

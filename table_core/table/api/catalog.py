@@ -36,7 +36,12 @@ from table_core.table.metadata.documents import Metadata
 from table_core.table.metadata.new_schema import new_schema
 from table_core.table.metadata.refs.moves import dropping, moving_all
 from table_core.table.metadata.several import failed_of
-from table_core.table.metadata.table_files import delete_files, is_table, refuse_leftovers
+from table_core.table.metadata.table_files import (
+    delete_files,
+    is_table,
+    is_table_of,
+    refuse_leftovers,
+)
 from table_core.table.read.kept_values import KeptValues
 
 if TYPE_CHECKING:
@@ -51,7 +56,7 @@ if TYPE_CHECKING:
     from table_core.table.metadata.results import CommitAs, ResultDocument
     from table_core.table.read.scan import Scan
 
-__all__ = ["Catalog"]
+__all__ = ["Catalog", "altered"]
 
 _log = logging.getLogger(__name__)
 _SUFFIX: Final = ".db"
@@ -191,8 +196,46 @@ class Catalog(CatalogUpkeep):
             NotFoundError: there is no such database.
             UnsupportedFeatureError: a feature that this release does not write.
         """
+        self._check_database(self.split(name)[0])
+        made = self._made(name, schema, primary_key, partition_by, options, comment)
+        if made is not None:
+            return made
+        if not if_not_exists:
+            raise AlreadyExistsError(f"table {name!r} exists already", name=name)
+        return self.table(name)
+
+    def create_with_database(
+        self,
+        name: str,
+        schema: Any,
+        primary_key: Sequence[str] = (),
+        partition_by: Sequence[str] = (),
+        options: Mapping[str, str] | None = None,
+        comment: str | None = None,
+        if_not_exists: bool = False,
+    ) -> tuple[Table, bool]:
+        """As ``create_table``, and a database that is missing is made; the table, and whether it is new.
+
+        Raises:
+            TableError: as ``create_table``.
+        """
+        self.create_database(self.split(name)[0], if_not_exists=True)
+        made = self._made(name, schema, primary_key, partition_by, options, comment)
+        if made is None and not if_not_exists:
+            raise AlreadyExistsError(f"table {name!r} exists already", name=name)
+        return (self.table(name), False) if made is None else (made, True)
+
+    def _made(
+        self,
+        name: str,
+        schema: Any,
+        primary_key: Sequence[str],
+        partition_by: Sequence[str],
+        options: Mapping[str, str] | None,
+        comment: str | None,
+    ) -> Table | None:
+        """The new table; None: there is one of that name."""
         database, table = self.split(name)
-        self._check_database(database)
         require_mapping("options", options, "{'bucket': '2'}")
         document = create(
             schema,
@@ -203,13 +246,19 @@ class Catalog(CatalogUpkeep):
             now_ms=self.clock.now_ms(),
         )
         stored = self._create(database, table, document)
-        if stored is not None:
-            # Not read again: a store that fails now would say that there is no table.
-            _warn_of_retention(name, None, stored)
-            return self._handle(f"{database}.{table}", schema=stored)
-        if not if_not_exists:
-            raise AlreadyExistsError(f"table {name!r} exists already", name=name)
-        return self.table(name)
+        if stored is None:
+            return None
+        # Not read again: a store that fails now would say that there is no table.
+        _warn_of_retention(name, None, stored)
+        return open_handle(
+            f"{database}.{table}",
+            self.root(database, table),
+            self.clock,
+            self.ids,
+            branch=None,
+            options=None,
+            schema=stored,
+        )
 
     def _create(self, database: str, table: str, document: TableSchema) -> TableSchema | None:
         """Store the schema and register the table; the schema as it is stored, None if it was there."""
@@ -217,7 +266,7 @@ class Catalog(CatalogUpkeep):
             made = self.directory.create_table(database, table, document)
             return Metadata(self.root(database, table)).latest_schema() if made else None
         root, name = self.root(database, table), f"{database}.{table}"
-        registered = self.directory.has_table(database, table)
+        registered = self.names is not None and self.names.has_table(database, table)
         refuse_leftovers(root, name)
         made = root.create(layout.schema_path(0), new_schema(document))
         if self.names is None or (
@@ -264,33 +313,31 @@ class Catalog(CatalogUpkeep):
 
             return SystemTable(name, lambda: self.system(name))
         database, table = self.split(plain)
-        if not self._has_table(database, table):
+        branch, metadata, schema = asked.branch_with(branch), None, None
+        is_there = self.names is None or self.names.has_table(database, table)
+        if is_there and not self.directory.makes_tables:  # else its files are the server's to make
+            metadata = Metadata(self.root(database, table))
+            listed = metadata.schema_ids()
+            is_there = is_table_of(metadata.storage, listed)
+            schema = metadata.schema(listed[-1]) if is_there else None
+        if not is_there:
             known = self.tables(database)
             raise NotFoundError(
                 f"no table {plain!r} in {self.warehouse}; there are {known}",
                 name=plain,
                 available=known,
             )
-        handle = self._handle(plain, branch=asked.branch_with(branch), options=options)
-        return asked.shown(handle)
-
-    def _has_table(self, database: str, table: str) -> bool:
-        """Whether it is there: by its name, and by its files where they are the caller's to make."""
-        if self.names is not None and not self.names.has_table(database, table):
-            return False
-        return self.directory.makes_tables or is_table(self.root(database, table))
-
-    def _handle(
-        self,
-        name: str,
-        branch: str | None = None,
-        options: Mapping[str, str] | None = None,
-        schema: TableSchema | None = None,
-    ) -> Table:
-        root = self.root(*self.split(name))
-        return open_handle(
-            name, root, self.clock, self.ids, branch=branch, options=options, schema=schema
+        handle = open_handle(
+            plain,
+            self.root(database, table) if metadata is None else metadata.storage,
+            self.clock,
+            self.ids,
+            branch=branch,
+            options=options,
+            schema=schema,
+            metadata=metadata,
         )
+        return asked.shown(handle)
 
     def system(self, name: str) -> Scan:
         """A global system table: ``all_table_options, catalog_options, tables, partitions``."""
@@ -320,12 +367,7 @@ class Catalog(CatalogUpkeep):
             DataError: a stored value does not fit its new type.
             CommitConflictError: the newest schema is not ``expect``.
         """
-        access = self.table(name).access
-        keeps = KeptValues.of(access, allow)
-        schema = alter(access, changes_of(changes), commit, expect=expect, keeps=keeps)
-        _warn_of_retention(name, access.schema, schema)
-        # Not opened anew: a store that fails now would say that nothing has changed.
-        return Table(replace(access, schema=schema))
+        return altered(self.table(name), changes, commit, expect=expect, allow=allow)
 
     def rename_table(self, name: str, to: str) -> None:
         """Rename ``name`` to ``to``, which must not exist. Not atomic on object stores.
@@ -459,6 +501,23 @@ class Catalog(CatalogUpkeep):
                 value=name,
             )
         self.directory.check_name(what, name)
+
+
+def altered(
+    table: Table,
+    changes: Sequence[SchemaChange],
+    commit: CommitAs | None = None,
+    *,
+    expect: int | None = None,
+    allow: str | Collection[str] = (),
+) -> Table:
+    """See ``Catalog.alter_table``: the same, of a table that is open."""
+    access = table.access
+    keeps = KeptValues.of(access, allow)
+    schema = alter(access, changes_of(changes), commit, expect=expect, keeps=keeps)
+    _warn_of_retention(table.name, access.schema, schema)
+    # Not opened anew: a store that fails now would say that nothing has changed.
+    return Table(replace(access, schema=schema))
 
 
 def _warn_of_retention(name: str, before: TableSchema | None, after: TableSchema) -> None:

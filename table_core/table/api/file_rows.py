@@ -24,7 +24,7 @@ from table_core.position.source import FilesId
 from table_core.storage.globs import meant_files, split_glob
 from table_core.storage.row_files import read_rows, wrong_row
 from table_core.storage.stores.locate import open_storage
-from table_core.table.commit_io.committer import find_commit
+from table_core.table.dml.overwrite import begin_write
 from table_core.table.metadata.describing import committed
 from table_core.table.metadata.progress import tell
 
@@ -73,10 +73,10 @@ def append_files(
         CommitConflictError: another run has taken files meanwhile.
     """
     started_ms = table.access.clock.now_ms()
-    before = table.latest_snapshot()
     commit = commit.with_request("write", table.access.branch, **_requested(args, computed))
-    landed = find_commit(table.access, commit)
-    details: dict[str, Any] = {"replayed": landed is not None}
+    begun = begin_write(table.access, commit)
+    landed = begun.landed
+    details: dict[str, Any] = {}
     done = landed
     dry_run = bool(args.get("dry_run"))
     options = RowOptions.of(args.get("rows_options"))
@@ -107,7 +107,7 @@ def append_files(
         if files:
             pairs = [(storage, info) for info in files]
             done = loading.append(pairs, commit, args.get("overwrite"), dry_run=dry_run)
-    result = committed(table.access, "write", done, before, details, started_ms=started_ms)
+    result = committed(table.access, "write", done, begun.head, details, started_ms=started_ms)
     return result.having(dry_run=True, rows_written=loading.rows) if dry_run else result
 
 

@@ -45,8 +45,11 @@ def open_handle(
     branch: str | None,
     options: Mapping[str, str] | None,
     schema: TableSchema | None = None,
+    metadata: Metadata | None = None,
 ) -> Table:
     """A handle on the table whose root is ``storage``; with ``schema``, if that is known, nothing is read.
+
+    ``metadata`` is what has read ``schema``.
 
     Raises:
         NotFoundError: there is no table or no such branch.
@@ -58,7 +61,7 @@ def open_handle(
 
     require_mapping("options", options, "{'scan.tag-name': 'v1'}")
     require_name("branch", branch or "", "dev")
-    metadata = Metadata(storage)
+    metadata = metadata or Metadata(storage)
     access = TableAccess(
         name=name,
         storage=storage,

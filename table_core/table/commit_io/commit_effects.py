@@ -47,6 +47,10 @@ class CommitEffects:
     """Whether files may be as old as their manifest entries say, and no copies."""
     made: list[CommitPart] = field(init=False, default_factory=list)
     """What halves became that were numbered anew: the last one is committed, or nothing."""
+    heads: dict[int, Snapshot] = field(init=False, default_factory=dict)
+    """Each newest snapshot that was seen."""
+    head: Snapshot | None = field(init=False, default=None)
+    """The newest snapshot when it was looked for last."""
     _started_ms: int = field(init=False)
     _attempt_ms: int = field(init=False)
     """When the attempt that runs began."""
@@ -66,8 +70,10 @@ class CommitEffects:
     def _read_head(self, _: fx.ReadHead) -> fx.TableState:
         metadata = self.access.metadata
         head_and_digest = metadata.head_with_digest()
-        if head_and_digest:
-            noted_head(self.access, head_and_digest[0])
+        self.head = head_and_digest[0] if head_and_digest else None
+        if self.head is not None:
+            noted_head(self.access, self.head)
+            self.heads[self.head.id] = self.head
         schemas = metadata.schemas()
         if not schemas:
             raise self.access.is_gone()

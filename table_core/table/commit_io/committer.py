@@ -7,7 +7,7 @@ an attempt that lost is deleted, what may have landed is never touched.
 from __future__ import annotations
 
 import logging
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -35,10 +35,13 @@ if TYPE_CHECKING:
 
     from table_core.commit.outcome import Landed, Outcome
     from table_core.commit.overwrite import Selection
+    from table_core.ondisk.snapshot import Snapshot
     from table_core.table.commit_io.prepared import CompactChange, WriteResult
     from table_core.table.metadata.access import TableAccess
 
 __all__ = [
+    "Begun",
+    "begin",
     "commit_parts",
     "commit_writes",
     "compact_part",
@@ -48,6 +51,7 @@ __all__ = [
 ]
 
 WRITER_VERSION: Final = f"{WRITER_PREFIX}0.2.0"
+"""In the source, because the archive that Spark's tasks get has no metadata of a distribution; a test compares the two."""
 _MADE: Final[dict[tuple[str, str, str, int], None]] = {}
 """Commits that this process made, oldest first."""
 _MADE_MAX: Final = 10_000
@@ -220,15 +224,18 @@ def _keeps_empty(access: TableAccess, commit: CommitAs) -> bool:
 def _run(
     access: TableAccess, request: CommitRequest, effects: CommitEffects | None = None
 ) -> Outcome:
+    effects = effects or CommitEffects(access)
     outcome = protocol.drive(
         protocol.commit(
             request,
             bounds=access.bounds if access.schema.is_key_table else None,
             seen=access.metadata.seen,
         ),
-        (effects or CommitEffects(access)).perform,
+        effects.perform,
     )
     access.metadata.seen = outcome.seen
+    halves = [half.snapshot for half in (outcome.append, outcome.compact) if half is not None]
+    access.metadata.built = {**effects.heads, **{snapshot.id: snapshot for snapshot in halves}}
     for warning in outcome.warnings:
         _log.warning("%s: %s", access.name, warning)
     landed = outcome.compact or outcome.append
@@ -313,18 +320,39 @@ def _delta(access: TableAccess, half: Landed | None) -> tuple[ManifestEntry, ...
     return tuple(access.metadata.delta(half.snapshot)) if half.replayed else half.delta
 
 
-def find_commit(access: TableAccess, commit: CommitAs) -> Commit | None:
-    """The commit that ``commit`` names, if it has landed: so that a retry need not do the work.
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """What a verb finds before it begins, by one look at its table that all its steps share."""
+
+    landed: Commit | None
+    """The commit that it is asked for, if that was made before."""
+    head: Snapshot | None
+    """The newest snapshot; the commit looks again, and does not trust it."""
+
+
+def begin(access: TableAccess, commit: CommitAs) -> Begun:
+    """Look at the table, and for the commit that ``commit`` names: a retry need not do the work again.
 
     Raises:
         ArgumentError: it has landed, and something else was asked for then.
+        NotFoundError: the table was dropped or renamed.
         OutcomeUnknownError: it was found where a dead snapshot id may have been used again.
     """
     if not commit.is_named:
-        return None
-    request = replace(_request(access, commit), expect={})
-    outcome = _run(access, request)
-    return _described(access, outcome) if outcome.replayed else None
+        return Begun(landed=None, head=access.head())
+    effects = CommitEffects(access)
+    outcome = _run(access, replace(_request(access, commit), expect={}), effects)
+    landed = _described(access, outcome) if outcome.replayed else None
+    return Begun(landed=landed, head=effects.head)
+
+
+def find_commit(access: TableAccess, commit: CommitAs) -> Commit | None:
+    """The commit that ``commit`` names, if it has landed; see ``begin``, for who needs the newest snapshot too.
+
+    Raises:
+        ArgumentError, NotFoundError, OutcomeUnknownError: as ``begin``.
+    """
+    return begin(access, commit).landed if commit.is_named else None
 
 
 def filter_committed(access: TableAccess, user: str, identifiers: Iterable[int]) -> list[int]:

@@ -12,7 +12,7 @@ from table_core.lsm.levels import Levels
 from table_core.lsm.triggers import number_of_levels
 from table_core.merge.clustering import Clustering
 from table_core.ondisk.layout import POSTPONE_BUCKET
-from table_core.table.commit_io.committer import commit_parts, compact_part, find_commit
+from table_core.table.commit_io.committer import begin, commit_parts, compact_part
 from table_core.table.commit_io.uncommitted import undone_by
 from table_core.table.compact.compaction import (
     compact_append_files,
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from table_core.predicate.expression import Expression
     from table_core.table.commit_io.prepared import CompactChange
     from table_core.table.metadata.access import Bucket, TableAccess
-    from table_core.table.metadata.results import ResultDocument
+    from table_core.table.metadata.results import Commit, ResultDocument
 
 __all__ = [
     "Choice",
@@ -89,16 +89,16 @@ def compact(
         rows=rows,
         everything=clustering is not None,
     )
-    choice = choose(selection)
     commit = with_request(commit, access, strategy, partitions, where, order_by)
-    landed = find_commit(access, commit)
+    begun = begin(access, commit)
+    choice, landed = choose(selection, begun.head), begun.landed
     changes: list[CompactChange] = []
     if dry_run:
         seen = [] if landed else _foreseen(access, choice, everything=clustering is not None)
         return _foretold(access, choice, seen, started_ms=started_ms)
     if landed is None:
         changes = _compact_buckets(access, choice, clustering)
-    return commit_compaction(access, choice, changes, commit, started_ms=started_ms)
+    return commit_compaction(access, choice, changes, commit, landed, started_ms=started_ms)
 
 
 def compact_rows(access: TableAccess, rows: frozenset[bytes] | None) -> None:
@@ -284,10 +284,9 @@ class Selection:
         )
 
 
-def choose(selection: Selection) -> Choice:
-    """Which buckets have something to compact, or all that were chosen."""
+def choose(selection: Selection, head: Snapshot | None) -> Choice:
+    """Which buckets of ``head`` have something to compact, or all that were chosen."""
     access = selection.access
-    head = access.head()
     live = access.files_by_bucket(
         head, keep_manifest=selection.keep_manifest, keep_partition=selection.keep_partition
     )
@@ -358,16 +357,19 @@ def commit_compaction(
     choice: Choice,
     changes: Sequence[CompactChange],
     commit: CommitAs,
+    landed: Commit | None,
     *,
     started_ms: int,
 ) -> ResultDocument:
-    """Commit ``changes`` as one COMPACT snapshot and describe what was done."""
+    """Commit ``changes`` as one COMPACT snapshot and describe what was done.
+
+    ``landed`` is what an earlier run of ``commit`` has made; without any changes, this one looks no more.
+    """
     changes = [
         replace(c, total_buckets=choice.totals.get((c.partition, c.bucket), c.total_buckets))
         for c in changes
     ]
     part = compact_part(changes)
-    landed = find_commit(access, commit) if part is None else None
     done = landed if part is None else commit_parts(access, commit, compact=part)
     return committed(
         access,

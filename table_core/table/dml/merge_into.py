@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from table_core.commit.request import ChangedRows
-from table_core.table.commit_io.committer import commit_parts, find_commit
+from table_core.table.commit_io.committer import begin, commit_parts
 from table_core.table.commit_io.uncommitted import undone_by
 from table_core.table.dml.key_changes import KeyChanges, MetRows, target_rows, windows
 from table_core.table.dml.merge_checks import (
@@ -96,9 +96,9 @@ def merge_into(
     access = access.in_newest_schema()
     refuse_clauses(access, when)
     commit, columns = with_request(commit, access, source, on, when), columns_of(access, on)
-    landed = find_commit(access, commit)
-    if landed is not None:
-        return described(access, access.head(), landed, {}, access.clock.now_ms())
+    begun = begin(access, commit)
+    if begun.landed is not None:
+        return described(access, begun.head, begun.landed, {}, access.clock.now_ms())
     rows = _source_table(source)
     refuse_wrong_expressions(access, rows.schema, columns, when)
     return done_again(access, lambda: _once(access, rows, columns, when, commit))
@@ -195,7 +195,11 @@ def _write_versions(
     head = in_buckets(access, head)
     pairing = Pairing(access, source, on, when)
     with open_writer(
-        access.for_whole_rows(), commit, None, Reads.of(MERGE, head, lambda: changed_rows(counts))
+        access.for_whole_rows(),
+        commit,
+        None,
+        Reads.of(MERGE, head, lambda: changed_rows(counts)),
+        is_new=True,
     ) as writer:
         for changes in _changes(access, head, pairing, counts):
             for rows in changes.written():

@@ -25,7 +25,7 @@ from table_core.ondisk.snapshot import CommitKind
 from table_core.options import keys_commit
 from table_core.scan.split import hides_level0
 from table_core.table.commit_io.committed_once import already_committed, remember_committed
-from table_core.table.commit_io.committer import commit_parts, commit_writes, find_commit
+from table_core.table.commit_io.committer import Begun, begin, commit_parts, commit_writes
 from table_core.table.commit_io.prepared import WriteResult
 from table_core.table.commit_io.replacing import commit_replacing
 from table_core.table.compact.inline_compaction import InlineCompaction
@@ -86,10 +86,13 @@ def open_writer(
     commit: CommitAs,
     overwrite: str | Mapping[str, object] | None,
     statement: Reads | None = None,
+    *,
+    is_new: bool = False,
 ) -> TableWriter:
     """A writer that commits as ``commit`` says; see ``Table.write`` for ``overwrite``.
 
-    ``statement`` writes other versions of rows that it has read.
+    ``statement`` writes other versions of rows that it has read.  ``is_new``: the caller has looked, with ``begin`` or
+    ``begin_write``, and ``commit`` was not made before; the commit itself looks again.
     """
     overwrite_selection(access, overwrite, ())  # refuses a bad argument before any row is written
     commit = commit.with_request("write", access.branch, overwrite=overwrite)
@@ -100,42 +103,56 @@ def open_writer(
         ),
         compaction=partial(InlineCompaction, access, replaces=overwrite is not None),
         replaces=overwrite is not None,
-        landed=lambda: _landed(access, commit),
+        landed=None if is_new and commit.is_named else lambda: _landed(access, commit),
     )
 
 
-def _landed(access: TableAccess, commit: CommitAs) -> Commit | None:
-    """What an earlier run of ``commit`` made, its rows as visible as those of any other.
+def begin_write(
+    access: TableAccess, commit: CommitAs, compact: Callable[[], object] | None = None
+) -> Begun:
+    """As ``begin``; the rows of an earlier run are then as visible as those of any other.
 
-    Where readers wait for level 0 to be compacted, and that run died before it had, this one does.
+    Where readers wait for level 0 to be compacted, and that run died before it had, ``compact`` does; None: this process.
     """
-    landed = find_commit(access, commit)
-    if landed is not None and hides_level0(access.schema, access.options):
-        _compact_now(access, None)
-    return landed
+    begun = begin(access, commit)
+    if begun.landed is not None and hides_level0(access.schema, access.options):
+        _compact_now(access, compact or partial(_compact_rows, access, None))
+    return begun
+
+
+def _landed(access: TableAccess, commit: CommitAs) -> Commit | None:
+    return begin_write(access, commit).landed if commit.is_named else None
 
 
 def _compacted(access: TableAccess, done: Commit, written: WriteResult) -> Commit:
     """``done``; where its compaction was dropped, and readers or changes wait for it, with another one.
 
-    The rows are in, so a fault is logged and no more.
+    So it is where ``done`` is a twin's, which came meanwhile and may have died before its own.  The rows are in, so a
+    fault is logged and no more.
     """
-    if done.compact_conflicts and needs_lookup(access.options):
+    twins = done.replayed and hides_level0(access.schema, access.options)
+    if twins or (done.compact_conflicts and needs_lookup(access.options)):
         try:
-            _compact_now(access, frozenset(change.partition for change in written.changes))
+            rows = frozenset(change.partition for change in written.changes)
+            _compact_now(access, partial(_compact_rows, access, rows))
         except TableError as error:
             _log.warning("%s: rows wait for the next compaction: %s", access.name, error)
     return done
 
 
-def _compact_now(access: TableAccess, rows: frozenset[bytes] | None) -> None:
-    """Compact what level 0 of ``rows`` (None: all partitions) keeps back, unless others do all the time."""
-    from table_core.table.compact.compact import compact_rows
-
+def _compact_now(access: TableAccess, compact: Callable[[], object]) -> None:
+    """Compact what level 0 keeps back, unless others do all the time."""
     for _ in range(0 if access.options.get(keys_commit.WRITE_ONLY) else _TRIES):
         with suppress(CommitConflictError):  # another writer compacts
-            compact_rows(access, rows)
+            compact()
             return
+
+
+def _compact_rows(access: TableAccess, rows: frozenset[bytes] | None) -> None:
+    """Compact ``rows`` (None: all partitions)."""
+    from table_core.table.compact.compact import compact_rows
+
+    compact_rows(access, rows)
 
 
 def commit_results(
@@ -284,10 +301,10 @@ def _take_out(
     dry_run: bool,
 ) -> ResultDocument:
     started_ms = access.clock.now_ms()
-    head = access.head()
     asked = [dict(spec) for spec in partitions]
     commit = commit.with_request(action, access.branch, partitions=asked or None)
-    done = find_commit(access, commit)
+    begun = begin(access, commit)
+    done, head = begun.landed, begun.head
     sizes: list[int] = []
     rows: set[bytes] | None = None
     if done is None:

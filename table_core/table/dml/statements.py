@@ -13,7 +13,7 @@ from table_core.errors import ArgumentError, UnsupportedFeatureError
 from table_core.merge.engines.versions import Versions
 from table_core.options import keys_merge
 from table_core.options.argument_kinds import require_mapping
-from table_core.table.commit_io.committer import commit_parts, find_commit
+from table_core.table.commit_io.committer import begin, commit_parts
 from table_core.table.commit_io.uncommitted import undone_by
 from table_core.table.dml.expressions import evaluate, refuse_wrong_values
 from table_core.table.dml.key_changes import wanted_rows, with_kind
@@ -167,8 +167,8 @@ def run(statement: Statement, commit: CommitAs) -> ResultDocument:
 
 def _once(statement: Statement, commit: CommitAs) -> ResultDocument:
     access = statement.access
-    started_ms, head = access.clock.now_ms(), access.head()
-    done, rows = find_commit(access, commit), 0
+    started_ms, begun = access.clock.now_ms(), begin(access, commit)
+    done, head, rows = begun.landed, begun.head, 0
     if done is None:
         refuse_fallback_rows(access, head, statement.where)
     if done is None and access.schema.is_key_table:
@@ -221,7 +221,7 @@ def _write_versions(
     rows, head = 0, in_buckets(statement.access, head)
     scan = committed_rows(statement.access, head, statement.where)
     access, reads = statement.access.for_whole_rows(), Reads.of(statement.operation, head)
-    with open_writer(access, commit, None, reads) as writer:
+    with open_writer(access, commit, None, reads, is_new=True) as writer:
         for batch in scan.to_batches():
             writer.write(statement.versions(pa.Table.from_batches([batch])))
             rows += batch.num_rows

@@ -20,7 +20,7 @@ from table_core.expire.changelogs import expire_changelogs as changelog_steps_of
 from table_core.expire.partitions import PartitionExpiry
 from table_core.expire.plan import Bounds
 from table_core.expire.protocol import expire_snapshots as steps_of
-from table_core.expire.snapshots import may_expire
+from table_core.expire.snapshots import are_few, may_expire
 from table_core.ondisk import layout
 from table_core.ondisk.hints import EARLIEST, encode_hint
 from table_core.ondisk.snapshot import FIRST_ID
@@ -171,11 +171,14 @@ def _expire_snapshots(access: TableAccess, newest: int) -> None:
 
 def _may_expire(access: TableAccess, bounds: Bounds) -> bool | None:
     """Whether the earliest snapshot may go; None: somebody else expires it."""
+    retention = snapshot_retention(access)
+    if are_few(bounds, retention):
+        return False  # most small tables end here, and nothing is read
     try:
         successor = access.metadata.snapshot(min(bounds.earliest + 1, bounds.latest))
     except NotFoundError:
         return None
-    return may_expire(bounds, snapshot_retention(access), successor)
+    return may_expire(bounds, retention, successor)
 
 
 def _expire_changelogs(access: TableAccess) -> None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from table_core.commit.asked import differences
+from table_core.commit.basis import Opened
 from table_core.errors import (
     ArgumentError,
     CommitConflictError,
@@ -26,7 +27,7 @@ from table_core.table.metadata.refs.branches import branch_access
 from table_core.table.metadata.refs.late_documents import is_late_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from table_core.schema.change import SchemaChange
     from table_core.schema.table_schema import TableSchema
@@ -76,13 +77,13 @@ def alter(
     named = None if commit is None or not commit.is_named else commit
     if named is not None:
         named = named.with_request("alter-table", access.branch, changes=changes)
-        if not undoes and _has_landed(access, named):
-            return metadata.latest_schema()
-    for _ in range(_ATTEMPTS_MAX):
-        birth = (
-            metadata.line_birth()
-        )  # read first: the newest schema may be another table's by then
-        newest = _newest(access, birth, expect)
+    for attempt in range(_ATTEMPTS_MAX):
+        ids = metadata.schema_ids()
+        if not ids:
+            raise access.is_gone()
+        if attempt == 0 and named is not None and not undoes and _has_landed(access, ids, named):
+            return metadata.schema(ids[-1])
+        newest, birth = _newest(access, ids, expect)
         evolved = evolve(
             newest,
             changes,
@@ -108,14 +109,16 @@ def alter(
     )
 
 
-def _newest(access: TableAccess, birth: str, expect: int | None) -> TableSchema:
-    """The newest schema: that which the changes were decided on, of the table of that ``birth``.
+def _newest(access: TableAccess, ids: Sequence[int], expect: int | None) -> tuple[TableSchema, str]:
+    """The newest of the schemas ``ids``, which the changes were decided on, and the birth of its table.
 
     Raises:
         CommitConflictError: it is another one than ``expect``; or was made in another table, by who takes it away
             in a moment, or was killed.
     """
-    newest = access.metadata.latest_schema()
+    # Read first: the newest schema may be another table's by then.
+    birth = Opened.of(access.metadata.schema(ids[0])).birth
+    newest = access.metadata.schema(ids[-1])
     if expect not in {None, newest.id}:
         raise _conflict(
             access,
@@ -133,7 +136,7 @@ def _newest(access: TableAccess, birth: str, expect: int | None) -> TableSchema:
             "recover' do it",
             problem,
         )
-    return newest
+    return newest, birth
 
 
 def _linked(
@@ -217,13 +220,13 @@ def _require_readable(access: TableAccess, before: TableSchema, after: TableSche
         )
 
 
-def _has_landed(access: TableAccess, commit: CommitAs) -> bool:
-    """Whether a schema came by ``commit``, and none took that back since.
+def _has_landed(access: TableAccess, ids: Sequence[int], commit: CommitAs) -> bool:
+    """Whether one of the schemas ``ids`` came by ``commit``, and none took that back since.
 
     Raises:
         ArgumentError: it did, and something else was asked for.
     """
-    for id in reversed(access.metadata.schema_ids()):
+    for id in reversed(ids):
         extra, name = access.metadata.schema(id).extra, _name(commit)
         if extra.get(_UNDONE) == name:
             return False

@@ -57,7 +57,10 @@ class FilesOf:
         """Those of the snapshot ``id``; 0: before the first."""
         if not id:
             return cls.of(access, None)
-        return cls._counted(access, id, lambda: cls.of(access, access.metadata.snapshot(id)))
+        metadata = access.metadata
+        return cls._counted(
+            access, id, lambda: cls.of(access, metadata.built.get(id) or metadata.snapshot(id))
+        )
 
     @classmethod
     def newest(cls, access: TableAccess) -> FilesOf:
@@ -114,7 +117,7 @@ def committed(
     if replayed and not made:  # in a snapshot that is expired: nobody knows what it was
         return _document(access, action, None, None, told, started_ms, rows_written=None)
     if not made:
-        same = FilesOf.at(access, head.id if head else 0)
+        same = FilesOf.of(access, head)
         return _document(access, action, same, same, told, started_ms)
     first, last = made[0].snapshot_ids[0], made[-1].snapshot_ids[-1]
     after = FilesOf.at(access, last)
@@ -209,9 +212,13 @@ def unchanged(
     *,
     dry_run: bool = False,
     started_ms: int | None = None,
+    files: FilesOf | None = None,
 ) -> ResultDocument:
-    """The result of a verb that makes no snapshot and takes no data file from the newest state."""
-    same = FilesOf.newest(access)
+    """The result of a verb that makes no snapshot and takes no data file from the newest state.
+
+    ``files`` are those of that state, where they are known.
+    """
+    same = files or FilesOf.newest(access)
     return _document(access, action, same, same, details, started_ms, dry_run=dry_run)
 
 

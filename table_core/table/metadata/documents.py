@@ -6,7 +6,6 @@ for the whole process.  Snapshots are not: a rollback lets later commits use a n
 
 from __future__ import annotations
 
-import hashlib
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from table_core.commit.basis import Opened
+from table_core.commit.readback import digest
 from table_core.errors import CorruptFileError, FilesExpiredError, NotFoundError
 from table_core.ondisk import layout
 from table_core.ondisk.file_columns import FileColumns, live_columns
@@ -82,6 +82,11 @@ class Metadata:
     """What ``EARLIEST`` said when it was read last: it may be late."""
     newest_seen: int | None = field(default=None, repr=False)
     """The newest snapshot when it was looked for last."""
+    pinned: dict[int, Snapshot] = field(default_factory=dict, repr=False)
+    """Snapshots that a job has decided on: it reads these, also where their numbers are used again meanwhile.  So
+    whoever looks whether a snapshot is still there asks for its bytes."""
+    built: dict[int, Snapshot] = field(default_factory=dict, repr=False)
+    """What the last commit of this handle made, and what that was built on: to describe it without reading it again."""
     _stamps: dict[int, tuple[int, int, str]] = field(default_factory=dict, repr=False)
     """The stamps of the files of schemas, as listed last: one that has another was recreated."""
 
@@ -171,6 +176,8 @@ class Metadata:
         Raises:
             NotFoundError: there is none; facts list the range that there is.
         """
+        if id in self.pinned:
+            return self.pinned[id]
         try:
             body = self.snapshot_body(id)
         except NotFoundError as error:
@@ -201,7 +208,7 @@ class Metadata:
             return None
         id, body = newest
         path = layout.snapshot_path(id, self.branch)
-        return Snapshot.from_json(body, path=path), hashlib.sha256(body).hexdigest()
+        return Snapshot.from_json(body, path=path), digest(body)
 
     def head_after_seen(self) -> Snapshot | None:
         """The newest snapshot from the one on that the last commit of this handle made; None: that is not there.
@@ -216,7 +223,7 @@ class Metadata:
         if newest is None:
             return None
         id, body = newest
-        if id == made.id and hashlib.sha256(body).hexdigest() != made.digest:
+        if id == made.id and digest(body) != made.digest:
             return None
         return Snapshot.from_json(body, path=layout.snapshot_path(id, self.branch))
 

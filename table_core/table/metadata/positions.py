@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, TypeAlias
 
 from table_core.ondisk.properties import CarriedProperties
 from table_core.position.decide import Diverged, GoOn, Start, TableNow, what_next
@@ -21,9 +22,14 @@ if TYPE_CHECKING:
     from table_core.position.place import Place
     from table_core.table.metadata.access import TableAccess
 
+Find: TypeAlias = "Callable[[int], Snapshot | None]"
+"""The snapshot of that number, or what is kept of it; None: neither is there."""
+
 __all__ = [
+    "Find",
     "came_to",
     "place_at",
+    "positions_at",
     "positions_of",
     "read_by",
     "standing",
@@ -49,17 +55,19 @@ def table_now(
     *,
     source: TableId | None = None,
     head: Snapshot | None = None,
+    find: Find | None = None,
 ) -> TableNow:
     """The table beside ``place``.
 
-    ``source`` and ``head`` are what the caller has read of it; one more request is made at most, but
-    where the snapshot is gone.
+    ``source`` and ``head`` are what the caller has read of it, and ``find`` what finds a snapshot; one more request
+    is made at most, but where the snapshot is gone.
     """
+    find = find or partial(find_snapshot, access)
     newest = head or access.head()
     at = earliest = None
     if place is not None and place.id:
         at = newest if newest is not None and newest.id == place.id else None
-        at = at or find_snapshot(access, place.id)
+        at = at or find(place.id)
         if at is None and newest is not None and newest.id > place.id:
             first = TableTimeline(access).earliest_delivered()
             earliest = None if first is None else find_snapshot(access, first)
@@ -103,7 +111,11 @@ def positions_of(access: TableAccess, needed: str | None = None) -> CarriedPrope
     """
     if needed is not None:
         position(access, needed)
-    head = access.head()
+    return positions_at(access, access.head())
+
+
+def positions_at(access: TableAccess, head: Snapshot | None) -> CarriedProperties:
+    """The properties that hold positions, as of ``head``, the newest snapshot."""
     if head is None:
         return CarriedProperties(properties={}, complete=True)
     noted_head(access, head)
@@ -116,6 +128,7 @@ def standing(
     elsewhere: Callable[[TableId], Sequence[Position]],
     *,
     head: Snapshot | None,
+    find: Find,
 ) -> tuple[TableId, Position | None]:
     """Which table this is, and the position that a reader has in it.
 
@@ -124,20 +137,20 @@ def standing(
     tables of that birth in other places: where its snapshot is here, the table was moved.
     """
     here = table_at(access)
-    if stored is not None and _has(access, stored.place, head):
+    if stored is not None and _has(find, stored.place, head):
         assert isinstance(stored.source, TableId)
         if stored.source.birth:
             return replace(here, birth=stored.source.birth), stored
     source = table_id(access)
-    moved = (one for one in elsewhere(source) if _has(access, one.place, head))
+    moved = (one for one in elsewhere(source) if _has(find, one.place, head))
     return source, next(moved, stored)
 
 
-def _has(access: TableAccess, place: Place, head: Snapshot | None) -> bool:
+def _has(find: Find, place: Place, head: Snapshot | None) -> bool:
     """Whether the very snapshot of ``place`` is there."""
     if not isinstance(place, SnapshotPlace) or not place.id or not place.mark:
         return False
-    at = head if head is not None and head.id == place.id else find_snapshot(access, place.id)
+    at = head if head is not None and head.id == place.id else find(place.id)
     return at is not None and place.is_at(SnapshotPlace.of(at))
 
 

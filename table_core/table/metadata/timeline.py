@@ -85,6 +85,9 @@ class TableTimeline:
 
 def find_snapshot(access: TableAccess, id: int) -> Snapshot | None:
     """Snapshot ``id``, or what is kept of it for its changes; None: neither is there."""
+    pinned = access.metadata.pinned.get(id)
+    if pinned is not None:
+        return pinned
     for path in (
         layout.snapshot_path(id, access.branch),
         layout.changelog_path(id, access.branch),

@@ -75,6 +75,7 @@ class TableWriter:
 
     ``commit`` is what ``Table.write`` binds: it turns a ``WriteResult`` into a commit.
     ``compaction`` is what compacts along; None: nothing does.
+    ``landed`` finds this very commit; None: the caller has looked for it, and for the table.
     ``replaces``: it takes out what is there (overwrite).  ``bucket``: where all rows belong.
     """
 
@@ -85,12 +86,12 @@ class TableWriter:
         *,
         compaction: Callable[[FileFactory], Compaction] | None = None,
         replaces: bool = False,
-        landed: Callable[[], Commit | None] = lambda: None,
+        landed: Callable[[], Commit | None] | None = lambda: None,
         numbering: Numbering | None = None,
         bucket: Bucket | None = None,
     ) -> None:
         refuse_unwritable(access, adds_only=True)
-        self._landed = landed()
+        self._landed = None if landed is None else landed()
         self._access = access
         self._commit = commit
         self._factory = FileFactory(access.storage, access.schema, access.clock, access.ids)
@@ -106,7 +107,7 @@ class TableWriter:
         self._spilled: SpilledRuns | None = None
         self._direct: RollingWriter | None = None
         self._compaction = compaction and compaction(self._factory)
-        self._looked = False
+        self._looked = landed is None
         self._done = False
 
     def __enter__(self) -> Self:

@@ -296,12 +296,14 @@ class Beside(SqlHere):
         self.what: Callable[[], object] | None = what
         self.writes, self.before_write = 0, before_write
 
-    def write(self, table: tc.Table, rows: Any, commit: Any, overwrite: Any) -> Any:
+    def write(
+        self, table: tc.Table, rows: Any, commit: Any, overwrite: Any, *, is_new: bool = False
+    ) -> Any:
         self.writes += 1
         if self.writes == self.before_write and self.what is not None:
             what, self.what = self.what, None
             what()
-        return super().write(table, rows, commit, overwrite)
+        return super().write(table, rows, commit, overwrite, is_new=is_new)
 
 
 PENDING = {"table": "wait.rest", "sql": "SELECT id FROM src UNION ALL SELECT id FROM rest"}
