@@ -71,6 +71,15 @@ GROUPS: dict[str, tuple[Any, ...]] = {
         tc.replay,
     ),
 }
+INSIDE = {
+    "Catalog": ("directory", "root", "split"),
+    "Table": ("delivers", "rows_came_ms", "partition_values", "partition_key"),
+    "Scan": ("reader", "own_reader", "as_inserts", "read_by", "shown_by", "state"),
+    "TableWriter": ("end_run",),
+    "Branches": ("maker",),
+    "Consumers": ("forget",),
+}
+"""What other parts of this project call."""
 SECTION = re.compile(
     r"^(Raises|Args|Arguments|Returns|Yields):\n((?:[ ]{4}.*\n|\n)+)", re.MULTILINE
 )
@@ -151,7 +160,8 @@ def members(cls: type) -> list[tuple[str, Any]]:
     for base in cls.__mro__:
         if base.__module__.startswith("table_core"):
             for name, value in vars(base).items():
-                plain = not name.startswith("_") and inspect.getdoc(value)
+                hidden = name.startswith("_") or name in INSIDE.get(cls.__name__, ())
+                plain = not hidden and inspect.getdoc(value)
                 if plain and (
                     inspect.isfunction(value) or isinstance(value, (property, classmethod))
                 ):

@@ -43,7 +43,7 @@ Warehouse = Annotated[
 ]
 Allow = Annotated[
     list[str] | None,
-    typer.Option("--allow", help=f"Do what takes something away: {', '.join(WORDS)}."),
+    typer.Option("--allow", help=f"Allow changes that remove something: {', '.join(WORDS)}."),
 ]
 Target = Annotated[
     str | None, typer.Option("--target", help="One of the targets of the file.", envvar=TARGET)
@@ -53,7 +53,7 @@ Select = Annotated[
     typer.Option(
         "--select",
         help="A part, as dbt chooses: shop.*, tag:daily, +shop.sums (and what it is made from), "
-        "1+sums, shop.orders+; blanks add up, commas ask for both.",
+        "1+sums, shop.orders+; a blank means or, a comma means and.",
     ),
 ]
 Detailed = Annotated[
@@ -128,7 +128,7 @@ def plan(
     target: Target = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show what would change in the warehouse for it to be as declared.
+    """Show what apply would change in the warehouse.
 
     Exit status 1 if a part would be refused.
     """
@@ -162,7 +162,7 @@ def apply(
     target: Target = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make the warehouse as declared; what would take something away needs a word."""
+    """Change the warehouse to match the declaration. What removes something needs --allow."""
     from table_core.declaration import applying, signed_plan
 
     body = _body(file)
@@ -192,7 +192,7 @@ def graph(
     mermaid: Annotated[bool, typer.Option("--mermaid", help="A flowchart for Markdown.")] = False,
     target: Target = None,
 ) -> None:
-    """Show sources, tables, flows, checks and triggers, and what leads where."""
+    """Show sources, tables, flows, checks and triggers, and how they are connected."""
     from table_core.declaration.graph import as_mermaid, as_text
 
     declaration = _parsed(_body(file), file, target)
@@ -216,19 +216,19 @@ def init(
     warehouse: Annotated[
         str, typer.Argument(help="The warehouse that is there, or a folder of Parquet.")
     ],
-    name: Annotated[str, typer.Option("--name", help="Names the Dags.")] = "warehouse",
-    out: Annotated[Path | None, typer.Option("--out", help="Write a file that is new.")] = None,
+    name: Annotated[str, typer.Option("--name", help="The name of the Dags.")] = "warehouse",
+    out: Annotated[Path | None, typer.Option("--out", help="Write to this new file.")] = None,
     parquet: Annotated[
         bool, typer.Option("--parquet", help="Declare tables for the Parquet files below.")
     ] = False,
     database: Annotated[str, typer.Option("--database", help="Of tables for Parquet.")] = "default",
     keys: Annotated[
-        bool, typer.Option("--keys", help="Read Parquet for columns that tell rows apart.")
+        bool, typer.Option("--keys", help="Read the Parquet files to find key columns.")
     ] = False,
 ) -> None:
     """Write a first declaration of all tables of a warehouse, or of what Parquet files hold.
 
-    `plan` of a warehouse finds nothing to do; that of Parquet, nothing after `apply`.
+    For a warehouse, `plan` then finds nothing to do. For Parquet files, `apply` creates the tables.
     """
     from table_core.declaration.first import declaration_of
 

@@ -64,10 +64,10 @@ def diff(
     file: Output = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show what a later snapshot has apart from an earlier one: rows, files, options or the schema.
+    """Compare two snapshots: their rows, files, options or schema.
 
-    A row that is gone is shown as -D, another one as it is later. Of a table without key, the rows of new
-    files are shown.
+    A row that is gone is shown as -D, any other as it is in the later one. For a table without a key, the
+    rows of new files are shown.
     """
     format = rows.asked_format(format, as_json=as_json)
     of_rows = {"--columns": columns, "--where": where, "-o": file, "--format": None}

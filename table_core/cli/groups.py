@@ -34,10 +34,10 @@ if TYPE_CHECKING:
 
 __all__ = ["ENTRIES", "GROUPS"]
 
-tags = typer.Typer(no_args_is_help=True, help="Names for snapshots, which live as long as they do.")
-branches = typer.Typer(no_args_is_help=True, help="Lines of history of their own.")
+tags = typer.Typer(no_args_is_help=True, help="Named snapshots, kept until their tag is deleted.")
+branches = typer.Typer(no_args_is_help=True, help="Separate lines of snapshots of one table.")
 consumers = typer.Typer(no_args_is_help=True, help="Readers that expiry waits for.")
-positions = typer.Typer(no_args_is_help=True, help="How far what feeds a table has come.")
+positions = typer.Typer(no_args_is_help=True, help="How far each flow, sync or file load has read.")
 sources = typer.Typer(no_args_is_help=True, help="Databases whose changes tables follow.")
 GROUPS: Final[Mapping[str, tuple[Heading, typer.Typer]]] = {
     "tag": (Heading.HISTORY, tags),
@@ -107,7 +107,8 @@ def set_position(
         int | None, typer.Option(help="Continue after this snapshot. 0: start again.")
     ] = None,
     text: Annotated[
-        str | None, typer.Option(help="The position in a source that is no table, stored as it is.")
+        str | None,
+        typer.Option(help="The position in a source other than a table. It is stored as given."),
     ] = None,
     source: Source = None,
     reader: Reader = None,
@@ -115,7 +116,7 @@ def set_position(
     dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:
-    """Let a reader go on after a snapshot of its source."""
+    """Make a reader continue after a snapshot of its source."""
     handle = opened(warehouse, table, branch)
     from_table = None if source is None else opened(warehouse, source)
     result = handle.positions.set(
@@ -134,7 +135,7 @@ def reset_position(
     dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:
-    """Let a reader start again: everything that its source holds is new to it."""
+    """Make a reader start again, and read everything that its source holds."""
     handle = opened(warehouse, table, branch)
     from_table = None if source is None else opened(warehouse, source)
     result = handle.positions.reset(name, source=from_table, reader=reader, dry_run=dry_run)
@@ -177,7 +178,7 @@ ENTRIES: Final[Sequence[Entry]] = (
     _verb(
         "tag",
         "replace",
-        "Let a tag stand for another snapshot, by default the newest.",
+        "Move a tag to another snapshot, by default the newest.",
         lambda job: _called(job.table.tags.replace, job),
         parameters=map(
             action_of("create-tag").parameter, ("snapshot", "timestamp", "time_retained")
@@ -212,7 +213,7 @@ ENTRIES: Final[Sequence[Entry]] = (
     _verb(
         "consumer",
         "reset",
-        "Let a consumer go on at a snapshot.",
+        "Make a consumer continue at a snapshot.",
         lambda job: _called(job.table.consumers.reset, job),
         parameters=(_NEXT,),
         example="shop.orders report 2",

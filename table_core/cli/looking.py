@@ -124,7 +124,7 @@ def options(
     every: Annotated[
         bool, typer.Option("--all", help="Also those that are not set, with their defaults.")
     ] = False,
-    like: Annotated[str, typer.Option(help="Only those whose names have this in them.")] = "",
+    like: Annotated[str, typer.Option(help="Only options whose name contains this.")] = "",
     branch: Branch = None,
     as_json: AsJson = False,
 ) -> None:

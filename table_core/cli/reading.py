@@ -81,7 +81,7 @@ def follow(
     format: Annotated[str, typer.Option("--format", help="table, json or csv.")] = "table",
     as_json: AsJson = False,
 ) -> None:
-    """Print changes as they come, until interrupted; first the whole table, unless told otherwise."""
+    """Print the whole table, then changes as they come, until interrupted. --after skips the table."""
     tables = opened(warehouse, table, branch, option).follow(
         after=after, consumer=consumer, poll_seconds=poll_seconds, columns=names(columns)
     )

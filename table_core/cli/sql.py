@@ -37,14 +37,14 @@ __all__ = ["ENTRIES"]
 def sql(
     warehouse: Warehouse,
     text: Annotated[
-        str | None, typer.Argument(metavar="SQL", help="Statements, parted by semicolons.")
+        str | None, typer.Argument(metavar="SQL", help="Statements, separated by semicolons.")
     ] = None,
     script: Annotated[
         str | None,
         typer.Option("-f", "--file", help="Read the statements from this file; - is stdin."),
     ] = None,
     database: Annotated[
-        str | None, typer.Option("--database", "-d", help="Where names without a database are.")
+        str | None, typer.Option("--database", "-d", help="The database of names that have none.")
     ] = None,
     parameter: Annotated[
         list[str] | None,
@@ -57,7 +57,7 @@ def sql(
     option: Annotated[
         list[str] | None,
         typer.Option(
-            "--option", "-O", help="What a query may take: sql.memory-limit=4 gb. Repeatable."
+            "--option", "-O", help="A limit of the query: sql.memory-limit=4 gb. Repeatable."
         ),
     ] = None,
     file: Output = None,

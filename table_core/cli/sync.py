@@ -68,7 +68,7 @@ def sync(
     type_mapping: Annotated[str | None, typer.Option(help="Comma-separated.")] = None,
     including: Annotated[str | None, typer.Option(help="Source tables of a database.")] = None,
     excluding: Annotated[str | None, typer.Option(help="Source tables left out.")] = None,
-    table_prefix: Annotated[str | None, typer.Option(help="In front of table names.")] = None,
+    table_prefix: Annotated[str | None, typer.Option(help="A prefix for table names.")] = None,
     until: Annotated[str, typer.Option(help="now or forever.")] = "now",
     interval: Interval = None,
     max_duration: Annotated[str | None, typer.Option(help="End after e.g. '10 min'.")] = None,

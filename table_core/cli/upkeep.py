@@ -82,7 +82,7 @@ CLONE_DATABASE: Final = Action(
             name="parallelism",
             shape=kinds.COUNT,
             default=1,
-            about="How many tables to compact at a time.",
+            about="How many tables to copy at a time.",
         ),
         _POSITIONS,
         DRY_RUN,

@@ -216,7 +216,7 @@ def merge_into(
 
 TRUNCATE: Final = Action(
     name="truncate",
-    about="Take every row out.",
+    about="Delete all rows.",
     run=lambda job: job.table.truncate(**job.args),
     parameters=(DRY_RUN,),
     command=Command(heading=Heading.ROWS, example="shop.orders --dry-run"),

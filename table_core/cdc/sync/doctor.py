@@ -23,7 +23,7 @@ __all__ = ["source_doctor"]
 
 
 def source_doctor(source: Source, including: str = ".*", excluding: str = "") -> list[Finding]:
-    """What is in the way of a sync of a database or of topics, and what it costs; nothing is changed.
+    """Look for what would stop or slow a sync of a database or of topics. Nothing is changed.
 
     Args:
         source: a ``MySqlSource``, ``PostgresSource`` or ``KafkaSource``.

@@ -26,7 +26,7 @@ def resync(
     commit: CommitAs | None = None,
     **more: Any,
 ) -> ResultDocument:
-    """Read source tables again and let their rows take the place of what is in ``tables``.
+    """Read source tables again, and replace the rows of ``tables`` with theirs.
 
     The syncs that feed the tables are run, with the choice of tables that they were begun with: other
     tables of them come up to date too.  Each table is replaced in one commit.  A call that is killed

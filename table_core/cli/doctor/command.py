@@ -46,7 +46,7 @@ def doctor(
 ) -> None:
     """Look at Java, packages, memory, disk, warehouse and connection, and say what to do.
 
-    Exit status 1 if there is a fault. A warning is none.
+    Exit status 1 if there is a fault. A warning does not count.
     """
     findings = list(_all(warehouse, connection, write=not read_only))
     faults = sum(one.state is State.FAULT for one in findings)

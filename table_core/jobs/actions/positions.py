@@ -28,7 +28,7 @@ def _set_position(job: Job) -> ResultDocument:
 ACTIONS: Final = (
     Action(
         name="set-position",
-        about="Let a reader continue after a snapshot of its source, or start again.",
+        about="Make a reader continue after a snapshot of its source, or start again.",
         run=_set_position,
         parameters=(
             Parameter(
@@ -47,7 +47,7 @@ ACTIONS: Final = (
             Parameter(
                 name="text",
                 shape=kinds.TEXT,
-                about="The position in a source that is no table, stored as it is.",
+                about="The position in a source other than a table. It is stored as given.",
                 operator=None,
             ),
             Parameter(

@@ -192,7 +192,7 @@ class CatalogUpkeep:
         manifests are read too.  Snapshots are kept for ``kept``, longer than the tables themselves keep them.
 
         Raises:
-            ArgumentError: a length of time is none, or an expression.
+            ArgumentError: a length of time or a regular expression is wrong.
             TableError: of the first table that failed, when the others are kept.
         """
         from table_core.table.api.collect_metadata import collect_metadata

@@ -280,8 +280,8 @@ class Table(Frames, Shown, Upkeep):
         """Batches of changes, without end, from where ``scan.mode`` says (default: a full state).
 
         A batch counts as read when the next one is requested; then ``consumer`` moves on.
-        ``poll_seconds`` is the pause between polls; default: ``continuous.discovery-interval``, or
-        1.  ``columns`` as in ``read``.
+        ``poll_seconds`` is the pause between polls; by default ``continuous.discovery-interval``, or one
+        second.  ``columns`` as in ``read``.
         """
         from table_core.table.read.following import follow
 

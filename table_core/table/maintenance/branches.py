@@ -84,7 +84,7 @@ class Branches:
         made_by: str = "",
         replace: bool = False,
     ) -> ResultDocument:
-        """Make the branch ``name``: empty, or with the state of ``tag``, from which it goes on.
+        """Create the branch ``name``: empty, or from the state of ``tag``.
 
         It has the schemas up to that state.  From the newest state it has all of them: a change of the table
         that no commit has used yet holds on the branch too.
@@ -270,7 +270,7 @@ class Branches:
         )
 
     def delete(self, name: str, if_exists: bool = False, dry_run: bool = False) -> ResultDocument:
-        """Forget the branch ``name``, and the tag ``<name>-base`` if it was made for it.
+        """Delete the branch ``name``, and the tag ``<name>-base`` if it was made for it.
 
         ``details["deleted"]`` says whether it was there.  Data files that only it needed stay until
         ``remove_orphan_files``.
@@ -309,7 +309,7 @@ class Branches:
         return replace(done, details={**details, **done.details})
 
     def rename(self, name: str, to: str, dry_run: bool = False) -> ResultDocument:
-        """Give the branch ``name`` the free name ``to``.  Not atomic on object stores.
+        """Rename the branch ``name`` to ``to``, which must be free.  Not atomic on object stores.
 
         Raises:
             NotFoundError: no such branch.
@@ -331,7 +331,7 @@ class Branches:
         return unchanged(self.access, "rename-branch", {"branch": name, "to": to}, dry_run=dry_run)
 
     def fast_forward(self, name: str, dry_run: bool = False) -> ResultDocument:
-        """Let main continue as ``name`` has: what main has done since the branch began is gone.
+        """Make main continue from the branch ``name``. What main did since the branch began is removed.
 
         Raises:
             NotFoundError: no such branch, or it has no snapshot.

@@ -110,7 +110,7 @@ class Tags:
         time_retained: str | None = None,
         dry_run: bool = False,
     ) -> ResultDocument:
-        """Let the tag ``name`` stand for another snapshot, chosen as in ``create``.
+        """Move the tag ``name`` to another snapshot, chosen as in ``create``.
 
         Files that only the old state needed are deleted.
 
@@ -147,7 +147,7 @@ class Tags:
         return done
 
     def rename(self, name: str, to: str, dry_run: bool = False) -> ResultDocument:
-        """Give the tag ``name`` the free name ``to``.
+        """Rename the tag ``name`` to ``to``, which must be free.
 
         Raises:
             NotFoundError: no such tag.
@@ -197,7 +197,7 @@ class Tags:
             )
 
     def delete(self, name: str, if_exists: bool = False, dry_run: bool = False) -> ResultDocument:
-        """Forget the tag ``name``; ``details["tags"]`` says whether it was there.
+        """Delete the tag ``name``; ``details["tags"]`` says whether it was there.
 
         If its snapshot has expired, files that only the tag needed are deleted.
 

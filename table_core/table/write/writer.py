@@ -126,7 +126,7 @@ class TableWriter:
         self.abort()
 
     def write(self, data: Any) -> None:
-        """Take rows: a table, batch, reader, or anything with ``__arrow_c_stream__``.
+        """Add rows: a table, batch, reader, or anything with ``__arrow_c_stream__``.
 
         An optional ``_ROW_KIND`` column says ``+I``, ``-U``, ``+U`` or ``-D``.  After an error the
         writer takes nothing more: what came before it shall not be committed without the rest.
@@ -150,7 +150,7 @@ class TableWriter:
                 self._take(rows if self._local is None else self._local.take(rows))
 
     def end_run(self) -> None:
-        """Put what was written so far into files of its own: rows that follow are not merged with it."""
+        """Put what was written so far into separate files: later rows are not merged with it."""
         if self._spilled is None:
             self._flush()
         else:
@@ -197,7 +197,7 @@ class TableWriter:
         return self._commit(self.prepare())
 
     def abort(self) -> None:
-        """Forget the rows and take away the files that were written for them."""
+        """Drop the rows, and delete the files that were written for them."""
         self._done = True
         if self._direct is not None:
             self._direct.abort()

@@ -77,7 +77,7 @@ class Consumers:
         return next_snapshot
 
     def reset(self, id: str, next_snapshot: int, dry_run: bool = False) -> ResultDocument:
-        """Let ``id`` go on at ``next_snapshot``; a consumer that is not there is made.
+        """Make the consumer ``id`` continue at ``next_snapshot``; it is created if it does not exist.
 
         Raises:
             NotFoundError: that snapshot has expired, or the table was dropped.
@@ -116,7 +116,7 @@ class Consumers:
         return unchanged(access, "reset-consumer", details, dry_run=dry_run)
 
     def delete(self, id: str, if_exists: bool = False, dry_run: bool = False) -> ResultDocument:
-        """Forget ``id``; expiry no longer waits for it.
+        """Delete the consumer ``id``; expiry no longer waits for it.
 
         Raises:
             NotFoundError: there is no such consumer, and ``if_exists`` is off.
@@ -132,21 +132,21 @@ class Consumers:
     def clear(
         self, including: str = ".*", excluding: str = "", dry_run: bool = False
     ) -> ResultDocument:
-        """Forget consumers whose ids match ``including`` and not ``excluding``.
+        """Delete consumers whose ids match ``including`` and not ``excluding``.
 
         Raises:
-            ArgumentError: no regular expression.
+            ArgumentError: not a regular expression.
         """
         names = chosen_names(sorted(self.list()), including, excluding)
         return self._forget(names, "clear-consumers", dry_run=dry_run)
 
     def expire(self, older_than: PointInTime, dry_run: bool = False) -> ResultDocument:
-        """Forget consumers that have not moved since ``older_than``."""
+        """Delete consumers that have not moved since ``older_than``."""
         names = idle_consumers(self.access, older_than_ms=epoch_ms("older_than", older_than))
         return self._forget(names, "expire-consumers", dry_run=dry_run)
 
     def forget(self, names: Names) -> None:
-        """Forget the consumers ``names``, whoever is among them."""
+        """Delete the consumers ``names``."""
         for id in names:
             delete_consumer(self.access, id)
 
