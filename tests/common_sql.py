@@ -23,6 +23,9 @@ SAME = [
     "SELECT CASE WHEN b THEN 'yes' WHEN n = 0 THEN NULL ELSE name END AS c, if(b, 1, n) AS d FROM t",
     "SELECT CASE n WHEN 0 THEN 'none' ELSE 'some' END AS c FROM t WHERE b = 'true' OR b IS NOT TRUE",
     "SELECT name FROM t WHERE id = $id AND name = $name",
+    "SELECT count(name) - count(DISTINCT(name)) AS n, 5 - count(dt) AS m FROM t",
+    "SELECT 'a' AS c, min(v) AS r FROM (SELECT CASE WHEN count(*) > 2 THEN 1 ELSE 0 END AS v FROM t) AS q UNION ALL "
+    "SELECT 'b' AS c, min(w) AS r FROM (SELECT CASE WHEN n > 0 THEN 1 ELSE 0 END AS w FROM t) AS q",
 ]
 
 D = Decimal

@@ -20,7 +20,7 @@ from table_core.predicate.parameters import literal_of
 from table_core.sql.same_parts import HIDDEN, has_other_part
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Container, Iterable, Mapping
 
     from table_core.datatypes.kinds import DataType, Field
 
@@ -236,16 +236,22 @@ def _is_same_number(node: exp.Expr, types: Mapping[str, list[DataType]]) -> bool
     """Integers among themselves, which overflow alike; doubles; decimals that nobody has to round."""
     if isinstance(node.parent, (*_CALCULATES, exp.Paren)):
         return True  # judged with what it is a part of
-    roots = _roots(node, types)
+    counted = {
+        id(name) for count in node.find_all(exp.Count) for name in count.find_all(exp.Column)
+    }
+    roots = _roots(node, types, counted)  # a count is a whole number, whatever it counts
     whole = all("." not in n.name and not n.is_string for n in node.find_all(exp.Literal))
     if roots <= _INTEGERS.keys() and whole:
         return True
     return roots == {Root.DOUBLE} or _digits(node, types) <= _DIGITS_MAX
 
 
-def _roots(node: exp.Expr, types: Mapping[str, list[DataType]]) -> set[Root | None]:
-    """The families of what ``node`` names; None for what nobody knows."""
-    names = [column.name.casefold() for column in node.find_all(exp.Column)]
+def _roots(
+    node: exp.Expr, types: Mapping[str, list[DataType]], without: Container[int] = ()
+) -> set[Root | None]:
+    """The families of what ``node`` names, but for nodes ``without``; None for what nobody knows."""
+    columns = [column for column in node.find_all(exp.Column) if id(column) not in without]
+    names = [column.name.casefold() for column in columns]
     known: list[DataType | None] = [one for name in names for one in types.get(name, [None])]
     return {type_.root if isinstance(type_, Atomic) else None for type_ in known}
 
@@ -400,6 +406,26 @@ def _kinds_of(node: exp.Expr, types: Mapping[str, list[DataType]]) -> set[str]:
         return {"number"}
     if isinstance(node, exp.Paren | exp.Min | exp.Max | exp.Window | exp.Nullif | exp.Coalesce):
         return _kinds_of(node.this, types)
+    if isinstance(node, exp.Case):
+        answers = [*(branch.args["true"] for branch in node.args["ifs"]), node.args.get("default")]
+        return set().union(*(_kinds_of(one, types) for one in answers if one is not None))
     if isinstance(node, exp.Column):
-        return {_kind(type_) for type_ in types.get(node.name.casefold(), [])} or {node.sql()}
+        known = {_kind(type_) for type_ in types.get(node.name.casefold(), [])}
+        return known or _kinds_of_computed(node, types)
     return {node.sql()}
+
+
+def _kinds_of_computed(column: exp.Column, types: Mapping[str, list[DataType]]) -> set[str]:
+    """Of a column that the one subquery behind FROM computes; itself where nobody can tell."""
+    select = column.find_ancestor(exp.Select)
+    parts = {} if select is None or select.args.get("joins") else select.args
+    inner = parts["from_"].this if parts.get("from_") else None
+    if isinstance(inner, exp.Subquery) and isinstance(inner.this, exp.Select):
+        named = [
+            item.this
+            for item in inner.this.expressions
+            if isinstance(item, exp.Alias) and item.alias.casefold() == column.name.casefold()
+        ]
+        if len(named) == 1:
+            return _kinds_of(named[0], types)
+    return {column.sql()}

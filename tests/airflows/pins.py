@@ -16,7 +16,11 @@ from pathlib import Path
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 PROVIDERS = "apache-airflow-providers-"
-NEEDED = ("apache-airflow-providers-apache-spark>=6.3.4", "pyspark-client==4.1.3")
+NEEDED = (
+    "apache-airflow-providers-apache-spark>=6.3.4",
+    "apache-airflow-providers-common-sql>=2.4.0",
+    "pyspark-client==4.1.3",
+)
 TESTS = ("pytest", "pytest-timeout", "hypothesis", "psutil", "psycopg[binary]", "psycopg2-binary")
 CHOSEN_AGAIN = {
     *(

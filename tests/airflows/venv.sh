@@ -24,7 +24,7 @@ else
   [ -x "$venv/bin/python" ] || "${PYTHON:-python3.11}" -m venv "$venv"
   install=("$venv/bin/python" -m pip install -q --disable-pip-version-check)
 fi
-"${install[@]}" -c "$constraints" "apache-airflow==$version" apache-airflow-providers-apache-spark pyspark-client \
+"${install[@]}" -c "$constraints" "apache-airflow==$version" apache-airflow-providers-apache-spark apache-airflow-providers-common-sql pyspark-client \
   -e "$root/table_core[cli,duckdb,spark,s3,mysql]" pytest pytest-timeout hypothesis psutil "psycopg[binary]" psycopg2-binary
 "${install[@]}" --no-deps -e "$root"
 touch "$stamp"

@@ -32,6 +32,7 @@ _DOCUMENTED = (
     "assets",
     "declaration",
     "freshness",
+    "hooks.sql",
     "publish",
     "table_actions",
     "operators.base",

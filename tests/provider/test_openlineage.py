@@ -56,7 +56,12 @@ def plain():
 
 load = PaimonWriteOperator(task_id="load", table="shop.orders", rows_uri="@wh@/*.parquet")
 
-add >> compact >> own() >> plain() >> load
+from airflow.providers.common.sql.operators.sql import SQLExecuteQueryOperator
+
+by_sql = SQLExecuteQueryOperator(task_id="by_sql", conn_id="paimon_default", database="shop",
+    sql="INSERT INTO sums SELECT country, sum(amount) AS revenue, count(*) AS orders FROM orders GROUP BY country")
+
+add >> compact >> own() >> plain() >> load >> by_sql
 """
 RUN = """
 import importlib.util, sys
@@ -194,5 +199,13 @@ def test_it_hears_of_tables_columns_and_the_query(
     assert [o["name"] for o in outputs_of(events, "own", "inputs")] == [f"{shop}/orders"]
     assert [o["name"] for o in outputs_of(events, "plain")] == [f"{shop}/sums"]
     assert [o["name"] for o in outputs_of(events, "plain", "inputs")] == [f"{shop}/orders"]
+    (summed,) = outputs_of(events, "by_sql")
+    assert (summed["namespace"], summed["name"]) == ("file", f"{shop}/sums")
+    assert [f["name"] for f in summed["facets"]["schema"]["fields"]] == [
+        "country",
+        "revenue",
+        "orders",
+    ]
+    assert [o["name"] for o in outputs_of(events, "by_sql", "inputs")] == [f"{shop}/orders"]
     (files,) = outputs_of(events, "load", "inputs")
     assert (files["namespace"], files["name"]) == ("file", f"{tmp_path}/wh/*.parquet")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from paimon_provider._compat import Connection
 
-__all__ = ["BACKENDS", "METASTORES", "SparkSettings", "Warehouse", "looking_secret"]
+__all__ = ["BACKENDS", "EXTRAS", "METASTORES", "SparkSettings", "Warehouse", "looking_secret"]
 
 BACKENDS: Final = ("local", "spark-submit", "standalone", "connect")
 METASTORES: Final = ("filesystem", "jdbc", "rest", "hive")
@@ -38,7 +38,7 @@ _PLAIN: Final = frozenset({"token.provider", "data-token.enabled", "dlf.token-pa
 _IN_ADDRESS: Final = re.compile(r"[a-z][a-z0-9+.-]*://[^/\s:@]*:([^/\s@]{4,})@", re.IGNORECASE)
 """The password of ``scheme://user:password@host``."""
 _REDACTION: Final = "spark.redaction.regex"
-_EXTRAS: Final = (
+EXTRAS: Final = (
     "warehouse",
     "catalog_name",
     "storage_options",
@@ -251,12 +251,12 @@ def _require_ours(connection: Connection, extra: Mapping[str, Any]) -> None:
             argument="paimon_conn_id",
             value=connection.conn_type,
         )
-    unknown = sorted(set(extra) - set(_EXTRAS))
+    unknown = sorted(set(extra) - set(EXTRAS))
     if unknown:
         raise ArgumentError(
             f"connection {name!r} has unknown extras "
-            f"{', '.join(f'{key}{meant(key, _EXTRAS)}' for key in unknown)}; "
-            f"known: {', '.join(_EXTRAS)}",
+            f"{', '.join(f'{key}{meant(key, EXTRAS)}' for key in unknown)}; "
+            f"known: {', '.join(EXTRAS)}",
             argument="extra",
             value=unknown,
         )

@@ -8,8 +8,9 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from paimon_provider._compat import AirflowNotFoundException, BaseHook, mask_secret
-from paimon_provider.connections.warehouse import Warehouse, looking_secret
+from paimon_provider._compat import AirflowNotFoundException, mask_secret
+from paimon_provider.connections.warehouse import EXTRAS, Warehouse, looking_secret
+from paimon_provider.hooks.sql import SqlHook
 from paimon_provider.launchers.job_log import ProgressLine, Redaction, log_text, progress_of
 from paimon_provider.runs.auto_engine import decided
 from paimon_provider.runs.identity import HANDLES, is_commit_of
@@ -31,15 +32,18 @@ if TYPE_CHECKING:
 
 __all__ = ["PaimonHook"]
 
+_OF_SQL_HOOKS: Final = ("schema", "log_sql", "connection")
 _SHOWN: Final = 10
 _MANY: Final = 2**31
 
 
-class PaimonHook(BaseHook):
-    """Opens the tables of a Paimon warehouse and runs work on them.
+class PaimonHook(SqlHook):
+    """Opens the tables of a Paimon warehouse, runs work on them, and SQL.
 
     :param paimon_conn_id: a connection of type ``paimon``.
     :param identity: the task run that commits; None commits under a random name.
+    :param kwargs: ``schema`` and ``log_sql`` of Airflow's SQL hooks. Its SQL operators also pass the extras of the
+        connection, which may not differ from what the connection says.
     """
 
     conn_name_attr = "paimon_conn_id"
@@ -54,8 +58,14 @@ class PaimonHook(BaseHook):
         identity: RunIdentity | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
+        unknown = kwargs.keys() - {*EXTRAS, *_OF_SQL_HOOKS}
+        if unknown:
+            raise ArgumentError(
+                f"PaimonHook has no {', '.join(sorted(unknown))}", argument=min(unknown)
+            )
+        super().__init__(paimon_conn_id=paimon_conn_id, **kwargs)
         self.paimon_conn_id = paimon_conn_id
+        self._said = {name: value for name, value in kwargs.items() if name in EXTRAS}
         self.identity = identity
         self.on_progress: Callable[[Mapping[str, Any]], None] | None = None
         """Is told what a job says of itself while it runs: stage, and facts such as ``ui``."""
@@ -72,14 +82,22 @@ class PaimonHook(BaseHook):
         Raises:
             ArgumentError: the connection is incomplete or has unknown settings.
         """
-        warehouse = Warehouse.of(self.get_connection(self.paimon_conn_id), self._referred)
+        connection = self.get_connection(self.paimon_conn_id)
+        for name, value in self._said.items():
+            if connection.extra_dejson.get(name) != value:
+                raise ArgumentError(
+                    f"{name} of a hook differs from what connection {self.paimon_conn_id!r} says: say it there",
+                    argument=name,
+                )
+        warehouse = Warehouse.of(connection, self._referred)
         for secret in warehouse.secrets:
             mask_secret(secret)
         return warehouse
 
     def _referred(self, conn_id: str) -> Connection:
         try:
-            return self.get_connection(conn_id)
+            found: Connection = self.get_connection(conn_id)
+            return found
         except AirflowNotFoundException as error:
             raise ArgumentError(
                 f"connection {self.paimon_conn_id!r} refers to {conn_id!r}, which is not there",
@@ -97,10 +115,6 @@ class PaimonHook(BaseHook):
             )
         return self._catalog
 
-    def get_conn(self) -> Any:
-        """The catalog, under the name that Airflow's users expect."""
-        return self.catalog()
-
     def table(self, table: str) -> Any:
         """The ``table_core.Table`` called ``database.table``; Airflow's lineage records its use.
 
@@ -113,7 +127,7 @@ class PaimonHook(BaseHook):
         who = None if self.identity is None else self._commit_by_handle
         return LineageTable(access, self.warehouse.catalog_name, who)
 
-    def test_connection(self) -> tuple[bool, str]:
+    def test_connection(self) -> tuple[bool, str]:  # type: ignore[override]  # Airflow's stub says None
         """Whether the warehouse can be listed, and a message for the user."""
         secrets = Redaction(())
         try:
@@ -149,7 +163,22 @@ class PaimonHook(BaseHook):
             return CommitAs(**more)
         return self.identity.next_commit(**more)
 
-    def run(
+    def run(self, *args: Any, **kwargs: Any) -> Any:
+        """Run a verb, as ``run_job``, or SQL, as ``run`` of Airflow's SQL hooks (``run_sql``).
+
+        ``run("compact", "shop.orders", {})`` is a verb: it names a table. ``run("DELETE FROM shop.orders")`` is SQL:
+        nothing behind it is a table. Both take their arguments by position or by name.
+
+        Raises:
+            TableError: of a verb, as ``run_job``.
+            table_core.dbapi.Error: of SQL, as ``run_sql``.
+        """
+        names_table = len(args) > 1 and isinstance(args[1], str)
+        if names_table or kwargs.keys() & {"action", "table", "args"}:
+            return self.run_job(*args, **kwargs)
+        return self.run_sql(*args, **kwargs)
+
+    def run_job(
         self,
         action: str,
         table: str,

@@ -128,16 +128,17 @@ class Redaction:
     def error(self, error: TableError) -> TableError:
         """``error`` itself, or one like it where message or facts had a secret."""
         document = error_to_document(error)
-        told = self._clean(document)
+        told = self.clean(document)
         return error if told == document else error_from_document(told)
 
-    def _clean(self, value: Any) -> Any:
+    def clean(self, value: Any) -> Any:
+        """``value`` with no secret in any text of it, however deep."""
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, dict):
-            return {key: self._clean(item) for key, item in value.items()}
+            return {key: self.clean(item) for key, item in value.items()}
         if isinstance(value, list | tuple):
-            return [self._clean(item) for item in value]
+            return [self.clean(item) for item in value]
         return value
 
 

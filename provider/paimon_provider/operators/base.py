@@ -282,11 +282,11 @@ class PaimonTableOperator(TellsLineage, ChecksArguments, BaseOperator):
         """Run the job in the worker, or in Spark's process beside it, and say what the other would have saved."""
         conf = self.task_conf()
         if engine != "spark":
-            return self.hook.run(action, self.table, args, engine=engine, spark_conf=conf)
+            return self.hook.run_job(action, self.table, args, engine=engine, spark_conf=conf)
         with told_what_auto_saves(
             lambda: self.hook.engine_for(action, self.table, args, self.auto_limits), self.log.info
         ) as seconds_of:
-            result = self.hook.run(action, self.table, args, engine=engine, spark_conf=conf)
+            result = self.hook.run_job(action, self.table, args, engine=engine, spark_conf=conf)
             seconds_of(result)
         return result
 

@@ -205,7 +205,7 @@ class PaimonUpkeepOperator(PaimonTableOperator):
             identity = run_identity(context, landed_ms=self._landed_ms)
             self.hook, user = self._hook_of(identity), identity.user
             show_table(context, self, self._asset_uri())
-            judged = self.hook.run(self.action, self.table, self.arguments(), engine="local")
+            judged = self.hook.run_job(self.action, self.table, self.arguments(), engine="local")
             for action, settings in self.policy.items():
                 if action == _OPTIONS:
                     continue

@@ -9,6 +9,7 @@ from table_core.errors import ArgumentError, TableError, UnsupportedFeatureError
 from table_core.options.nearest import hint
 from table_core.sql import statements as said
 from table_core.sql.grammar import parse_statements
+from table_core.sql.named_tables import named_tables
 from table_core.sql.sql_parameters import checked_values
 from table_core.table.api.sql import changes, definitions, procedures, queries
 from table_core.table.api.sql.context import Context, text_rows
@@ -92,6 +93,24 @@ class SqlSession:
             SqlError, UnsupportedFeatureError: a statement is wrong, or not supported; nothing has run.
         """
         return self._results(parse_statements(text), text, parameters)
+
+    def named_tables(self, text: str) -> dict[str, list[str]]:
+        """What the statements of ``text`` read and change, by the keys ``read`` and ``written``.
+
+        Names are ``database.table``; those without a database are of the current one.
+
+        Raises:
+            SqlError, UnsupportedFeatureError: as ``script``.
+        """
+        named: dict[str, list[str]] = {"read": [], "written": []}
+        for words, statement in parse_statements(text):
+            tables = named_tables(statement)
+            for kind, parts in (("read", tables.read), ("written", tables.written)):
+                named[kind] += [
+                    self._context.full_name(one, text, words.start).partition("$")[0]
+                    for one in parts
+                ]
+        return {kind: list(dict.fromkeys(names)) for kind, names in named.items()}
 
     def _results(
         self, parsed: list[Any], text: str, parameters: Mapping[str, Any] | None
