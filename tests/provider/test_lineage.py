@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from paimon_provider.hooks.datasets import dataset_name
 from paimon_provider.lineage.columns import Derivation, origins, origins_document
-from paimon_provider.lineage.openlineage import dataset_name
 from paimon_provider.operators.sync import PaimonSyncDatabaseOperator, PaimonSyncTableOperator
 from paimon_provider.operators.write import PaimonMergeIntoOperator, PaimonWriteOperator
 

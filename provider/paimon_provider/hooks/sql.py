@@ -82,9 +82,9 @@ class SqlHook(DbApiHook):
     @staticmethod
     def split_sql_string(sql: str, strip_semicolon: bool = False) -> list[str]:  # noqa: ARG004
         """The statements of ``sql``, with their hints; a semicolon is never a part of one."""
-        from table_core.sql.text import statements_of
+        from table_core.table.api.sql.session import split_statements
 
-        return [words.source for words in statements_of(sql)]
+        return split_statements(sql)
 
     def _run_command(self, cur: Any, sql_statement: str, parameters: Any) -> None:
         """Run a statement. Names of parameters are logged, and never their values."""
@@ -240,10 +240,14 @@ class SqlHook(DbApiHook):
 
     def get_openlineage_database_specific_lineage(self, task_instance: Any) -> Any:  # noqa: ARG002
         """The tables that the statements so far have read and written, with their schemas."""
-        from paimon_provider.lineage.openlineage import operator_lineage
+        from paimon_provider.hooks.datasets import tables_of
 
         hook: Any = self
-        return operator_lineage(hook, list(self._named["read"]), list(self._named["written"]))
+        extractors = importlib.import_module("airflow.providers.openlineage.extractors")  # an extra
+        return extractors.OperatorLineage(
+            inputs=tables_of(hook, list(self._named["read"])),
+            outputs=tables_of(hook, list(self._named["written"])),
+        )
 
 
 def _shown(result: Any) -> str:

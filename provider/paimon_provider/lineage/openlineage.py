@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
+from paimon_provider.hooks.datasets import dataset_place, place_of, tables_of
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -12,36 +14,7 @@ if TYPE_CHECKING:
     from paimon_provider.hooks.paimon import PaimonHook
     from paimon_provider.lineage.columns import Derivation
 
-__all__ = ["dataset_name", "operator_lineage", "tables_of", "to_openlineage"]
-
-
-def dataset_name(warehouse: str, table: str) -> tuple[str, str]:
-    """Namespace and name of ``database.table``: ``s3://bucket`` and ``wh/shop.db/orders``.
-
-    Object stores have the bucket as namespace, file systems ``file``, as the standard asks.
-    """
-    database, _, name = table.partition("$")[0].partition(".")
-    return _place(f"{warehouse.rstrip('/')}/{database}.db/{name}")
-
-
-def _place(uri: str) -> tuple[str, str]:
-    parts = urlsplit(uri)
-    if parts.scheme in {"", "file"}:
-        return "file", parts.path
-    return f"{parts.scheme}://{parts.netloc}", parts.path.lstrip("/")
-
-
-def _place_of(hook: PaimonHook, table: str) -> tuple[str, str]:
-    """Namespace and name of a table of ``hook``: where its files are, which a REST server has to say."""
-    from table_core.errors import TableError
-
-    if not hook.warehouse.is_served:
-        return dataset_name(hook.warehouse.uri, table)
-    try:
-        return _place(hook.catalog().table(table.partition("$")[0]).uri)
-    except TableError as error:
-        _log().debug("No place of %s: %s", table, error)
-        return dataset_name(hook.warehouse.place, table)
+__all__ = ["operator_lineage", "to_openlineage"]
 
 
 def to_openlineage(asset: Asset, lineage_context: Any) -> Any:
@@ -55,47 +28,23 @@ def to_openlineage(asset: Asset, lineage_context: Any) -> Any:
     from table_core.errors import TableError
 
     if hasattr(lineage_context, "asset_parts"):
-        namespace, name = _place(lineage_context.uri)
+        namespace, name = dataset_place(lineage_context.uri)
         return Dataset(namespace=namespace, name=name)
     parts = urlsplit(asset.uri)
     table = ".".join(unquote(part) for part in parts.path.strip("/").split("/"))
     try:
-        namespace, name = _place_of(PaimonHook(parts.netloc), table)
+        namespace, name = place_of(PaimonHook(parts.netloc), table)
     except (TableError, LookupError, RuntimeError) as error:
         _log().debug("No connection %s for %s: %s", parts.netloc, asset.uri, error)
         return None
     return Dataset(namespace=namespace, name=name)
 
 
-def tables_of(hook: PaimonHook, tables: Sequence[str]) -> list[Any]:
-    """Datasets with their schemas; a table that cannot be opened has none."""
-    from airflow.providers.common.compat.openlineage.facet import (
-        Dataset,
-        SchemaDatasetFacet,
-        SchemaDatasetFacetFields,
-    )
-
-    from table_core.errors import TableError
-
-    datasets = []
-    for table in tables:
-        namespace, name = _place_of(hook, table)
-        facets = {}
-        try:
-            schema = hook.table(table).arrow_schema
-            fields = [SchemaDatasetFacetFields(name=f.name, type=str(f.type)) for f in schema]
-            facets["schema"] = SchemaDatasetFacet(fields=fields)
-        except TableError as error:
-            _log().debug("No schema of %s: %s", table, error)
-        datasets.append(Dataset(namespace=namespace, name=name, facets=facets))
-    return datasets
-
-
 def _files(uri: str) -> Any:
     """The dataset of files, by the place or the glob that the task was told."""
     from airflow.providers.common.compat.openlineage.facet import Dataset
 
-    namespace, name = _place(uri)
+    namespace, name = dataset_place(uri)
     return Dataset(namespace=namespace, name=name)
 
 

@@ -11,6 +11,7 @@ from table_core.sql import statements as said
 from table_core.sql.grammar import parse_statements
 from table_core.sql.named_tables import named_tables
 from table_core.sql.sql_parameters import checked_values
+from table_core.sql.text import statements_of
 from table_core.table.api.sql import changes, definitions, procedures, queries
 from table_core.table.api.sql.context import Context, text_rows
 from table_core.table.api.sql.sql_process import SqlLimits
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from table_core.sql.statements import Statement
     from table_core.table.api.sql.catalog_port import SqlCatalog
 
-__all__ = ["SqlResult", "SqlSession", "run_statement"]
+__all__ = ["SqlResult", "SqlSession", "run_statement", "split_statements"]
 
 SqlResult: TypeAlias = Scan | ResultDocument
 """Rows as a scan, or what a change did."""
@@ -162,6 +163,15 @@ class SqlSession:
                 "as in /*+ OPTIONS('key' = 'value') */",
                 feature=f"SET {key}",
             )
+
+
+def split_statements(text: str) -> list[str]:
+    """The statements of ``text``, each with its hints; a semicolon in a quote or a comment parts none.
+
+    Raises:
+        SqlError: a quote or comment is not closed.
+    """
+    return [words.source for words in statements_of(text)]
 
 
 def run_statement(
