@@ -16,6 +16,7 @@ import pytest
 from paimon_provider import get_provider_info as provider_info
 from paimon_provider.get_provider_info import get_provider_info
 
+COMMON_SQL = "airflow.providers.common.sql.hooks.sql"
 MODULES_MAX = 180
 """So many modules are loaded with all that users import; 165 on the day this was written."""
 MODULES = [
@@ -27,7 +28,6 @@ MODULES = [
     "decorators",
     "failures",
     "freshness",
-    "hooks.paimon",
     "launchers.base",
     "lineage.openlineage",
     "links",
@@ -95,20 +95,32 @@ def test_the_connection_type_is_the_hooks() -> None:
 
 def test_public_modules_load_no_engine_and_few_modules() -> None:
     """A Dag processor imports them for every file: what they bring along is counted, since seconds depend on the machine."""
+    count, heavy = brought_along(MODULES)
+    assert not heavy
+    assert count < MODULES_MAX
+
+
+def test_a_hook_loads_no_engine_and_what_airflows_sql_hooks_load() -> None:
+    """A Dag file that names the hook loads ``common.sql``, as with the hook of any other database; no operator does."""
+    _, heavy = brought_along(["hooks.paimon"])
+    assert heavy == [COMMON_SQL]
+
+
+def brought_along(modules: list[str]) -> tuple[int, list[str]]:
+    """How many modules come along with ``modules`` of the provider, and the heavy ones."""
     code = f"""
 import sys, airflow.sdk, airflow.triggers.base, airflow.plugins_manager
 import paimon_provider._compat  # all that we take from Airflow, and nothing else
 before = set(sys.modules)
-for name in {MODULES!r}:
+for name in {modules!r}:
     __import__("paimon_provider." + name)
 brought = set(sys.modules) - before
-heavy = {{"pyspark", "pyarrow", "pandas", "numpy", "fastapi", "kubernetes", "fastavro"}}
+heavy = {{"pyspark", "pyarrow", "pandas", "numpy", "fastapi", "kubernetes", "fastavro", {COMMON_SQL!r}}}
 print(len(brought), *sorted(heavy & brought))
 """
     out = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     count, *heavy = out.stdout.split()
-    assert not heavy
-    assert int(count) < MODULES_MAX
+    return int(count), heavy
 
 
 def test_the_package_itself_imports_no_airflow() -> None:
