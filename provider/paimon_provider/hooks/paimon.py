@@ -96,8 +96,8 @@ class PaimonHook(SqlHook):
 
     def _referred(self, conn_id: str) -> Connection:
         try:
-            found: Connection = self.get_connection(conn_id)
-            return found
+            referred: Connection = self.get_connection(conn_id)
+            return referred
         except AirflowNotFoundException as error:
             raise ArgumentError(
                 f"connection {self.paimon_conn_id!r} refers to {conn_id!r}, which is not there",
