@@ -3,15 +3,32 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from paimon_provider.hooks.paimon import PaimonHook
+    from paimon_provider.connections.warehouse import Warehouse
 
-__all__ = ["dataset_name", "dataset_place", "place_of", "tables_of"]
+__all__ = ["OpensTables", "dataset_name", "dataset_place", "place_of", "tables_of"]
+
+
+class OpensTables(Protocol):
+    """What is needed of a hook."""
+
+    @property
+    def warehouse(self) -> Warehouse:
+        """The settings of the connection."""
+        ...
+
+    def catalog(self) -> Any:
+        """The ``table_core.Catalog`` of the warehouse."""
+        ...
+
+    def table(self, table: str) -> Any:
+        """The ``table_core.Table`` called ``database.table``."""
+        ...
 
 
 def dataset_name(warehouse: str, table: str) -> tuple[str, str]:
@@ -31,7 +48,7 @@ def dataset_place(uri: str) -> tuple[str, str]:
     return f"{parts.scheme}://{parts.netloc}", parts.path.lstrip("/")
 
 
-def place_of(hook: PaimonHook, table: str) -> tuple[str, str]:
+def place_of(hook: OpensTables, table: str) -> tuple[str, str]:
     """Namespace and name of a table of ``hook``: where its files are, which a REST server has to say."""
     from table_core.errors import TableError
 
@@ -44,7 +61,7 @@ def place_of(hook: PaimonHook, table: str) -> tuple[str, str]:
         return dataset_name(hook.warehouse.place, table)
 
 
-def tables_of(hook: PaimonHook, tables: Sequence[str]) -> list[Any]:
+def tables_of(hook: OpensTables, tables: Sequence[str]) -> list[Any]:
     """Datasets with their schemas; a table that cannot be opened has none."""
     from airflow.providers.common.compat.openlineage.facet import (
         Dataset,
