@@ -11,7 +11,12 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from table_core.errors import CommitConflictError, NotFoundError, StorageUnavailableError
+from table_core.errors import (
+    CommitConflictError,
+    NotFoundError,
+    StorageUnavailableError,
+    TableError,
+)
 from table_core.ondisk import layout
 from table_core.ondisk.pipeline_claim import FOLDER, PipelineClaim, claim_path
 from table_core.pipeline.standing import BEAT_MS, Standing, standing
@@ -74,24 +79,30 @@ class Claims:
     held: tuple[_Claim, ...]
     over: threading.Event
     _lost: _Claim | None = None
+    _error: TableError | None = None
 
     def require(self) -> None:
         """Require that no other run has taken this one for dead.
 
         Raises:
             CommitConflictError: one has.
+            TableError: this run can no longer be heard of, e.g. for want of a right.
         """
+        if self._error is not None:
+            raise self._error
         if self._lost is not None:
             access = self._lost.access
             raise _runs(access, _newest(access)[1])
 
     def keep(self) -> None:
         """Be heard of, until it is over."""
-        while self._lost is None and not self.over.wait(BEAT_MS / 1000):
+        while not (self._lost or self._error or self.over.wait(BEAT_MS / 1000)):
             try:
                 self._lost = next((one for one in self.held if not one.beat()), None)
             except StorageUnavailableError:
                 continue  # a store that is away stops the batches themselves
+            except TableError as error:
+                self._error = error
 
 
 @contextmanager
@@ -149,7 +160,7 @@ def _let_go(one: _Claim) -> None:
     """Say that it is over; where that does not arrive, the silence says it."""
     try:
         one.beat(ended=True)
-    except StorageUnavailableError:
+    except TableError:
         return
 
 

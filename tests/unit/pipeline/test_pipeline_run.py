@@ -15,6 +15,7 @@ import table_core as tc
 from table_core.errors import (
     ArgumentError,
     CommitConflictError,
+    CorruptFileError,
     TableError,
     UnsupportedFeatureError,
 )
@@ -231,6 +232,25 @@ def test_two_of_one_pipeline_exclude_each_other_and_who_ended_excludes_nobody(la
     with claimed([lake.catalog.table("shop.sales")], "another"):
         pass
     lake.is_exact()
+
+
+def test_a_run_whose_claim_cannot_be_read_any_more_ends(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("table_core.jobs.pipeline_claims.BEAT_MS", 50)
+    table = lake.catalog.table("shop.sales")
+
+    def is_refused() -> bool:
+        try:
+            claims.require()
+        except CorruptFileError as error:
+            return "claim-1" in str(error)
+        return False
+
+    with claimed([table], "sales") as claims:
+        claims.require()
+        table.access.storage.write(claim_path(1), b"{")
+        eventually(is_refused, "the run says that its claim is no document")
 
 
 def test_a_run_that_lost_its_claim_ends(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:

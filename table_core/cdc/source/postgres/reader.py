@@ -192,9 +192,8 @@ class PostgresReader(LogReader):
             complete = ends and not self._again.due
             commit = CommitAfter.NOW_COMPLETE if complete else CommitAfter.NOW
             if self.forever and not part and not looks:
-                commit = (
-                    CommitAfter.WHEN_DUE
-                )  # what others write is no reason for a commit each time
+                # What others write is no reason for a commit each time.
+                commit = CommitAfter.WHEN_DUE
             yield replace(batch, commit_after=commit)
             due = bool(self._again.due) and (ends or not part)
             if (looks or due) and (self._has_news(connection) or due):
@@ -209,9 +208,8 @@ class PostgresReader(LogReader):
             if ends:
                 return
             every = self.context.limits.commit_every_ms
-            if (
-                every is not None
-            ):  # what came is committed: the next commit is due an interval later
+            if every is not None:
+                # What came is committed: the next commit is due an interval later.
                 self.context.clock.sleep_ms(every if part else self.poll_ms)
 
     def _is_time_to_look(self) -> bool:
