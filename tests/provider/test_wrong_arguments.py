@@ -68,11 +68,14 @@ GOOD: dict[str, Any] = {
     "at": "2026-01-01T00:00:00+00:00",
     "asset_uri": "paimon://default/d/t",
     "paimon_conn_id": "paimon_default",
+    "pipeline_name": "sales",
+    "hops": [{"name": "s", "action": "write", "target": "d.t", "args": {"sql": "SELECT 1 AS n"}}],
     "submission": {"id": "driver-1", "folder": "job-1"},
 }
 SERVER = {"kind": "mysql", "host": "127.0.0.1", "port": 1, "user": "u"}
 GOOD_OF: dict[str, dict[str, Any]] = {
     "PaimonWriteOperator": {"sql": GOOD["sql"]},
+    "PaimonPipelineOperator": {"max_lifetime": "1 s"},
     "PaimonCloneOperator": {"source": "d.s"},
     "PaimonMergeIntoOperator": {"source": {"table": "d.s"}},
     "PaimonCreateTableOperator": {"table": "d.new"},

@@ -481,6 +481,22 @@ _NO_SYNC_SETTINGS: Final = (
         {"source": {}},
     ),
 )
+_NO_HOPS: Final = (
+    *_NO_LIST,
+    *(
+        [],
+        None,
+        ["write"],
+        [{}],
+        [{"name": "s"}],
+        [{"name": "s", "action": "write"}],
+        [{"name": "", "action": "write", "target": "d.t"}],
+        [{"name": "s", "action": "wirte", "target": "d.t"}],
+        [{"name": "s", "action": "compact", "target": "d.t"}],
+        [{"name": "s", "action": "write", "target": "d.t", "agrs": {}}],
+        [{"name": "s", "action": "write", "target": "d.t", "args": []}],
+    ),
+)
 _NO_POLICY: Final = (
     *_NO_MAPPING,
     *(
@@ -747,6 +763,11 @@ WRONG: Final[dict[str, tuple[Any, ...]]] = {
     "PaimonSnapshotWaitTrigger.on": (*_NO_WORD, "chnges", None),
     "PaimonFreshnessTrigger.on": (*_NO_WORD, "chnges", None),
     "when": _NO_WHEN,
+    "hops": _NO_HOPS,
+    "pipeline_name": _NO_PATH_NAME,
+    "interval": (*_NO_DURATION, None),
+    "upkeep": (*_NO_DURATION, None),
+    "max_lifetime": _NO_DURATION,
     "start_from_trigger": (*_NO_FLAG, None),
     "within": (
         *(v for v in _NO_DURATION if v != 1.5),

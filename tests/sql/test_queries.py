@@ -210,7 +210,8 @@ def test_columns_are_called_as_the_query_writes_them(past: tc.Catalog) -> None:
 
 
 def test_a_cast_that_does_not_fit_is_an_error(past: tc.Catalog) -> None:
-    with pytest.raises(duckdb.Error, match="out of range"):
+    # DuckDB raises its own error where it meets the value at once, and Arrow one of its own where it streams.
+    with pytest.raises((duckdb.Error, OSError), match="out of range"):
         past.sql("SELECT CAST(amount AS DECIMAL(1, 0)) AS a FROM d.orders")
 
 

@@ -132,6 +132,7 @@ def value_of(shape: Shape) -> Any:
     tries = (
         *(True, 7, "x", "d.t", ["x"], {"x": 1.0}, {"x": "1"}, [{"x": "1"}]),
         *({"table": "d.t"}, {"kind": "mysql"}, {"kind": "kafka"}, [{"action": "matched-delete"}]),
+        [{"name": "x", "action": "write", "target": "d.t"}],
     )
     return next(value for value in tries if shape.fits(value))
 
@@ -215,7 +216,7 @@ def test_parameters_and_defaults_are_those_of_the_handle(name: str, method: Any)
 
 
 def test_a_sync_takes_every_keyword_that_json_can_say() -> None:
-    by_engine = {"progress", "map_pieces", "records_by"}
+    by_engine = {"progress", "map_pieces", "records_by", "stops"}
     for name, options, verb in (
         ("sync-table", SyncOptions, tc.sync_table),
         ("sync-database", DatabaseSyncOptions, tc.sync_database),

@@ -328,7 +328,13 @@ def _remove(
     turn.write(latest, encode_hint(target.id))
     taken = take_back(turn, target)
     turn.require()
-    removed = replace(later, taken=taken, tagged=_tags_of(read.now(), target, later, taken))
+    tags = read.now()
+    gone = _tags_of(tags, target, later, taken)
+    if tag in gone and tag not in later.tagged:
+        # Somebody made it tag the newest snapshot meanwhile.  As if that came after this, it tags the newest one now.
+        turn.write(layout.tag_path(tag, branch), replace(tags[tag], snapshot=target).to_json())
+        del gone[tag]
+    removed = replace(later, taken=taken, tagged=gone)
     _remove_refs(access, removed)
     _point_to(turn, target.id)
     return removed

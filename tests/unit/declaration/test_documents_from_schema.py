@@ -19,6 +19,13 @@ TEXTS = (
     *("a b", "@daily", "1 h", "2.5", "tc."),
 )
 NUMBERS = (0, 1, 2, 3, 2.5, 0.1, -1, 10**20)
+ROWS_OPTIONS: tuple[dict[str, Any], ...] = (
+    {},
+    {"delimiter": ";", "decimal": ",", "encoding": "cp1252"},
+    {"header": False, "skip_lines": 2, "timezone": "Europe/Oslo"},
+    {"date_format": "%d.%m.%Y", "null_values": ["NA", ""]},
+)
+"""No schema says which encodings there are, nor which marks go together: ``test_file_corpus`` has the wrong ones."""
 SLIP = 0.03
 """How often a value is any of those that there are, whatever the schema says."""
 
@@ -70,7 +77,8 @@ def mapping(schema: dict[str, Any], chance: random.Random, depth: int) -> dict[s
     for name, one in schema.get("properties", {}).items():
         wanted = chance.random() < (0.35 if depth < 5 else 0.1) and name not in either - needed
         if name in needed or wanted:
-            found[name] = made(one, chance, depth + 1)
+            is_known = name == "rows_options"
+            found[name] = chance.choice(ROWS_OPTIONS) if is_known else made(one, chance, depth + 1)
     if isinstance(schema.get("additionalProperties"), dict):
         pattern = schema.get("propertyNames", {}).get("pattern", "")
         names = [one for one in TEXTS if re.search(pattern, one)]

@@ -358,7 +358,7 @@ AFTER: dict[str, tuple[str, int, str]] = {
     "source settings dl name": ('sources:\n  s: {table: a.t, sync: {kind: files, uri: x}, with: {settings: {dead_letter: dl}}}', 1, "expected database.table, found 'dl'"),
     "source with retries at step": ('sources:\n  s: {table: a.t, sync: {kind: files, uri: x}, retries: 3}', 1, 'retries stands under with'),
     "source rows_uri list": ('sources:\n  s: {table: a.t, rows_uri: [x]}', 1, 'expected a glob of files, found a list'),
-    "source rows_uri orc": ("sources:\n  s: {table: a.t, rows_uri: 'file:///x/*.orc'}", 1, 'the name ends in none of .parquet, .csv'),
+    "source rows_uri orc": ("sources:\n  s: {table: a.t, rows_uri: 'file:///x/*.orc'}", 1, 'rows are read from Parquet, CSV and JSON lines; Spark writes ORC as Parquet'),
     "source position without blank": ('sources:\n  s: {table: a.t, rows_uri: x, rows_position: tc.}', 1, 'expected a property that begins with tc., e.g. tc.files.orders, found '),
     "source same position twice": ('sources:\n  s: {table: a.t, rows_uri: x, rows_position: tc.f}\n  s2: {table: a.t, rows_uri: y, rows_position: tc.f}', 2, "s keeps its position in a.t as 'tc.f' too: each reader needs a name of"),
     "source as list": ('sources:\n  s: \n  - {table: a.t, rows_uri: x}', 2, 'expected a mapping, found a list: write name: value, without dashes or'),
