@@ -764,7 +764,7 @@ WRONG: Final[dict[str, tuple[Any, ...]]] = {
     "PaimonFreshnessTrigger.on": (*_NO_WORD, "chnges", None),
     "when": _NO_WHEN,
     "hops": _NO_HOPS,
-    "pipeline_name": _NO_PATH_NAME,
+    "pipeline_name": _NO_NAME,
     "interval": (*_NO_DURATION, None),
     "upkeep": (*_NO_DURATION, None),
     "max_lifetime": _NO_DURATION,
