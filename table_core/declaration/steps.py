@@ -7,6 +7,7 @@ Whoever asks what a step does asks here; nobody looks into the members again.
 from __future__ import annotations
 
 import dataclasses
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
@@ -93,7 +94,7 @@ class PendingRows:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class Step(ABC):
     """A source or a flow: one verb on one table; each verb has a subclass."""
 
     verb: ClassVar[str]
@@ -155,9 +156,9 @@ class Step:
         """The step with other names for all tables that it reads and writes."""
         return replace(self.reading(named), table=named(self.table))
 
+    @abstractmethod
     def members(self) -> dict[str, Any]:
         """Those of its verb and ``with``, as a file has them."""
-        raise NotImplementedError
 
     def operator_arguments(self) -> dict[str, Any]:
         """What its operator gets of the verb and of ``with``; lengths of time are texts still."""
@@ -167,7 +168,8 @@ class Step:
         return {**self._of_verb(), **self.with_arguments, **(own if self.computed else {})}
 
     def _of_verb(self) -> dict[str, Any]:
-        raise NotImplementedError
+        """What its operator gets of the verb: nothing, where the step itself names its arguments."""
+        return {}
 
     def to_document(self) -> dict[str, Any]:
         """JSON-safe members, for the compiled manifest."""

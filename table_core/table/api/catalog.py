@@ -197,12 +197,8 @@ class Catalog(CatalogUpkeep):
             UnsupportedFeatureError: a feature that this release does not write.
         """
         self._check_database(self.split(name)[0])
-        made = self._made(name, schema, primary_key, partition_by, options, comment)
-        if made is not None:
-            return made
-        if not if_not_exists:
-            raise AlreadyExistsError(f"table {name!r} exists already", name=name)
-        return self.table(name)
+        columns = schema, primary_key, partition_by, options, comment
+        return self._created(name, *columns, if_not_exists=if_not_exists)[0]
 
     def create_with_database(
         self,
@@ -220,12 +216,10 @@ class Catalog(CatalogUpkeep):
             TableError: as ``create_table``.
         """
         self.create_database(self.split(name)[0], if_not_exists=True)
-        made = self._made(name, schema, primary_key, partition_by, options, comment)
-        if made is None and not if_not_exists:
-            raise AlreadyExistsError(f"table {name!r} exists already", name=name)
-        return (self.table(name), False) if made is None else (made, True)
+        columns = schema, primary_key, partition_by, options, comment
+        return self._created(name, *columns, if_not_exists=if_not_exists)
 
-    def _made(
+    def _created(
         self,
         name: str,
         schema: Any,
@@ -233,8 +227,10 @@ class Catalog(CatalogUpkeep):
         partition_by: Sequence[str],
         options: Mapping[str, str] | None,
         comment: str | None,
-    ) -> Table | None:
-        """The new table; None: there is one of that name."""
+        *,
+        if_not_exists: bool,
+    ) -> tuple[Table, bool]:
+        """The table, and whether it is new."""
         database, table = self.split(name)
         require_mapping("options", options, "{'bucket': '2'}")
         document = create(
@@ -247,10 +243,12 @@ class Catalog(CatalogUpkeep):
         )
         stored = self._create(database, table, document)
         if stored is None:
-            return None
+            if not if_not_exists:
+                raise AlreadyExistsError(f"table {name!r} exists already", name=name)
+            return self.table(name), False
         # Not read again: a store that fails now would say that there is no table.
         _warn_of_retention(name, None, stored)
-        return open_handle(
+        created = open_handle(
             f"{database}.{table}",
             self.root(database, table),
             self.clock,
@@ -259,6 +257,7 @@ class Catalog(CatalogUpkeep):
             options=None,
             schema=stored,
         )
+        return created, True
 
     def _create(self, database: str, table: str, document: TableSchema) -> TableSchema | None:
         """Store the schema and register the table; the schema as it is stored, None if it was there."""

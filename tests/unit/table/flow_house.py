@@ -46,3 +46,27 @@ class House:
         engine = args.pop("engine", None) or SqlHere()
         given = {"sql": sql, "sources": sources, **args}
         return run_flow(self.catalog, target, given, commit or tc.CommitAs(), engine)
+
+
+def grown_again(house: House) -> None:
+    """The source was rolled back, and has as many snapshots again and one more."""
+    house.catalog.table("d.src").rollback_to(snapshot=1)
+    for id in (20, 21, 22):
+        house.put(id)
+
+
+def fast_forwarded(house: House) -> None:
+    """A branch of the source's first snapshot took its place."""
+    table = house.catalog.table("d.src")
+    table.branches.create("b", snapshot=1)
+    for id in (20, 21, 22):
+        house.put(id, name="d.src$branch_b")
+    table.branches.fast_forward("b")
+
+
+def made_anew(house: House) -> None:
+    """The source was dropped, and is another table of its name."""
+    house.catalog.drop_table("d.src")
+    house.make("d.src")
+    for id in (20, 21, 22, 23):
+        house.put(id)

@@ -23,7 +23,14 @@ from table_core.storage.stores.faults import Call, Crash, Fault, Faults, FaultyS
 from table_core.table.api.file_rows import append_files
 from tests.sql_here import SqlHere
 from tests.tables import write_rows
-from tests.unit.table.flow_house import SCHEMA, SHORT, House
+from tests.unit.table.flow_house import (
+    SCHEMA,
+    SHORT,
+    House,
+    fast_forwarded,
+    grown_again,
+    made_anew,
+)
 
 
 @pytest.fixture
@@ -40,33 +47,12 @@ def rolled_back(house: House) -> None:
     house.catalog.table("d.src").rollback_to(snapshot=1)
 
 
-def grown_again(house: House) -> None:
-    rolled_back(house)
-    for id in (20, 21, 22):
-        house.put(id)
-
-
-def forwarded(house: House) -> None:
-    table = house.catalog.table("d.src")
-    table.branches.create("b", snapshot=1)
-    for id in (20, 21, 22):
-        house.put(id, name="d.src$branch_b")
-    table.branches.fast_forward("b")
-
-
-def made_anew(house: House) -> None:
-    house.catalog.drop_table("d.src")
-    house.make("d.src")
-    for id in (20, 21, 22, 23):
-        house.put(id)
-
-
 def expired(house: House) -> None:
     house.put(4)
     house.catalog.table("d.src").expire_snapshots(retain_max=1, retain_min=1)
 
 
-TURNS = [grown_again, forwarded, made_anew]
+TURNS = [grown_again, fast_forwarded, made_anew]
 
 
 class Meanwhile:

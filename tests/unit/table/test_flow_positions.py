@@ -12,34 +12,19 @@ import table_core as tc
 from table_core.errors import ArgumentError, CommitConflictError, PositionDivergedError
 from tests.sql_here import SqlHere
 from tests.tables import write_rows
-from tests.unit.table.flow_house import SCHEMA, SHORT, House
+from tests.unit.table.flow_house import (
+    SCHEMA,
+    SHORT,
+    House,
+    fast_forwarded,
+    grown_again,
+    made_anew,
+)
 
 
 @pytest.fixture
 def house() -> House:
     return House()
-
-
-def back_and_on(house: House) -> None:
-    house.catalog.table("d.src").rollback_to(snapshot=1)
-    house.put(20)
-    house.put(21)
-    house.put(22)
-
-
-def fast_forwarded(house: House) -> None:
-    table = house.catalog.table("d.src")
-    table.branches.create("b", snapshot=1)
-    for id in (20, 21, 22):
-        house.put(id, name="d.src$branch_b")
-    table.branches.fast_forward("b")
-
-
-def made_anew(house: House) -> None:
-    house.catalog.drop_table("d.src")
-    house.make("d.src")
-    for id in (20, 21, 22, 23):
-        house.put(id)
 
 
 def renamed_onto(house: House) -> None:
@@ -51,7 +36,7 @@ def renamed_onto(house: House) -> None:
     house.catalog.rename_table("d.other", "d.src")
 
 
-@pytest.mark.parametrize("done", [back_and_on, fast_forwarded, made_anew, renamed_onto])
+@pytest.mark.parametrize("done", [grown_again, fast_forwarded, made_anew, renamed_onto])
 @pytest.mark.parametrize("expired", [False, True])
 def test_a_source_that_is_no_longer_what_was_read_is_said_before_anything_is_skipped(
     house: House, done: Callable[[House], None], expired: bool
